@@ -1,4 +1,4 @@
-"""What was asked: the plan of it here and elsewhere, the jobs that it needs, the time they have."""
+"""Run requests: their plan here and elsewhere, the jobs that it needs, and their time."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def nodes_of(asked: RunOptions, context: PlanContext = HERE) -> dict[str, list[i
     return found
 
 
-def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) -> None:
+def test_nodes_apply_to_measures_without_nodes_and_all_is_resolved(plan: Path) -> None:
     assert nodes_of(RunOptions(plan=str(plan))) == {
         "network.barrier": [1],
         "network.pairs": [8],
@@ -64,7 +64,7 @@ def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) 
         "network.pairs": [4],
         "network.pingpong": [2],
     }
-    # A word replaces the plan's own everywhere.
+    # The option replaces the plan's nodes everywhere.
     assert nodes_of(RunOptions(plan=str(plan), words=["nodes=3"])) == {
         "network.barrier": [3],
         "network.pairs": [3],
@@ -72,14 +72,14 @@ def test_nodes_are_those_of_measures_that_name_none_and_what_all_is(plan: Path) 
     }
 
 
-def test_more_nodes_than_there_are_are_refused_here_and_not_elsewhere(plan: Path) -> None:
+def test_too_many_nodes_are_refused_here_and_not_elsewhere(plan: Path) -> None:
     with pytest.raises(AssayError, match="nodes = 16"):
         plan_here(RunOptions(plan=str(plan), nodes="16"), HERE)
     found, _ = plan_elsewhere(RunOptions(plan=str(plan), nodes="16"), HERE, Config())
     assert max(cell.placement.nodes for cell in found.cells) == 16
 
 
-def test_without_a_word_on_nodes_all_are_the_most_that_the_plan_names(plan: Path) -> None:
+def test_without_nodes_the_maximum_of_the_plan_counts(plan: Path) -> None:
     found, texts = plan_elsewhere(RunOptions(plan=str(plan)), HERE, Config())
     assert max(cell.placement.nodes for cell in found.cells) == 2
     assert texts == {str(plan): PLAN}
@@ -93,7 +93,7 @@ def test_elsewhere_there_may_be_more_cores(plan: Path) -> None:
     assert {cell.placement.ppn for cell in found.cells} == {64}
 
 
-# ---- the time that a job asks for ----------------------------------------------------------------
+# ---- the time that a job requests ----------------------------------------------------------------
 
 
 def test_the_estimate_is_the_documented_formula() -> None:
@@ -105,7 +105,7 @@ def test_the_estimate_is_the_documented_formula() -> None:
     assert (found.nodes, found.jobs) == (1, 1)
 
 
-def test_what_one_job_may_not_ask_for_is_several() -> None:
+def test_time_beyond_the_limit_of_a_job_is_split_into_several() -> None:
     plan = make_plan([make_cell()], budget=7200.0)
     measuring = 7200 + 5.02
     found = estimate(plan, building=False, longest=3600.0)
@@ -114,19 +114,19 @@ def test_what_one_job_may_not_ask_for_is_several() -> None:
     assert found.jobs == math.ceil(measuring / each)
     built = estimate(plan, building=True, longest=3600.0)
     assert built.jobs == 1 + math.ceil((measuring - (each - 900)) / each)
-    # In a job in which nothing would fit, a tenth is taken to measure all the same.
+    # In a job in which nothing would fit, a tenth is still used to measure.
     assert estimate(plan, longest=120.0).jobs == math.ceil(measuring / 12.0)
 
 
 # ---- the deadline --------------------------------------------------------------------------------
 
 
-def test_a_measurement_is_expected_to_take_what_it_may_or_what_it_took() -> None:
+def test_the_expected_time_of_a_measurement_is_its_limit_or_its_earlier_time() -> None:
     fresh = CellState(make_cell())
     assert fresh.expected(5.0) == 5.0
     precise_enough = CellState(make_cell(), wall=2.0, precise_enough=True)
     assert precise_enough.expected(10.0) == 3.0
-    assert precise_enough.expected(1.0) == 2.0  # its set-up alone takes that
+    assert precise_enough.expected(1.0) == 2.0  # its set-up alone takes that time
     unsated = CellState(make_cell(), wall=2.0)
     assert unsated.expected(10.0) == 10.0
 
@@ -159,34 +159,34 @@ class Fake:
         )
 
 
-def test_nothing_is_begun_that_would_not_end_before_the_deadline(tmp_path: Path) -> None:
+def test_no_measurement_begins_that_would_not_end_before_the_deadline(tmp_path: Path) -> None:
     fake = Fake(tmp_path, delay="0.5 s", budget=3.0)
     deadline = time.time() + 4.0
     with pytest.raises(OutOfTime):
         fake.until(deadline).execute()
-    # Each may take 3 s, and takes half a second: begun is what has 3 s left.
+    # Each may take 3 s and takes half a second: one begins only if 3 s remain.
     assert time.time() < deadline
     first = read_run(fake.run.path)
     assert 1 <= len(first.measurements) <= 2
     assert {launch.outcome for launch in first.launches} == {"complete"}
 
 
-def test_past_the_deadline_nothing_is_begun(tmp_path: Path) -> None:
+def test_after_the_deadline_nothing_begins(tmp_path: Path) -> None:
     fake = Fake(tmp_path)
     with pytest.raises(OutOfTime):
         fake.until(time.time() - 1.0).execute()
     assert fake.run.streams() == []
 
 
-def test_the_first_measurement_has_what_time_there_is(tmp_path: Path) -> None:
-    """A job in which nothing fits would otherwise bring nothing, and so would the next."""
+def test_the_first_measurement_gets_the_time_that_remains(tmp_path: Path) -> None:
+    """Otherwise a job in which nothing fits would yield nothing, and so would the next."""
     fake = Fake(tmp_path, budget=60.0)
     with pytest.raises(OutOfTime):
         fake.until(time.time() + 5.0).execute()
     assert len(read_run(fake.run.path).measurements) == 1
 
 
-def test_what_is_under_way_at_the_deadline_is_asked_to_end(tmp_path: Path) -> None:
+def test_a_launch_running_at_the_deadline_is_stopped(tmp_path: Path) -> None:
     fake = Fake(tmp_path, delay="30 s", budget=0.1)
     began = time.monotonic()
     with pytest.raises(OutOfTime):

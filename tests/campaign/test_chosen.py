@@ -1,4 +1,4 @@
-"""Which cells a block has where a search chooses: a function of the records, at any point."""
+"""Which cells a block has if a search chooses: a function of the records, at any point."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_state() -> CampaignState:
 
 
 def feed(state: CampaignState, cell: Cell, block: int) -> None:
-    """What becomes of a cell in a block: a time, a wrong result, or a launch that dies."""
+    """The outcome of a cell in a block: a time, a wrong result, or a launch that is killed."""
     if cell == CRASHES:
         name = f"{cell.id}-{block}"
         state.blame(make_launch("a", outcome="crash", blamed=name), [cell], progressed=False)
@@ -63,19 +63,19 @@ def whole_campaign() -> list[tuple[int, list[Cell]]]:
     return blocks
 
 
-def test_blocks_follow_each_other_and_what_failed_is_left_alone() -> None:
+def test_blocks_follow_each_other_and_failed_cells_are_skipped() -> None:
     blocks = whole_campaign()
     assert [number for number, _ in blocks] == list(range(len(blocks)))
     measured = [cell for _, cells in blocks for cell in cells]
     assert measured.count(CELLS[0]) >= 6
     assert measured.count(WRONG) <= 1 and measured.count(CRASHES) <= 1
     assert len(measured) < 6 * len(CELLS)
-    # Times two ranks of two threads are the best.
+    # By time, two ranks of two threads are best.
     best = next(c for c in CELLS if (c.placement.ppn, c.placement.threads) == (2, 2))
     assert measured.count(best) >= 6
 
 
-def test_after_any_number_of_records_the_same_is_asked_for() -> None:
+def test_after_any_number_of_records_the_same_cells_are_requested() -> None:
     blocks = whole_campaign()
     for place, (number, cells) in enumerate(blocks):
         for done in range(0, len(cells), 2):
@@ -88,9 +88,9 @@ def test_after_any_number_of_records_the_same_is_asked_for() -> None:
             assert state.next_block() == (number, cells[done:])
 
 
-def test_only_what_is_asked_for_counts_as_missing() -> None:
+def test_only_requested_cells_count_as_missing() -> None:
     state = make_state()
-    assert state.expected == 6  # of the one cell that is measured anyway, before anything is asked
+    assert state.expected == 6  # of the cell that is measured in any case, before any request
     block = state.next_block()
     assert block is not None
     asked = [cell for cell in block[1] if cell not in PLAIN]

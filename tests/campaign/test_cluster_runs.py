@@ -1,4 +1,4 @@
-"""Runs in the jobs of a real Slurm: to the end, and through what can happen on the way."""
+"""Runs in the jobs of a real Slurm: complete, and with failures during the run."""
 
 from __future__ import annotations
 
@@ -141,14 +141,14 @@ def test_kernels_are_measured_over_two_nodes_through_a_job(
     assert {m.record.verified for m in data.measurements} == {True}
 
 
-def test_what_slurm_refuses_is_told_in_its_words(bench: Bench) -> None:
+def test_a_refusal_is_reported_in_slurms_message(bench: Bench) -> None:
     done = bench.run("--partition", "nowhere")
     assert done.returncode == 2
     assert "nvalid partition" in done.stderr
     assert list_runs(bench.runs) == []
 
 
-def test_ctrl_c_ends_the_job_and_resume_goes_on(
+def test_ctrl_c_ends_the_job_and_resume_continues(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
     bench.scenario(delay="100 ms")
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_job_and_resume_goes_on(
     is_whole(bench, undisturbed)
 
 
-def test_a_node_that_dies_is_left_and_the_next_job_goes_on(
+def test_a_failed_node_is_left_out_and_the_next_job_continues(
     bench: Bench, slurm: SlurmCluster, undisturbed: dict[str, list[float]]
 ) -> None:
     bench.scenario(delay="100 ms")
@@ -194,10 +194,10 @@ def test_a_node_that_dies_is_left_and_the_next_job_goes_on(
         )
 
 
-def test_a_job_that_must_make_way_is_followed_by_the_next(
+def test_a_preempted_job_is_followed_by_the_next(
     bench: Bench, slurm: SlurmCluster, undisturbed: dict[str, list[float]]
 ) -> None:
-    """A partition that goes first takes all nodes for some seconds."""
+    """A partition of higher priority takes all nodes for some seconds."""
     nodes = ",".join(node.name for node in slurm.nodes)
     subprocess.run(
         ["scontrol", "create", "PartitionName=urgent", f"Nodes={nodes}", "PriorityTier=9"],
@@ -222,7 +222,7 @@ def test_a_job_that_must_make_way_is_followed_by_the_next(
         subprocess.run(["scontrol", "delete", "PartitionName=urgent"], timeout=60, check=False)
 
 
-def test_when_its_time_is_over_the_next_job_goes_on(
+def test_when_the_walltime_ends_the_next_job_continues(
     bench: Bench, undisturbed: dict[str, list[float]]
 ) -> None:
     bench.scenario(delay="1.5 s")
@@ -238,7 +238,7 @@ def test_when_its_time_is_over_the_next_job_goes_on(
     is_whole(bench, undisturbed)
 
 
-def test_two_sessions_are_two_jobs_and_the_second_is_held_back_until_it_is_due(
+def test_two_sessions_are_two_jobs_and_the_second_is_held_until_due(
     bench: Bench,
 ) -> None:
     (bench.path / "plan.toml").write_text(SESSIONS)
@@ -265,11 +265,11 @@ def test_two_sessions_are_two_jobs_and_the_second_is_held_back_until_it_is_due(
     rule = data.manifest.plan.replication
     assert Counter(session_of(m.replicate, rule) for m in data.measurements) == {0: 4, 1: 4}
     assert all(m.utc >= begin for m in data.measurements if m.replicate >= rule.max_launches)
-    # No accounts are kept here, which is no matter.
+    # This Slurm has no accounting, which must not matter.
     assert one.accounted is None
 
 
-def test_a_controller_that_is_gone_for_a_minute_is_waited_for(
+def test_a_controller_missing_for_a_minute_is_waited_for(
     bench: Bench, slurm: SlurmCluster, undisturbed: dict[str, list[float]]
 ) -> None:
     bench.scenario(delay="700 ms")
@@ -307,7 +307,7 @@ def test_only_its_own_jobs_are_cleaned_up(bench: Bench) -> None:
     wait_for(lambda: queue() == [], 60)
 
 
-def test_each_node_by_itself_in_one_array(bench: Bench, slurm: SlurmCluster) -> None:
+def test_per_node_runs_are_one_array(bench: Bench, slurm: SlurmCluster) -> None:
     done = bench.run("--per-node", "--nodes", "4", timeout=120)
     assert done.returncode == 0, done.stderr
     group = bench.only_run()
@@ -335,7 +335,7 @@ def test_in_an_allocation_each_host_measures_itself(bench: Bench) -> None:
     wait_for(lambda: queue() == [], 60)
 
 
-def test_the_doctor_looks_at_two_nodes_through_a_job(bench: Bench) -> None:
+def test_the_doctor_examines_two_nodes_through_a_job(bench: Bench) -> None:
     done = bench.assay("doctor", "--cluster", "--json", timeout=240)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

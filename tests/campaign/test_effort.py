@@ -1,6 +1,6 @@
-"""Campaigns that take more and shorter launches where launches differ, on machines where they do.
+"""Campaigns that take more and shorter launches if launches differ, on simulated machines.
 
-Times are simulated ones.
+Times are simulated.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ RULE = {"budget": 3000.0, "max_launches": 400, "min_samples": 5, "max_samples": 
 
 
 class Killed(Exception):
-    """What ends a campaign without a word."""
+    """Ends a campaign without output."""
 
 
 class Mortal(FakeExecutor):
-    """A machine on which a campaign ends when it would begin its how-many-th launch, from 1."""
+    """A machine on which a campaign ends when it would begin a given launch, counted from 1."""
 
     def __init__(self, scenario: Scenario, ends_at: int) -> None:
         super().__init__(scenario)
@@ -76,7 +76,7 @@ def counts(data: RunData) -> dict[str, int]:
 
 
 def precise(data: RunData) -> int:
-    """Cells that reached the precision asked for."""
+    """Cells that reached the requested precision."""
     return sum(c.metrics["latency"].stop == "precision" for c in summarise_cells(data))
 
 
@@ -87,7 +87,8 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-def test_where_launches_differ_the_goal_is_reached_with_fewer_samples_and_sooner(
+@pytest.mark.long
+def test_with_launch_variation_the_goal_takes_fewer_samples_and_less_time(
     tmp_path: Path, as_before: pytest.MonkeyPatch
 ) -> None:
     before, slow = measured(tmp_path / "before", DIFFERING)
@@ -107,46 +108,51 @@ def test_where_launches_agree_nothing_changes(
     assert counts(after) == counts(before)
 
 
-def test_the_first_launches_are_as_ever_and_later_ones_near_the_best(tmp_path: Path) -> None:
+def test_the_first_launches_are_unchanged_and_later_ones_near_optimal(tmp_path: Path) -> None:
     data, _ = measured(tmp_path, DIFFERING)
     by_replicate: dict[int, list[int]] = {}
     for m in data.measurements:
         by_replicate.setdefault(m.replicate, []).append(len(m.record.series[0].values))
     assert min(sum(each) for k, each in by_replicate.items() if k < MIN_LAUNCHES) > 4 * 100
-    # By brute force over the planted truth, with a quarter of a launch's 0.3 s for each cell.
+    # By brute force over the planted effects, with a quarter of a launch's 0.3 s for each cell.
     within, between = 1.5708 * 0.05**2, 0.03**2
     best = min(range(1, 500), key=lambda n: (0.075 + 5e-3 * n) * (between + within / n))
     late = sorted(n for k, each in by_replicate.items() if 30 <= k < 60 for n in each)
-    assert best < late[len(late) // 2] < 3 * best  # 10 are needed lest medians be wrong
+    assert best < late[len(late) // 2] < 3 * best  # 10 samples are needed for unbiased medians
 
 
-def test_launches_that_come_to_no_precision_are_short_from_the_second_on(tmp_path: Path) -> None:
-    # 38% of a sample for the median of one: 22,000 would be needed for 0.5%.
+def test_launches_that_cannot_reach_the_precision_are_short_from_the_second_on(
+    tmp_path: Path,
+) -> None:
+    # The median of one sample is uncertain by 38%: 22,000 would be needed for 0.5%.
     data, executor = measured(tmp_path, NoiseModel(sigma=0.3), budget=100.0, precision=0.005)
     first, second = (
         sum(m.record.wall for m in data.measurements if m.replicate == k) for k in (0, 1)
     )
     assert first == pytest.approx(100.0 / 6, rel=0.05)
-    # Five times the 0.3 s of a launch, for there are no other costs.
+    # Five times the 0.3 s of a launch, as there are no other costs.
     assert second == pytest.approx(5.0 * 0.3, rel=0.05)
     assert len(data.launches) > 30
     assert executor.now < 106.0
 
 
-def test_a_warmup_is_left_out_of_short_launches_too(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_warmup_is_left_out_of_short_launches_too(tmp_path: Path) -> None:
     data, _ = measured(tmp_path, DIFFERING, warmup=20)
     late = [m.record for m in data.measurements if m.replicate >= 10]
     assert late
     assert {record.warmup for record in late} == {20}
     assert min(len(record.series[0].values) for record in late) >= 40
-    # Three times as long it would be with the warm-up.
+    # It would be three times as long with the warm-up.
     times = [cell.metrics["latency"].median for cell in summarise_cells(data)]
     assert times == pytest.approx([5e-3] * len(CELLS), rel=0.05)
 
 
-@pytest.mark.parametrize("ends_at", [2, 4, 5, 9, 23])
+@pytest.mark.parametrize(
+    "ends_at", [4, 23, *(pytest.param(each, marks=pytest.mark.long) for each in (2, 5, 9))]
+)
 @pytest.mark.parametrize("torn", [False, True])
-def test_a_killed_campaign_takes_the_samples_that_it_would_have_taken(
+def test_a_killed_campaign_takes_the_same_samples_after_resume(
     tmp_path: Path, ends_at: int, torn: bool
 ) -> None:
     rule = {**RULE, "precision": 0.02}
@@ -155,7 +161,7 @@ def test_a_killed_campaign_takes_the_samples_that_it_would_have_taken(
     run = make_run(tmp_path / "killed", make_plan(CELLS, **rule))
     with pytest.raises(Killed):
         execute_campaign(run, Mortal(scenario(DIFFERING), ends_at))
-    if torn:  # in the midst of its last launch, of which only two measurements are left
+    if torn:  # during its last launch, of which only two measurements remain
         stream = run.streams()[-1]
         lines = stream.read_bytes().splitlines(keepends=True)
         ends = [k for k, line in enumerate(lines) if b'"record":"measurement"' in line]
@@ -168,7 +174,7 @@ def test_a_killed_campaign_takes_the_samples_that_it_would_have_taken(
     assert counts(data) == counts(whole)
 
 
-def test_a_block_goes_by_the_blocks_before_it_without_gaps(tmp_path: Path) -> None:
+def test_a_block_depends_on_the_blocks_before_it_without_gaps(tmp_path: Path) -> None:
     data, _ = measured(tmp_path, DIFFERING)
 
     def decided(replicates: set[int], block: int) -> dict[str, int]:
@@ -195,7 +201,7 @@ def test_a_block_goes_by_the_blocks_before_it_without_gaps(tmp_path: Path) -> No
     assert decided(set(range(15)), 15) != decided(set(range(3)), 3)
 
 
-def test_kernels_whose_result_is_another_series_are_left_as_they_are() -> None:
+def test_kernels_whose_result_is_another_series_are_unchanged() -> None:
     rule = Replication()
     left = {k.name for k in kernels() if not may_be_short(make_cell(k.name), rule)}
     assert {"noise.ftq", "noise.fwq", "noise.barrier", "linpack.search"} <= left
@@ -216,12 +222,12 @@ def test_kernels_whose_result_is_another_series_are_left_as_they_are() -> None:
         Replication(every=60.0, sessions=3),
     ],
 )
-def test_where_launches_are_given_they_are_alike(rule: Replication) -> None:
+def test_with_a_fixed_number_of_launches_they_are_equal(rule: Replication) -> None:
     assert may_be_short(CELLS[0], Replication())
     assert not may_be_short(CELLS[0], rule)
 
 
-def test_candidates_of_a_search_are_left_to_it() -> None:
+def test_candidates_of_a_search_are_unchanged() -> None:
     plan = make_plan(CELLS, **RULE)
     ids = tuple(cell.id for cell in CELLS)
     search = Search(cells=ids, optional=ids[1:])

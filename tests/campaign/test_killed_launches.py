@@ -1,4 +1,4 @@
-"""Launches that a signal ended: tried once more, then in halves; what is missing is reported."""
+"""Launches ended by a signal: repeated once, then halved; what is missing is reported."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def launches_of(run: RunDirectory, outcome: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("launch", [1, 4])
-def test_a_launch_that_is_killed_before_its_first_record_is_launched_again(
+def test_a_launch_killed_before_its_first_record_is_repeated(
     lab: Lab, launch: int, undisturbed: dict[str, list[float]]
 ) -> None:
     lab.scenario(failures=killed(launch))
@@ -52,20 +52,20 @@ def test_a_launch_that_is_killed_before_its_first_record_is_launched_again(
     (record,) = [record for record in run.launches() if record.outcome == "crash"]
     assert record.signal == 9
     assert set(left) <= counted(run).keys() and left
-    # It is reported all the same, beside the numbers of the cells that were in it.
+    # It is reported nevertheless, in addition to the numbers of its cells.
     cells = json.loads(done.stdout)["cells"]
     named = [cell for cell in cells if any("ended by SIGKILL" in c for c in cell["caveats"])]
     assert {cell["id"] for cell in named} == {name.rpartition("-")[0] for name in left}
     assert all(cell["lost_launches"] == 0 for cell in cells)
 
 
-def test_of_cells_that_die_together_the_one_that_kills_is_found(lab: Lab) -> None:
+def test_among_cells_killed_together_the_cause_is_found(lab: Lab) -> None:
     lab.scenario(failures=f'[[failure]]\nkind = "killed"\nmatch = "npb.ep"\n{ONE}')
     done = lab.run("plan.toml")
     assert done.returncode == 1
     run = lab.only_run()
     assert not run.complete
-    assert "Missing, for their launches were ended again and again" in done.stderr
+    assert "Missing, because their launches were ended repeatedly" in done.stderr
     assert f"assay run --resume {run.name}" in done.stderr
     replicates = Counter(name.rpartition("-")[0] for name in counted(run))
     assert len(replicates) == 11
@@ -73,7 +73,7 @@ def test_of_cells_that_die_together_the_one_that_kills_is_found(lab: Lab) -> Non
     (missing,) = [c for c in json.loads(done.stdout)["cells"] if c["lost_launches"]]
     assert missing["parameters"]["class"] == "W" and missing["cell"]["placement"]["ppn"] == 2
     assert "ended by SIGKILL" in missing["error"]
-    # Two launches of all nine, then halves: 5, 3, 2 and one of each that held it.
+    # Two launches of all nine, then halves: 5, 3, 2 and one of each that contained it.
     assert [len(left) for left in launches_of(run, "crash")][:2] == [9, 9]
     assert launches_of(run, "crash")[-1] == (f"{missing['id']}-0",)
     lab.scenario()
@@ -82,7 +82,7 @@ def test_of_cells_that_die_together_the_one_that_kills_is_found(lab: Lab) -> Non
     assert len({name.rpartition("-")[0] for name in counted(run)}) == 12
 
 
-def test_where_every_launch_dies_the_rest_is_soon_given_up(lab: Lab) -> None:
+def test_if_every_launch_is_killed_the_rest_is_soon_given_up(lab: Lab) -> None:
     lab.scenario(failures='[[failure]]\nkind = "killed"')
     done = lab.run("plan.toml")
     assert done.returncode == 1
@@ -98,7 +98,7 @@ def test_where_every_launch_dies_the_rest_is_soon_given_up(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_measurement_in_which_a_signal_ends_the_launch_is_made_once_more_by_itself(
+def test_a_measurement_killed_by_a_signal_is_repeated_once_separately(
     lab: Lab, times: int, undisturbed: dict[str, list[float]]
 ) -> None:
     lab.scenario(failures=f'[[failure]]\nkind = "crash"\nmatch = "npb.ep"\n{ONE}\ntimes = {times}')
@@ -121,7 +121,7 @@ def test_a_measurement_in_which_a_signal_ends_the_launch_is_made_once_more_by_it
 
 
 def test_a_lost_replicate_of_a_cell_with_numbers_is_exit_1(lab: Lab) -> None:
-    """Measured in the first block, dead twice in a later one."""
+    """Measured in the first block, killed twice in a later one."""
     lab.scenario(
         failures="".join(
             f'[[failure]]\nkind = "crash"\nmatch = "npb.ep"\nlaunch = {launch}\n'
@@ -136,12 +136,12 @@ def test_a_lost_replicate_of_a_cell_with_numbers_is_exit_1(lab: Lab) -> None:
     assert done.returncode == 1
 
 
-def test_resumed_it_decides_as_if_it_had_never_been_killed(lab: Lab) -> None:
-    """The strikes of a measurement are those of the records, whoever counts them."""
+def test_after_resume_it_decides_as_without_the_kill(lab: Lab) -> None:
+    """The strikes of a measurement are counted from the records, by any process."""
     lab.scenario(failures=f'[[failure]]\nkind = "crash"\nmatch = "npb.ep"\n{ONE}\ntimes = 1')
     assert lab.run("plan.toml").returncode == 0
     run = lab.only_run()
-    # As if killed right after the launch that died: what came later is gone.
+    # As if killed right after the killed launch: later records are missing.
     (crashed,) = [record for record in run.launches() if record.outcome == "crash"]
     for path in run.streams():
         if path.stem > crashed.launch:

@@ -1,6 +1,6 @@
-"""Kills at random moments: nothing complete is lost, nothing is left over, nothing is silent.
+"""Kills at random moments: nothing complete is lost, nothing remains, everything is reported.
 
-``ASSAY_TEST_KILLS=1000 pytest -m long tests/campaign/test_kills.py`` tries a thousand of each kind.
+``ASSAY_TEST_KILLS=1000 pytest -m long tests/campaign/test_kills.py`` runs a thousand of each kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED = int(os.environ.get("ASSAY_TEST_SEED", "1"))
 @pytest.mark.parametrize("real", [False, True], ids=["fake", "real"])
 def test_killed_anywhere_at_any_time(tmp_path: Path, real: bool) -> None:
     tally = Tally()
-    # The first is not killed: how long it takes says when the others may be.
+    # The first campaign is not killed: its duration determines when the others may be.
     began = time.monotonic()
     one_kill(tmp_path / "whole", -1, real=real, last=0.0, tally=Tally())
     last = time.monotonic() - began

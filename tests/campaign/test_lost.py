@@ -1,4 +1,4 @@
-"""Hosts that die in the middle: no cell fails, the rest is done on others, resume fills it."""
+"""Hosts lost during a run: no cell fails, others measure the rest, resume completes it."""
 
 from __future__ import annotations
 
@@ -71,28 +71,28 @@ def hosts_by_cell(run: RunDirectory) -> dict[tuple[str, int], list[set[str]]]:
 
 
 @pytest.mark.long
-def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> None:
+def test_a_host_is_lost_and_the_run_is_complete_except_named_cells(lab: Lab) -> None:
     scenario(lab, LOST.format(match="network.*", where="nodes == 4", host=3))
     done = lab.run("plan.toml")
     assert done.returncode == 1, done.stderr
     run = lab.only_run()
     assert not run.complete
     said = " ".join(done.stderr.split())
-    assert "Lost on the way: fake3." in said
+    assert "Lost during the run: fake3." in said
     assert "Left out for lack of 4 nodes: network.barrier" in said
     assert f"assay run --resume {run.name}" in said
     data = read_run(run.path)
     (lost,) = [launch for launch in data.launches if launch.outcome == "lost"]
     assert (lost.lost, lost.blamed) == (("fake3",), None)
     assert lost.error == "fake3 no longer answers"
-    # Nobody failed, and all that fits on three hosts was measured six times.
+    # No cell failed, and all that fits on three hosts was measured six times.
     assert not any(m.record.status == "failed" for m in data.measurements)
     hosts = hosts_by_cell(run)
     assert [len(hosts["network.barrier", nodes]) for nodes in (2, 3)] == [6, 6]
     assert len(hosts["npb.ep", 2]) == 24
     assert len(hosts.get(("network.barrier", 4), [])) < 6
     before = counted(run)
-    # The host is back: exactly what is missing is measured, each once.
+    # The host is back: exactly the missing measurements are made, once each.
     scenario(lab)
     done = lab.run("--resume")
     assert done.returncode == 0, done.stderr
@@ -104,7 +104,7 @@ def test_a_host_dies_and_the_run_is_complete_but_for_named_cells(lab: Lab) -> No
     assert len(json.loads(done.stdout)["cells"]) == 7
 
 
-def test_what_fits_on_others_is_done_again_there(lab: Lab) -> None:
+def test_what_fits_on_others_is_repeated_there(lab: Lab) -> None:
     scenario(lab, LOST.format(match="npb.ep", where="nodes == 2", host=0))
     assert lab.run("plan.toml").returncode == 1
     run = lab.only_run()
@@ -116,7 +116,7 @@ def test_what_fits_on_others_is_done_again_there(lab: Lab) -> None:
 
 
 @pytest.mark.long
-def test_without_any_host_left_it_ends(lab: Lab) -> None:
+def test_without_any_remaining_host_it_ends(lab: Lab) -> None:
     failures = "".join(
         LOST.format(match="*", where=f"nodes >= {1}", host=host) for host in range(4)
     )
@@ -145,7 +145,7 @@ def test_resumed_with_fewer_hosts_than_the_plan_needs(lab: Lab) -> None:
     assert not run.complete
 
 
-# ---- hosts that fall silent, and launches that can't be begun ----------------------------------
+# ---- hosts that stop responding, and launches that can't be begun ------------------------------
 
 CELL = msgspec.structs.replace(
     make_cell("npb.cg", **{"class": "S"}), placement=Placement(nodes=2, ppn=1)
@@ -153,7 +153,7 @@ CELL = msgspec.structs.replace(
 
 
 class Frozen(FakeExecutor):
-    """Its first launch begins a measurement and says nothing more: a host is cut off."""
+    """Its first launch begins a measurement and then reports nothing: a host is cut off."""
 
     def __init__(self) -> None:
         super().__init__(Scenario(nodes=3))
@@ -178,7 +178,7 @@ class Frozen(FakeExecutor):
 
 
 class Unreachable(FakeExecutor):
-    """A host is gone before the first launch."""
+    """A host is lost before the first launch."""
 
     def start(self, order: LaunchOrder):  # type: ignore[no-untyped-def]
         if not self._lost:
@@ -200,7 +200,7 @@ def carried_out(tmp_path: Path, executor: FakeExecutor):  # type: ignore[no-unty
     return campaigns.Campaign(run, executor, Silent(), state).execute()
 
 
-def test_hosts_are_asked_when_kernels_fall_silent(
+def test_hosts_are_checked_when_kernels_stop_reporting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaigns, "SILENCE", 0.1)
@@ -214,7 +214,7 @@ def test_hosts_are_asked_when_kernels_fall_silent(
     assert {rank.host for rank in measurement.ranks} == {"fake0", "fake2"}
 
 
-def test_what_a_lost_launch_waited_for_is_not_charged() -> None:
+def test_the_waiting_time_of_a_lost_launch_is_not_charged() -> None:
     record = msgspec.structs.replace(make_launch("0001-a", outcome="lost"), wall=600.0)
     stream = Stream()
     assert campaigns._cost(record, stream) == 0.0
@@ -224,7 +224,7 @@ def test_what_a_lost_launch_waited_for_is_not_charged() -> None:
     assert campaigns._cost(msgspec.structs.replace(record, outcome="crash"), stream) == 600.0
 
 
-def test_a_host_that_can_not_be_reached_is_done_without(tmp_path: Path) -> None:
+def test_an_unreachable_host_is_left_out(tmp_path: Path) -> None:
     data = carried_out(tmp_path, Unreachable(Scenario(nodes=3)))
     assert [launch.outcome for launch in data.launches] == ["lost", "complete"]
     (measurement,) = data.measurements

@@ -1,4 +1,4 @@
-"""How long a campaign waits for word from kernels."""
+"""How long a campaign waits for reports of kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CELL = make_cell("npb.cg", **{"class": "S"})
 
 
 class Mute:
-    """An executor whose launches begin a measurement and say nothing more."""
+    """An executor whose launches begin a measurement and then report nothing."""
 
     def start(self, order: LaunchOrder) -> Mute:
         self.order = order
@@ -59,22 +59,22 @@ def carried_out(tmp_path: Path, executor, patience: float) -> RunData:
     return Campaign(run, executor, Silent(), state, patience=patience).execute()
 
 
-def test_whoever_tells_how_far_it_is_may_take_its_time(tmp_path: Path) -> None:
-    # Four times as long as patience is, with a word every quarter of a second.
+def test_a_kernel_that_reports_progress_may_exceed_the_patience(tmp_path: Path) -> None:
+    # Four times as long as patience, with a report every quarter of a second.
     scenario = Scenario(delay=2.4, kernel=(Behaviour(max_batch=1),))
     data = carried_out(tmp_path, FakeExecutor(scenario), patience=0.6)
     assert [launch.outcome for launch in data.launches] == ["complete"]
     assert [m.record.status for m in data.measurements] == ["ok"]
 
 
-def test_whoever_says_nothing_is_given_up_and_blamed(tmp_path: Path) -> None:
+def test_a_launch_without_reports_is_given_up_and_blamed(tmp_path: Path) -> None:
     data = carried_out(tmp_path, Mute(), patience=0.3)
     (launch,) = data.launches
     assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
-    assert launch.error == "no word from it for 0.3 s (patience in assay.toml's [defaults])"
+    assert launch.error == "no report from it for 0.3 s (patience in assay.toml's [defaults])"
 
 
-def test_a_benchmark_that_should_take_longer_than_patience_may(tmp_path: Path) -> None:
+def test_a_benchmark_expected_to_exceed_the_patience_may(tmp_path: Path) -> None:
     large = make_cell("npb.lu", **{"class": "D"})
     kernel = find_kernel("npb.lu")
     assert kernel.pace is not None
@@ -89,4 +89,4 @@ def test_a_benchmark_that_should_take_longer_than_patience_may(tmp_path: Path) -
     assert most > 0.01
     data = carried_out(tmp_path, Mute(), patience=0.01)
     (launch,) = data.launches
-    assert launch.error.startswith(f"no word from it for {most:g} s")
+    assert launch.error.startswith(f"no report from it for {most:g} s")

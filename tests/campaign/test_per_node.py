@@ -1,4 +1,4 @@
-"""Each node by itself: in an array of jobs, on hosts at hand; and nodes held side by side."""
+"""Runs per node: in an array of jobs and on hosts; and the comparison of nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assay.report.group import build_group
 from jobs_bench import Bench, measurement_counts, wait_for
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
-# A host of a fake cluster: a shell that gives the command to this machine.
+# A host of a fake cluster: a shell that runs the command on this machine.
 REMOTE_SHELL = """#!/bin/sh
 host=$1
 shift
@@ -52,7 +52,7 @@ def group_of(bench: Bench) -> RunDirectory:
 
 
 @pytest.mark.long
-def test_an_array_of_jobs_makes_a_run_a_node(bench: Bench) -> None:
+def test_an_array_of_jobs_makes_one_run_per_node(bench: Bench) -> None:
     done = bench.run("--per-node", "--nodes", "3")
     assert done.returncode == 0, done.stderr
     group = group_of(bench)
@@ -89,7 +89,7 @@ def test_only_the_missing_nodes_are_measured_again(bench: Bench) -> None:
     group = group_of(bench)
     wait_for(lambda: sum(group.member(n).begun for n in range(3)) == 3)
     wait_for(lambda: all(sum(measurement_counts(group.member(n)).values()) > 3 for n in range(3)))
-    # One node dies with its task; the other two end.
+    # One node fails with its task; the other two complete.
     victims = [p for p in bench.scheduler.processes() if p.environ().get("ASSAY_TASK") == "1"]
     for victim in victims:
         victim.kill()
@@ -111,7 +111,7 @@ def test_only_the_missing_nodes_are_measured_again(bench: Bench) -> None:
     assert len(bench.scheduler.order(bench.scheduler.jobs()[1])["outputs"]) == 1
 
 
-def test_without_a_number_of_nodes_it_says_so(bench: Bench) -> None:
+def test_without_a_number_of_nodes_it_is_refused(bench: Bench) -> None:
     done = bench.run("--per-node")
     assert done.returncode == 2
     assert "--nodes" in done.stderr
@@ -120,7 +120,7 @@ def test_without_a_number_of_nodes_it_says_so(bench: Bench) -> None:
     assert "'1,2' is no number of nodes" in wrong.stderr
 
 
-# ---- on hosts that are there ---------------------------------------------------------------------
+# ---- on given hosts ------------------------------------------------------------------------------
 
 
 def with_hosts(bench: Bench, *hosts: str, broken: str = "") -> None:
@@ -134,7 +134,7 @@ def with_hosts(bench: Bench, *hosts: str, broken: str = "") -> None:
     )
 
 
-def test_on_hosts_at_hand_each_measures_itself(bench: Bench) -> None:
+def test_on_given_hosts_each_measures_itself(bench: Bench) -> None:
     with_hosts(bench, "n1", "n2")
     done = bench.run("--per-node")
     assert done.returncode == 0, done.stderr
@@ -172,11 +172,12 @@ def test_a_remote_shell_may_pass_no_input_on(bench: Bench) -> None:
 def test_a_missing_node_is_one_that_was_not_measured() -> None:
     assert assign([1, 4], ["n1.site", None], ["n1", "n2", "n3"]) == {1: "n2", 4: "n3"}
     assert assign([0], ["n2"], ["n1.site", "n2.site"]) == {0: "n1.site"}
-    with pytest.raises(AssayError, match="of the 2 hosts here 1 have been"):
+    with pytest.raises(AssayError, match="1 of the 2 hosts here have been"):
         assign([1, 4], ["n1"], ["n1", "n2"])
 
 
-def test_ctrl_c_ends_all_hosts_in_good_order(bench: Bench) -> None:
+@pytest.mark.long
+def test_ctrl_c_ends_all_hosts_regularly(bench: Bench) -> None:
     bench.scenario(delay="50 ms")
     with_hosts(bench, "n1", "n2")
     process = bench.start("--per-node")
@@ -201,7 +202,7 @@ def test_when_the_leader_is_killed_the_hosts_end(bench: Bench) -> None:
     bench.scenario(delay="50 ms")
     with_hosts(bench, "n1", "n2")
     process = bench.start("--per-node")
-    # A member that was not begun yet would have no end.
+    # A member that has not begun yet would have no end.
     wait_for(lambda: len({path.parent for path in bench.runs.glob("*/members/*/raw/*.jsonl")}) == 2)
     group = group_of(bench)
     process.kill()
@@ -212,13 +213,13 @@ def test_when_the_leader_is_killed_the_hosts_end(bench: Bench) -> None:
     assert group.complete
 
 
-# ---- side by side --------------------------------------------------------------------------------
+# ---- comparison ----------------------------------------------------------------------------------
 
 CELLS = [make_cell("network.barrier", ppn=2), make_cell("network.barrier", ppn=4)]
 
 
 def node(root: Path, name: str, times: Sequence[float], member: int = 0) -> MeasuredNode:
-    """A node on which each cell takes so long, in six launches."""
+    """A node on which each cell takes this long, in six launches."""
     run = make_run(root / name, make_plan(CELLS, precision=0.5))
     for launch in range(6):
         records = [make_record(cell, launch, [t] * 5) for cell, t in zip(CELLS, times, strict=True)]
@@ -229,7 +230,7 @@ def node(root: Path, name: str, times: Sequence[float], member: int = 0) -> Meas
     return measure_node(name, member, read_run(run.path))
 
 
-def test_deviations_are_what_brute_force_gives(tmp_path: Path) -> None:
+def test_deviations_equal_brute_force(tmp_path: Path) -> None:
     times = {"n1": 1.00, "n2": 1.02, "n3": 0.99, "n4": 1.01, "n5": 1.30, "n6": 1.00, "n7": 0.98}
     nodes = [
         node(tmp_path, name, [time, 2 * time], number)
@@ -260,14 +261,14 @@ def test_deviations_are_what_brute_force_gives(tmp_path: Path) -> None:
     assert "fastest n7 (+2.0%" in replied.verdict
 
 
-def test_where_most_nodes_are_the_same_there_is_no_robust_deviation(tmp_path: Path) -> None:
+def test_if_most_nodes_are_equal_there_is_no_robust_deviation(tmp_path: Path) -> None:
     nodes = [node(tmp_path, f"n{i}", [1.0, 1.0 if i else 3.0], i) for i in range(5)]
     first, second = by_node(nodes)
     assert {value.sigmas for value in (*first.values, *second.values)} == {None}
     assert second.values[-1].gain == pytest.approx(-2.0)
 
 
-def test_a_cell_of_one_node_says_nothing_of_nodes(tmp_path: Path) -> None:
+def test_a_cell_of_one_node_gives_no_comparison(tmp_path: Path) -> None:
     alone = node(tmp_path, "n1", [1.0, 2.0])
     assert by_node([alone]) == []
     members = [Member(0, "complete", "n1"), Member(1, "missing")]
@@ -308,7 +309,7 @@ noise = { sigma = 0.01, launch_sigma = 0.01 }
 
 
 @pytest.mark.long
-def test_a_slow_node_is_named_and_fails_a_run_that_asks_for_it(bench: Bench) -> None:
+def test_a_slow_node_is_named_and_fails_a_run_if_requested(bench: Bench) -> None:
     (bench.path / "scenario.toml").write_text(SLOW)
     done = bench.run("--per-node", "--nodes", "6", "--fail-on", "nodes")
     assert done.returncode == 1, done.stderr

@@ -1,4 +1,4 @@
-"""Searches for the best placement in a campaign: on machines of scenarios, and with commands."""
+"""Searches for the best placement in a campaign: on simulated machines, and with commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab
     counts = Counter(m.cell.id for m in run.measurements)
     plan = run.manifest.plan
     assert plan.search is not None and len(plan.search.optional) == 13
-    # What is compared has its launches; the search needs few, those of the best among them.
+    # Compared cells have all their launches; the search needs few, those of the best among them.
     plain = [cell.id for cell in plan.cells if cell.id not in plan.search.optional]
     assert [counts[name] >= 6 for name in plain] == [True, True]
     assert sum(counts[name] for name in plan.search.optional) < 0.5 * 6 * 13
@@ -51,7 +51,7 @@ def test_few_of_the_candidates_are_measured_and_the_best_is_named(lab: SearchLab
     "streams",
     [pytest.param(3, marks=pytest.mark.slow), 9, pytest.param(20, marks=pytest.mark.slow)],
 )
-def test_killed_and_resumed_it_measures_what_it_would_have(
+def test_killed_and_resumed_it_measures_the_same(
     lab: SearchLab, undisturbed: dict[str, list[float]], streams: int
 ) -> None:
     lab.scenario(delay="30 ms")
@@ -80,11 +80,11 @@ def test_a_placement_that_fails_is_named_and_never_recommended(lab: SearchLab) -
     assert tried[2] >= 6
     assert not [bad for bad in ("4 ranks × 2 threads", "4 ranks × 4") if bad in verdict]
     assert "4 ranks × 2 threads: its result was wrong" in caveats
-    # Only the wrong result leaves a record; nothing that failed is tried twice.
+    # Only the wrong result leaves a record; failed placements are not repeated.
     assert max(measurement_counts(lab.only_run()).values()) == 1
 
 
-def test_nothing_works_and_that_is_said(lab: SearchLab) -> None:
+def test_if_no_placement_works_that_is_reported(lab: SearchLab) -> None:
     lab.scenario(failures='[[failure]]\nkind = "error"\ntext = "no licence"\n')
     finished = lab.run("plan.toml")
     assert finished.returncode == 1
@@ -93,7 +93,8 @@ def test_nothing_works_and_that_is_said(lab: SearchLab) -> None:
     assert "no licence" in " ".join(map(str, section["caveats"]))
 
 
-def test_the_budget_ends_it_with_the_probability_it_has(lab: SearchLab) -> None:
+@pytest.mark.long
+def test_the_budget_ends_it_with_the_probability_reached(lab: SearchLab) -> None:
     finished = lab.run("plan.toml", "--budget", "3 s")
     assert finished.returncode == 0, finished.stderr
     section = placement_section(finished.stdout)
@@ -106,7 +107,7 @@ def app_cell(ppn: int, timeout: float = 0.0) -> Cell:
     return Cell("app", {**parameters, "timeout": timeout}, Placement(ppn=ppn), "own")
 
 
-def test_a_command_has_the_time_that_scaling_leaves_it() -> None:
+def test_a_command_gets_the_time_that_scaling_leaves() -> None:
     quick = CellState(app_cell(8), wall=10.0)
     failed = CellState(app_cell(4), wall=0.1, failure="exit status 1")
     other = CellState(Cell("npb.cg", {}, Placement(), "fake"), wall=0.1)

@@ -1,4 +1,4 @@
-"""The live display says what is measured, how precisely so far, and how long to go."""
+"""The live display shows what is measured, its precision so far, and the time left."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from records_builder import make_cell, make_plan, make_record
 CELL = make_cell("npb.cg", **{"class": "A"})
 
 
-def test_a_cell_in_a_few_words() -> None:
+def test_a_cell_as_short_text() -> None:
     assert describe_cell(CELL) == "CG class A · 2 ranks"
     assert describe_cell(make_cell("network.barrier", ppn=1)) == "network.barrier · 1 rank"
 
 
-def test_a_size_that_was_settled_is_shown() -> None:
+def test_a_chosen_size_is_shown() -> None:
     cell = make_cell("linpack", n=0, fraction=0.5)
     assert describe_cell(cell) == "linpack fraction=0.5 · 2 ranks"
     assert describe_cell(cell, {"n": 9449}) == "linpack n=9449 fraction=0.5 · 2 ranks"
@@ -35,7 +35,7 @@ def test_a_size_that_was_settled_is_shown() -> None:
 
 
 class Watching:
-    """A display of one measurement, and what it has shown since it was last asked."""
+    """A display of one measurement, and its new output since the last call."""
 
     def __init__(self, monkeypatch, tmp_path, cell, **parameters) -> None:
         monkeypatch.setattr(progress, "REDRAW", 0.0)
@@ -62,27 +62,27 @@ class Watching:
         return self.shown.getvalue()
 
 
-def test_a_long_sample_tells_its_share_its_rate_and_the_time_left(monkeypatch, tmp_path) -> None:
+def test_a_long_sample_shows_its_share_its_rate_and_the_time_left(monkeypatch, tmp_path) -> None:
     watch = Watching(monkeypatch, tmp_path, make_cell("linpack", n=0), n=20000)
     text = watch.sees(2.0, 0.1, 1.5e11)
     assert "linpack n=20000 · 2 ranks  10%, 150 Gflop/s" in text
-    assert "left" not in text  # one word tells no pace
-    # A tenth in 5 s: eight more to come.
+    assert "left" not in text  # one report gives no pace
+    # A tenth in 5 s: eight more follow.
     assert "20%, 160 Gflop/s, about 40.0 s left" in watch.sees(7.0, 0.2, 1.6e11)
     assert "60%, 160 Gflop/s, about 20.0 s left" in watch.sees(27.0, 0.6, 1.6e11)
-    # The next sample begins at its own first word.
+    # The next sample begins with its own first report.
     again = watch.sees(50.0, 0.05, 1.6e11, samples=1)
     assert "1 samples, 5%, 160 Gflop/s" in again and "left" not in again
     assert "15%, 160 Gflop/s, about 42.5 s left" in watch.sees(55.0, 0.15, 1.6e11, samples=1)
 
 
-def test_a_kernel_that_doesn_t_tell_is_shown_by_its_samples(monkeypatch, tmp_path) -> None:
+def test_a_kernel_without_progress_reports_is_shown_by_its_samples(monkeypatch, tmp_path) -> None:
     watch = Watching(monkeypatch, tmp_path, CELL)
     assert "0 samples" in watch.sees(1.0, None)
     assert "%" not in watch.sees(2.0, None, samples=3).partition("samples")[2].partition("\n")[0]
 
 
-def test_what_was_decided_is_said_and_stays(monkeypatch, tmp_path) -> None:
+def test_decisions_are_shown_and_stay(monkeypatch, tmp_path) -> None:
     watch = Watching(monkeypatch, tmp_path, CELL)
     watch.display.note("linpack on 2 ranks: N up to 100, limited by time.")
     watch.display.__exit__(None, None, None)

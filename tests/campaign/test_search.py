@@ -1,4 +1,4 @@
-"""Searches in a campaign: made once and first, and what they found is what later cells use."""
+"""Searches in a campaign: made once and first; later cells use their results."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_a_search_comes_first_and_once() -> None:
     assert (state.done, state.expected) == (19, 19)
 
 
-def test_what_it_found_is_used_and_the_sentence_says_what_limits_the_order() -> None:
+def test_its_result_is_used_and_the_limit_of_the_order_is_stated() -> None:
     state = make_state()
     early = state.resolve(WHOLE)
     assert (early.resolved.parameters["n"], early.note) == (0, "")
     state.add(done(SEARCH, facts=FACTS))
     half, whole = state.resolve(HALF), state.resolve(WHOLE)
-    # 18898 is what 45 s at 100 Gflop/s come to (test_models_linpack.py).
+    # 45 s at 100 Gflop/s give order 18898 (test_models_linpack.py).
     assert (half.resolved.parameters["n"], whole.resolved.parameters["n"]) == (9449, 18898)
     assert whole.resolved.parameters["nb"] == 96
     assert "N up to 18,898, limited by time" in whole.note
@@ -91,10 +91,10 @@ def test_after_a_search_that_failed_the_kernel_chooses(outcome: dict[str, object
     assert state.next_block() == (0, [HALF, OTHER, WHOLE])
     resolution = state.resolve(WHOLE)
     assert (resolution.resolved.parameters["n"], resolution.resolved.parameters["nb"]) == (0, 0)
-    assert "the search failed" in resolution.note and "by itself" in resolution.note
+    assert "the search failed" in resolution.note and "so the kernel chooses" in resolution.note
 
 
-def test_a_launch_that_died_in_the_search_is_no_end() -> None:
+def test_a_launch_killed_in_the_search_does_not_end_it() -> None:
     state = make_state()
     name = f"{SEARCH.id}-0"
     state.blame(make_launch("a", outcome="crash", blamed=name), [SEARCH], progressed=False)
@@ -102,7 +102,7 @@ def test_a_launch_that_died_in_the_search_is_no_end() -> None:
     assert "crash" in state.resolve(WHOLE).note
 
 
-def test_a_second_search_counts_where_the_first_failed() -> None:
+def test_a_second_search_counts_if_the_first_failed() -> None:
     second = make_cell("linpack.search", n=500)
     state = make_state([SEARCH, second, WHOLE])
     state.add(done(second, facts=FACTS))
@@ -114,9 +114,9 @@ LONG, SHORT = make_cell("npb.cg", ppn=1), [make_cell(bytes=size) for size in ran
 
 
 def long_run(budget: float, long: float, short: float = 0.1) -> dict[str, int]:
-    """How often each cell is measured where one takes ``long`` a sample and nine ``short``.
+    """How often each cell is measured if one takes ``long`` per sample and nine ``short``.
 
-    As kernels do: a sample always, more while there is time; sated at ten times their sample.
+    As kernels do: always one sample, more while there is time; saturated at ten samples.
     """
     state = make_state([LONG, *SHORT], budget=budget)
     while (block := state.next_block()) is not None:
@@ -134,22 +134,22 @@ def long_run(budget: float, long: float, short: float = 0.1) -> dict[str, int]:
     return {cell.kernel: len(state.cells[cell.id].values) for cell in (LONG, SHORT[0])}
 
 
-def test_one_long_cell_starves_nobody_and_overruns_nothing() -> None:
+def test_one_long_cell_leaves_time_to_all_and_stays_in_the_budget() -> None:
     # Six of 60 s and six blocks of nine short ones fit; ten times the short ones' sample do not.
     assert long_run(budget=400.0, long=60.0) == {"npb.cg": 6, "network.barrier": 6}
-    # Three of 60 s fit: the short ones get their six launches all the same.
+    # Three of 60 s fit: the short ones get their six launches nevertheless.
     assert long_run(budget=200.0, long=60.0) == {"npb.cg": 3, "network.barrier": 6}
-    # It takes more than all the budget: once each, and no more is begun.
+    # It takes more than the whole budget: once each, and no more is begun.
     assert long_run(budget=50.0, long=60.0) == {"npb.cg": 1, "network.barrier": 1}
 
 
-def test_who_comes_after_the_long_one_in_its_block_gets_as_much_as_who_comes_before() -> None:
+def test_cells_after_the_long_one_in_its_block_get_as_much_as_those_before() -> None:
     state = make_state([LONG, *SHORT], budget=690.0, min_launches=8)
     for replicate in range(5):
         for cell, wall in ((LONG, 60.0), *((cell, 1.0) for cell in SHORT)):
             state.add(done(cell, replicate, wall=wall, stop="budget"))
             state.spent += wall
-    # The 345 s that are left make three blocks of 115 s, of which the long one takes 60.
+    # The remaining 345 s make three blocks of 115 s, of which the long one takes 60.
     before = state.measurement_budgets(5, SHORT)
     assert before[SHORT[0].id] == pytest.approx((115.0 - 60.0) / 9)
     state.add(done(LONG, 5, wall=60.0, stop="budget"))
@@ -160,7 +160,7 @@ def test_who_comes_after_the_long_one_in_its_block_gets_as_much_as_who_comes_bef
     assert state.measurement_budgets(5, SHORT[1:])[SHORT[1].id] == pytest.approx(55.0 / 9)
 
 
-def test_what_a_solution_is_expected_to_take_is_not_promised_to_others() -> None:
+def test_the_expected_time_of_a_solution_is_reserved() -> None:
     state = make_state([WHOLE, *SHORT, SEARCH], budget=900.0)
     state.add(done(SEARCH, facts=FACTS))
     state.resolve(WHOLE)
@@ -188,7 +188,7 @@ fraction = [0.1, 0.5]
 kernel = "compute.peak"
 """
 
-# The search finds another rate each time, so that what it found the second time would show.
+# The search finds another rate each time, so that a second result would show.
 SCENARIO = """
 schema = 1
 delay = "{delay}"
@@ -247,7 +247,8 @@ EXPECTED = {
 }
 
 
-def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> None:
+@pytest.mark.long
+def test_all_launches_of_a_cell_use_the_result_of_the_search(lab: LinpackLab) -> None:
     finished = lab.run("plan.toml")
     assert finished.returncode == 0, finished.stderr
     assert used(lab) == EXPECTED
@@ -273,9 +274,9 @@ def test_all_launches_of_a_cell_use_what_the_search_found(lab: LinpackLab) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "streams", [2, *(pytest.param(each, marks=pytest.mark.long) for each in (3, 6))]
+    "streams", [pytest.param(each, marks=pytest.mark.long) for each in (2, 3, 6)]
 )
-def test_killed_after_the_searches_it_goes_on_with_what_they_found(
+def test_killed_after_the_searches_it_resumes_with_their_results(
     lab: LinpackLab, streams: int
 ) -> None:
     lab.scenario(delay="60 ms")
@@ -290,7 +291,7 @@ def test_killed_after_the_searches_it_goes_on_with_what_they_found(
 
 
 @pytest.mark.long
-def test_killed_between_the_searches_each_holds_at_its_own_placement(lab: LinpackLab) -> None:
+def test_killed_between_the_searches_each_applies_to_its_own_placement(lab: LinpackLab) -> None:
     lab.scenario(delay="300 ms")
     process = lab.start("plan.toml")
     wait_for(lambda: any(read_stream(p).measurements for p in lab.runs.glob("*/raw/*.jsonl")))
@@ -310,13 +311,13 @@ def test_a_search_that_fails_leaves_the_choice_to_the_kernel(lab: LinpackLab) ->
         failures="resolved = { n = 1000, nb = 64, p = 1 }\n"
         '[[failure]]\nkind = "error"\nmatch = "linpack.search"\nwhere = "ppn == 2"\n'
     )
-    assert lab.run("plan.toml").returncode == 1  # the search failed, and that is said
+    assert lab.run("plan.toml").returncode == 1  # the search failed, which is reported
     settings = used(lab)
     assert settings["0.5/1"] == EXPECTED["0.5/1"]
     assert settings["0.5/2"] == {(1000, 64, 1, 1)}
 
 
-def test_one_cell_by_itself_needs_no_search(lab: LinpackLab) -> None:
+def test_a_single_cell_needs_no_search(lab: LinpackLab) -> None:
     lab.scenario(failures="resolved = { n = 1000, nb = 64, p = 1 }")
     words = ("measure", "linpack", "--fake", "scenario.toml", "--json")
     finished = subprocess.run(

@@ -1,4 +1,4 @@
-"""Runs of several sessions, on a machine whose time passes at once: days in a second."""
+"""Runs of several sessions, on a machine with simulated time: days in a second."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ noise = {{ sigma = 0.01, launch_sigma = 0.01 }}
 
 
 class Hand(FakeClock):
-    """A clock that does what it is told while somebody sleeps by it, a call a nap."""
+    """A clock that calls given functions while the campaign sleeps, one per sleep."""
 
     def __init__(self, executor: FakeExecutor) -> None:
         super().__init__(executor)
@@ -69,7 +69,7 @@ class Hand(FakeClock):
         self.executor.now += seconds
 
     def set(self, seconds: float) -> None:
-        """Somebody sets the time of day."""
+        """The time of day is set."""
         self.executor.epoch += seconds
 
     def interrupt(self) -> None:
@@ -121,7 +121,7 @@ class Place:
         return read_sessions(self.run.path)
 
     def dues(self) -> list[float]:
-        """When sessions were due, in hours after the first."""
+        """Due times of sessions, in hours after the first."""
         begun = [event for event in self.events() if event.event == "begun"]
         return [(event.due - UTC) / HOUR for event in begun if event.due is not None]
 
@@ -154,7 +154,7 @@ def test_a_day_in_four_sessions(tmp_path: Path) -> None:
         session = session_of(measurement.replicate, data.manifest.plan.replication)
         assert 0.0 <= measurement.utc - UTC - session * 6 * HOUR < 100.0
     assert {record.session for record in data.launches} == {0, 1, 2, 3}
-    # What varies with the time of day is found in the table, by session.
+    # Variation with the time of day is in the table, by session.
     table = pl.read_parquet(place.run.path / MEASUREMENTS)
     medians = dict(table.group_by("session").agg(pl.col("median").median()).iter_rows())
     assert medians[2] / medians[0] == pytest.approx(1.5, rel=0.05)
@@ -163,7 +163,7 @@ def test_a_day_in_four_sessions(tmp_path: Path) -> None:
     assert f"Session 4 of 4 begins {moment(UTC + 18 * HOUR)}." in place.said
 
 
-def test_each_block_of_each_session_has_an_order_of_its_own(place: Place) -> None:
+def test_each_block_of_each_session_has_its_own_order(place: Place) -> None:
     place.execute_campaign()
     orders = []
     launches = sorted(read_run(place.run.path).measurements, key=lambda m: m.utc)
@@ -174,8 +174,8 @@ def test_each_block_of_each_session_has_an_order_of_its_own(place: Place) -> Non
     assert len(by_session) > 1
 
 
-def test_a_budget_is_each_sessions_own(tmp_path: Path) -> None:
-    # A launch takes two seconds and some: there is time for two blocks of two.
+def test_the_budget_is_per_session(tmp_path: Path) -> None:
+    # A launch takes slightly more than two seconds: there is time for two blocks of two.
     place = Place(tmp_path, budget=8.0, max_launches=10, min_launches=6)
     assert place.execute_campaign().complete
     measured = place.measured()
@@ -190,7 +190,7 @@ def test_precision_ends_a_session_and_not_the_run(tmp_path: Path) -> None:
     assert place.measured() == {0: 12, 1: 12, 2: 12, 3: 12}
 
 
-def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
+def test_without_sessions_no_file_mentions_any(tmp_path: Path) -> None:
     place = Place(tmp_path, sessions=1)
     assert place.execute_campaign().complete
     assert place.events() == []
@@ -198,7 +198,7 @@ def test_without_sessions_no_file_tells_of_any(tmp_path: Path) -> None:
     assert place.measured() == {0: 6}
 
 
-def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
+def test_a_follower_sees_the_current_session(place: Place) -> None:
     data = place.execute_campaign()
     watch = RunWatch(place.run, None)
     watch.look("")
@@ -210,10 +210,10 @@ def test_who_follows_sees_the_session_that_is_on(place: Place) -> None:
     assert state.spent == pytest.approx(sum(last))
 
 
-# ---- stopped, and gone on with -------------------------------------------------------------------
+# ---- stopped and resumed -------------------------------------------------------------------------
 
 
-def test_asked_to_stop_while_it_waits_it_goes_on_when_the_next_is_due(place: Place) -> None:
+def test_stopped_while_waiting_it_resumes_when_the_next_is_due(place: Place) -> None:
     with pytest.raises(Interruption):
         place.execute_campaign(lambda clock: [clock.interrupt])
     assert not place.run.complete
@@ -227,10 +227,10 @@ def test_asked_to_stop_while_it_waits_it_goes_on_when_the_next_is_due(place: Pla
     assert "missed" not in place.said
 
 
-def test_sessions_that_nobody_was_there_for_are_missed_and_made_up_for(place: Place) -> None:
+def test_sessions_without_a_process_are_missed_and_made_up_for(place: Place) -> None:
     with pytest.raises(Interruption):
         place.execute_campaign(lambda clock: [clock.interrupt])
-    # Sixteen hours later somebody comes back.
+    # It is resumed sixteen hours later.
     append_session(place.run.path, SessionEvent("ended", 0, UTC + 22 * HOUR, how="over"))
     data = place.execute_campaign()
     assert data.complete
@@ -241,7 +241,7 @@ def test_sessions_that_nobody_was_there_for_are_missed_and_made_up_for(place: Pl
 
 
 def interrupted_after(measurements: int, place: Place) -> None:
-    """Carry out until so many are measured, and be asked to stop then."""
+    """Carry out until this many are measured, and then request a stop."""
     bench, _ = place.bench()
     executor = bench.executor
     start = executor.start
@@ -257,7 +257,7 @@ def interrupted_after(measurements: int, place: Place) -> None:
     assert len(read_run(place.run.path).measurements) == measurements
 
 
-def test_a_session_that_was_cut_short_goes_on_while_it_is_its_turn(place: Place) -> None:
+def test_an_interrupted_session_resumes_within_its_turn(place: Place) -> None:
     interrupted_after(9, place)
     assert place.measured() == {0: 6, 1: 3}
     kept = {m.record.measurement: m.utc for m in read_run(place.run.path).measurements}
@@ -270,11 +270,11 @@ def test_a_session_that_was_cut_short_goes_on_while_it_is_its_turn(place: Place)
 
 
 @pytest.mark.parametrize(("measured", "counts"), [(9, True), (7, False)])
-def test_a_session_that_is_cut_short_for_good_counts_if_each_cell_was_measured(
+def test_a_session_cut_short_counts_if_each_cell_was_measured(
     place: Place, measured: int, counts: bool
 ) -> None:
     interrupted_after(measured, place)
-    # Nobody comes back before the next one is due.
+    # It is not resumed before the next one is due.
     append_session(place.run.path, SessionEvent("ended", 99, UTC + 12 * HOUR))
     data = place.execute_campaign()
     assert data.complete
@@ -288,7 +288,7 @@ def test_a_session_that_is_cut_short_for_good_counts_if_each_cell_was_measured(
     assert "Session 5" not in place.said
 
 
-def test_what_ended_between_measuring_and_its_line_is_not_measured_again(place: Place) -> None:
+def test_a_session_killed_before_its_line_is_not_measured_again(place: Place) -> None:
     with pytest.raises(Interruption):
         place.execute_campaign(lambda clock: [clock.interrupt])
     lines = (place.run.path / "sessions.jsonl").read_bytes().splitlines(keepends=True)
@@ -298,7 +298,7 @@ def test_what_ended_between_measuring_and_its_line_is_not_measured_again(place: 
     assert place.measured() == {0: 6, 1: 6, 2: 6, 3: 6}
 
 
-def test_what_happens_after_a_duration_is_over_is_its_end(tmp_path: Path) -> None:
+def test_after_the_duration_the_run_ends(tmp_path: Path) -> None:
     place = Place(tmp_path, duration=24 * HOUR, **{"sessions": None})  # type: ignore[arg-type]
     with pytest.raises(Interruption):
         place.execute_campaign(lambda clock: [clock.interrupt])
@@ -309,7 +309,7 @@ def test_what_happens_after_a_duration_is_over_is_its_end(tmp_path: Path) -> Non
     assert place.measured() == {0: 6}
 
 
-def test_an_allocation_is_not_slept_through(place: Place) -> None:
+def test_an_allocation_does_not_wait_for_the_next_session(place: Place) -> None:
     with pytest.raises(OutOfTime):
         place.execute_campaign(deadline=UTC + 5 * HOUR)
     assert place.measured() == {0: 6}
@@ -318,7 +318,7 @@ def test_an_allocation_is_not_slept_through(place: Place) -> None:
 # ---- clocks --------------------------------------------------------------------------------------
 
 
-def test_a_machine_that_slept_says_so_and_goes_on(place: Place) -> None:
+def test_a_suspended_machine_is_reported_and_the_run_continues(place: Place) -> None:
     data = place.execute_campaign(lambda clock: [lambda: clock.doze(22 * HOUR)])
     assert data.complete
     assert "The machine slept for 22 h" in place.said
@@ -335,7 +335,7 @@ def test_a_clock_set_forward_is_followed(place: Place) -> None:
     assert place.dues() == [0.0, 6.0, 12.0, 18.0]
 
 
-def test_a_clock_set_back_by_years_delays_nothing_by_more_than_a_turn(place: Place) -> None:
+def test_a_clock_set_back_by_years_delays_by_one_turn_at_most(place: Place) -> None:
     place.execute_campaign(lambda clock: [lambda: clock.set(-10_000 * HOUR)])
     assert "The clock was set back by" in place.said
     dues = place.dues()
@@ -344,13 +344,13 @@ def test_a_clock_set_back_by_years_delays_nothing_by_more_than_a_turn(place: Pla
     assert [later - sooner for sooner, later in pairwise(dues[1:])] == [6.0, 6.0]
 
 
-def test_small_corrections_of_a_clock_are_no_news(place: Place) -> None:
+def test_small_corrections_of_a_clock_are_not_reported(place: Place) -> None:
     place.execute_campaign(lambda clock: [lambda: clock.set(5.0), lambda: clock.doze(5.0)])
     assert "clock" not in place.said
     assert "slept" not in place.said
 
 
-def test_this_machines_clock_notices_nothing_while_nothing_happens() -> None:
+def test_this_machines_clock_reports_no_change() -> None:
     clock = MachineClock()
     awake_time = AwakeTime(clock)
     clock.sleep(0.01)
@@ -359,14 +359,14 @@ def test_this_machines_clock_notices_nothing_while_nothing_happens() -> None:
     assert clock.running() >= clock.awake() - 1.0
 
 
-# ---- what fails ----------------------------------------------------------------------------------
+# ---- failures ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "records"), [("crash", 0), ("error", 1), ("wrong result", 1)])
-def test_a_cell_that_failed_has_another_try_in_the_next_session(
+def test_a_failed_cell_is_tried_again_in_the_next_session(
     tmp_path: Path, kind: str, records: int
 ) -> None:
-    # A launch that a signal ended is made once more in the same session.
+    # A launch ended by a signal is repeated in the same session.
     times = 2 if kind == "crash" else 1
     failures = f'[[failure]]\nkind = "{kind}"\nwhere = "ppn == 2"\ntimes = {times}'
     place = Place(tmp_path, failures)
@@ -376,7 +376,7 @@ def test_a_cell_that_failed_has_another_try_in_the_next_session(
 
 
 @pytest.mark.parametrize(("launch", "number"), [(1, False), (4, True)])
-def test_a_cell_that_lost_its_hosts_keeps_the_run_open_if_it_has_no_number_at_all(
+def test_a_cell_that_lost_its_hosts_keeps_the_run_open_without_any_result(
     tmp_path: Path, launch: int, number: bool
 ) -> None:
     failures = f'[[failure]]\nkind = "host lost"\nlaunch = {launch}\nhost = 1'
@@ -396,10 +396,10 @@ def test_a_blamed_launch_is_of_its_session_when_it_is_resumed(tmp_path: Path) ->
     assert place.measured() == {0: 3, 1: 6, 2: 6, 3: 6}
 
 
-# ---- one that goes on without a pause ------------------------------------------------------------
+# ---- without pauses ------------------------------------------------------------------------------
 
 
-def test_a_duration_alone_is_measured_through_however_precise(tmp_path: Path) -> None:
+def test_a_duration_alone_is_measured_to_its_end_despite_the_precision(tmp_path: Path) -> None:
     place = Place(
         tmp_path,
         **{  # type: ignore[arg-type]
@@ -417,7 +417,7 @@ def test_a_duration_alone_is_measured_through_however_precise(tmp_path: Path) ->
     assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_the_last_blocks_of_it_take_no_longer_than_the_first() -> None:
+def test_its_last_blocks_take_no_longer_than_the_first() -> None:
     cells = [make_cell(ppn=1), make_cell(ppn=2)]
     plan = make_plan(cells, duration=600.0, budget=600.0, min_launches=20, max_launches=100_000)
     state = CampaignState(plan, value_of=lambda m: 1.0, enough=lambda values: False)
@@ -434,9 +434,9 @@ def test_a_job_that_begins_far_too_early_does_not_measure(place: Place) -> None:
     data = execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
     assert not data.complete
     assert place.measured() == {0: 6}
-    with pytest.raises(AssayError, match="and not yet"):
+    with pytest.raises(AssayError, match="not due yet"):
         execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock)
-    clock.executor.now = 5.9 * HOUR  # what a scheduler's clock may be off by
+    clock.executor.now = 5.9 * HOUR  # a possible error of a scheduler's clock
     assert not execute_campaign(place.run, bench, Console(file=io.StringIO()), clock=clock).complete
     assert place.measured() == {0: 6, 1: 6}
     assert place.dues() == [0.0, 6.0]

@@ -1,4 +1,4 @@
-"""Runs of several sessions by the command: killed, and on a clock that takes its time."""
+"""Runs of several sessions by the command: killed, and in real time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DRIVER = Path(__file__).parents[1] / "support" / "assay_by_the_clock.py"
 
 
 class Folder:
-    """A folder with that plan, and the command, for which time passes as it does here."""
+    """A folder with that plan, and the command in real time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,7 +61,7 @@ class Folder:
         return run
 
     def over(self) -> int:
-        """Sessions that are."""
+        """Sessions that have begun."""
         runs = list_runs(self.path / "runs")
         return sum(one.over for one in held_sessions(read_sessions(runs[0].path))) if runs else 0
 
@@ -82,8 +82,10 @@ def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGKILL,
-        *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGTERM)),
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+        ),
     ],
 )
 def test_ended_while_it_waits_it_is_resumed(folder: Folder, number: signal.Signals) -> None:
@@ -115,7 +117,7 @@ def test_ended_while_it_waits_it_is_resumed(folder: Folder, number: signal.Signa
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_two_sessions_by_the_clock(folder: Folder) -> None:
+def test_two_sessions_in_real_time(folder: Folder) -> None:
     process = folder.start("plan.toml", "--sessions", "2")
     out, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
@@ -125,7 +127,7 @@ def test_two_sessions_by_the_clock(folder: Folder) -> None:
     assert begun[1].utc - begun[0].utc >= 3.0 - 0.1
 
 
-def test_the_command_passes_days_at_once_on_a_fake_machine(tmp_path: Path) -> None:
+def test_the_command_simulates_days_in_a_moment_on_a_fake_machine(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     done = subprocess.run(
         [

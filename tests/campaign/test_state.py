@@ -1,4 +1,4 @@
-"""What a campaign decides next: budgets that flow, blame that falls where it belongs."""
+"""Decisions of a campaign: the next block, shares of the budget, blame for failures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def done(cell: Cell, replicate: int, wall: float = 1.0, **changes: object) -> Me
     return Measurement(cell, replicate, "0000-a", 0.0, record, None, ())
 
 
-def test_blocks_come_in_order_and_end_when_enough() -> None:
+def test_blocks_come_in_order_and_end_at_the_limit() -> None:
     state = make_state()
     seen = []
     while (block := state.next_block()) is not None:
@@ -45,7 +45,7 @@ def test_blocks_come_in_order_and_end_when_enough() -> None:
     assert seen == list(range(8))
 
 
-def test_a_gap_is_filled_first_and_is_no_basis_for_stopping() -> None:
+def test_a_gap_is_filled_first_and_does_not_allow_stopping() -> None:
     state = make_state(CELLS[:1])
     for replicate in (0, 1, 2, 4, 5, 6, 7):
         state.add(done(CELLS[0], replicate))
@@ -62,7 +62,7 @@ def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
     assert state.next_block() is None
 
 
-def test_the_budget_ends_it_but_not_before_each_was_measured() -> None:
+def test_the_budget_ends_it_after_each_cell_was_measured() -> None:
     state = make_state()
     state.spent = 100.0
     assert state.next_block() == (0, CELLS)
@@ -80,14 +80,14 @@ def test_a_failed_cell_is_not_tried_again(changes: dict[str, object]) -> None:
     assert state.next_block() == (0, CELLS[1:])
 
 
-def test_the_cell_a_launch_died_in_is_blamed_alone() -> None:
+def test_only_the_cell_running_at_the_kill_is_blamed() -> None:
     state = make_state()
     launch = make_launch("0000-a", outcome="crash", blamed=measurement_id(CELLS[2], 0))
     state.blame(launch, CELLS, progressed=False)
     assert [name for name, cell in state.cells.items() if cell.failure] == [CELLS[2].id]
 
 
-def test_a_launch_that_brought_nothing_condemns_its_cells_and_one_that_did_does_not() -> None:
+def test_a_launch_without_results_blames_its_cells_and_one_with_results_does_not() -> None:
     launch = make_launch("0000-a", outcome="crash", error="mpirun is missing")
     state = make_state()
     state.blame(launch, CELLS[1:3], progressed=True)
@@ -105,12 +105,12 @@ def test_first_shares_are_equal_and_use_the_budget_once() -> None:
     assert set(budgets.values()) == {60.0 / 6 / 5}
 
 
-def test_a_launch_of_a_few_cells_gets_their_share_alone() -> None:
+def test_a_launch_of_a_few_cells_gets_only_their_share() -> None:
     state = make_state()
     assert state.measurement_budgets(0, CELLS[:2]) == {c.id: 60.0 / 6 / 5 for c in CELLS[:2]}
 
 
-def test_what_a_sated_cell_leaves_flows_to_the_others() -> None:
+def test_unused_time_of_a_saturated_cell_goes_to_the_others() -> None:
     state = make_state()
     for cell in CELLS[:4]:
         state.add(done(cell, 0, wall=0.1, stop="precision"))
@@ -121,7 +121,7 @@ def test_what_a_sated_cell_leaves_flows_to_the_others() -> None:
     assert state.measurement_budgets(1, CELLS)[CELLS[4].id] == pytest.approx(block - 0.4)
 
 
-def test_a_cell_cut_short_is_not_taken_for_sated() -> None:
+def test_a_cell_cut_short_is_not_treated_as_saturated() -> None:
     state = make_state()
     for cell in CELLS:
         state.add(done(cell, 0, wall=0.1, stop="budget"))
@@ -129,19 +129,19 @@ def test_a_cell_cut_short_is_not_taken_for_sated() -> None:
     assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
 
 
-def test_a_cell_that_was_kept_short_is_not_held_to_what_it_took() -> None:
+def test_a_cell_with_a_short_budget_is_not_limited_to_its_earlier_time() -> None:
     state = make_state()
     for cell in CELLS:  # a sample of 4000 that the plan allows
         state.add(done(cell, 0, wall=0.1, stop="samples"))
     state.spent = 0.5
     assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(59.5 / 5 / 5)
     state = make_state(max_samples=1, min_samples=1)
-    for cell in CELLS:  # all that there are
+    for cell in CELLS:  # all remaining ones
         state.add(done(cell, 0, wall=0.1, stop="samples"))
     assert state.measurement_budgets(1, CELLS)[CELLS[0].id] == pytest.approx(SPARE * 0.1)
 
 
-def test_set_up_is_granted_on_top_and_is_paid_for_by_all() -> None:
+def test_set_up_is_granted_in_addition_and_charged_to_all() -> None:
     state = make_state()
     for cell, wall in zip(CELLS, (4.1, 0.1, 0.1, 0.1, 0.1), strict=True):
         found = {"sampling_seconds": 0.1}
@@ -158,16 +158,14 @@ def test_set_up_is_granted_on_top_and_is_paid_for_by_all() -> None:
     st.lists(st.sampled_from(["precision", "budget"]), min_size=5, max_size=5),
     st.floats(min_value=0.0, max_value=200.0),
 )
-def test_shares_never_promise_more_than_there_is(
-    walls: list[float], stops: list[str], spent: float
-) -> None:
+def test_shares_never_exceed_the_budget(walls: list[float], stops: list[str], spent: float) -> None:
     state = make_state()
     for cell, wall, stop in zip(CELLS, walls, stops, strict=True):
         state.add(done(cell, 0, wall=wall, stop=stop))
     state.spent = spent
     share = next(iter(state.measurement_budgets(1, CELLS).values()))
     block = max(60.0 - spent, 0.0) / 5
-    # A sated cell takes what it took; the others take all they are given.
+    # A saturated cell takes its earlier time; the others take all they get.
     precise_enough = [stop == "precision" for stop in stops]
     used = sum(
         min(wall, share) if enough else share
@@ -186,10 +184,10 @@ def test_shares_never_promise_more_than_there_is(
     ),
     st.floats(0.01, 50.0),
 )
-def test_the_share_is_that_at_which_cells_take_what_there_is(
+def test_the_share_is_that_at_which_cells_use_the_available_time(
     drawn: list[tuple[float, float, bool]], left: float
 ) -> None:
-    # Each cell takes no less than one sample, and a sated one no more than it took.
+    # Each cell takes at least one sample, and a saturated one no more than before.
     cells = [
         (least, least + more if precise_enough else math.inf)
         for least, more, precise_enough in drawn
@@ -200,7 +198,7 @@ def test_the_share_is_that_at_which_cells_take_what_there_is(
         return sum(min(max(share, least), most) for least, most in cells)
 
     if taken(0.0) > left:
-        assert share == LEAST_BUDGET  # one sample of each is more than there is
+        assert share == LEAST_BUDGET  # one sample of each exceeds the budget
     elif taken(math.inf) <= left:
         assert share == SPARE * max(most for _, most in cells)
     else:
@@ -211,7 +209,7 @@ def test_a_fixed_cell_budget_is_kept() -> None:
     assert set(make_state(cell_budget=0.5).measurement_budgets(0, CELLS).values()) == {0.5}
 
 
-def test_progress_counts_and_the_eta_fall_to_nothing() -> None:
+def test_progress_counts_and_the_eta_reach_zero() -> None:
     state = make_state(CELLS[:2])
     assert (state.done, state.expected) == (0, 12)
     assert state.remaining_seconds() == 60.0

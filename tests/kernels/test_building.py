@@ -28,7 +28,7 @@ from assay.kernels.toolchains import Blas, Toolchain, select_toolchain
 
 DATA = Path(__file__).parents[1] / "data/toolchains"
 
-# Stand-ins for cmake and ninja: they log their calls; $NINJA is what ninja does.
+# Replacements of cmake and ninja: they log their calls; $NINJA selects ninja's behaviour.
 CMAKE = """\
 echo cmake >> "$LOG"
 while [ "$1" != -B ]; do shift; done
@@ -51,7 +51,7 @@ def own_cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """Quick tools in place of cmake and ninja; gives the log of their calls."""
+    """Quick tools in place of cmake and ninja; returns the log of their calls."""
     for name, body in (("cmake", CMAKE), ("ninja", NINJA)):
         path = tmp_path / "tools" / name
         path.parent.mkdir(exist_ok=True)
@@ -110,7 +110,7 @@ def test_the_native_tree_knows_each_setting():
     assert set(given) <= set(declared)
 
 
-def test_sources_lie_in_the_wheel_or_in_the_checkout(tmp_path, monkeypatch):
+def test_sources_are_in_the_wheel_or_in_the_checkout(tmp_path, monkeypatch):
     checkout = Path(assay.__file__).resolve().parents[2] / "native"
     assert native_sources() == checkout
     package = tmp_path / "site-packages/assay"
@@ -123,7 +123,7 @@ def test_sources_lie_in_the_wheel_or_in_the_checkout(tmp_path, monkeypatch):
     assert native_sources() == package / "native"
 
 
-def test_a_build_tells_its_progress_and_is_kept(tools, sources):
+def test_a_build_reports_its_progress_and_is_kept(tools, sources):
     seen: list[BuildProgress] = []
     executable = build_kernels(toolchain(), seen.append, sources=sources)
     assert executable.read_text() == "built\n"
@@ -159,13 +159,13 @@ def test_a_build_tells_its_progress_and_is_kept(tools, sources):
         {"environment": {"CPATH": "/x"}},
     ],
 )
-def test_what_changes_the_executable_changes_its_place(tools, sources, changes):
+def test_inputs_that_change_the_executable_change_its_folder(tools, sources, changes):
     first = build_kernels(toolchain(), sources=sources)
     assert build_kernels(toolchain(**changes), sources=sources) != first
     assert tools() == ["cmake", "ninja"] * 2
 
 
-def test_what_does_not_change_the_executable_does_not_build_it_again(tools, sources):
+def test_inputs_that_do_not_change_the_executable_cause_no_build(tools, sources):
     first = build_kernels(toolchain(), sources=sources)
     same = toolchain(name="other", kind="path", mpirun="/m/mpirun", launch_flags=("--x",))
     (sources / ".hidden").write_text("an editor's file")
@@ -184,7 +184,7 @@ def test_each_source_counts_with_name_and_content(sources):
     assert len(digests) == 4
 
 
-def test_the_processor_counts_where_the_flags_say_native(tools, sources, monkeypatch):
+def test_the_processor_counts_if_the_flags_contain_native(tools, sources, monkeypatch):
     monkeypatch.setattr(building, "cpu_identity", lambda: "zen 5")
     native, plain = (build_kernels(toolchain(flags=f), sources=sources) for f in ("native", "-O2"))
     monkeypatch.setattr(building, "cpu_identity", lambda: "zen 4")
@@ -192,7 +192,7 @@ def test_the_processor_counts_where_the_flags_say_native(tools, sources, monkeyp
     assert build_kernels(toolchain(flags="-O2"), sources=sources) == plain
 
 
-def test_cpu_identity_is_of_the_model_not_of_the_moment(tmp_path):
+def test_cpu_identity_depends_on_the_model_alone(tmp_path):
     path = tmp_path / "cpuinfo"
     path.write_text("model name\t: X\ncpu MHz\t\t: 2600.1\nflags\t\t: avx avx2\n\nprocessor\t: 1\n")
     first = cpu_identity(path)
@@ -205,7 +205,7 @@ def test_cpu_identity_is_of_the_model_not_of_the_moment(tmp_path):
     assert cpu_identity(path).endswith("Features: sve\nCPU part: 0xd4f")
 
 
-def test_a_failure_shows_all_that_the_tools_said(tools, sources, monkeypatch, tmp_path):
+def test_a_failure_shows_the_whole_output_of_the_tools(tools, sources, monkeypatch, tmp_path):
     monkeypatch.setenv("NINJA", "seq 5000; echo main.cpp:1:1: error: no such thing >&2; exit 1")
     with pytest.raises(AssayError) as error:
         build_kernels(toolchain(), sources=sources)
@@ -224,7 +224,7 @@ def test_a_cache_that_cannot_be_written(tools, sources, tmp_path):
     assert "ASSAY_CACHE" in error.value.fix
 
 
-def test_a_build_that_is_not_as_it_was_sealed_is_made_again(tools, sources):
+def test_a_build_that_differs_from_its_seal_is_repeated(tools, sources):
     executable = build_kernels(toolchain(), sources=sources)
     folder = executable.parent
     executable.write_text("planted\n")
@@ -241,7 +241,7 @@ def test_a_build_that_is_not_as_it_was_sealed_is_made_again(tools, sources):
 
 
 @pytest.mark.parametrize("place", ["", "assay-kernels", "build.json"])
-def test_a_build_that_others_may_write_is_refused(tools, sources, place):
+def test_a_build_writable_by_others_is_refused(tools, sources, place):
     executable = build_kernels(toolchain(), sources=sources)
     (executable.parent / place).chmod(0o777)
     with pytest.raises(AssayError, match="may be written by everybody") as error:
@@ -250,15 +250,15 @@ def test_a_build_that_others_may_write_is_refused(tools, sources, place):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_build_of_somebody_else_is_refused(tools, sources):
+def test_a_build_of_another_user_is_refused(tools, sources):
     executable = build_kernels(toolchain(), sources=sources)
     os.chown(executable, 12345, 0)
     with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
         build_kernels(toolchain(), sources=sources)
 
 
-def test_two_at_once_do_no_harm(tools, sources, tmp_path, monkeypatch):
-    # Each waits in ninja until both are there.
+def test_two_concurrent_builds_do_no_harm(tools, sources, tmp_path, monkeypatch):
+    # Each waits in ninja until both have started.
     meet = f"touch {tmp_path}/met.$$; until [ $(ls {tmp_path}/met.* | wc -l) = 2 ]; do :; done"
     monkeypatch.setenv("NINJA", meet)
     results: list[Path] = []
@@ -298,7 +298,7 @@ building.build_kernels(toolchain, sources=Path(sys.argv[3]))
 """
 
 
-def test_a_killed_build_leaves_nothing_that_looks_like_one(tools, sources, tmp_path, monkeypatch):
+def test_a_killed_build_leaves_nothing_that_looks_complete(tools, sources, tmp_path, monkeypatch):
     monkeypatch.setenv("NINJA", f"touch {tmp_path}/amid; sleep 0.5; exit 1")
     arguments = [msgspec.json.encode(toolchain()).decode(), tmp_path / "tools", sources]
     with subprocess.Popen([sys.executable, "-c", KILLED, *arguments]) as child:
@@ -311,14 +311,15 @@ def test_a_killed_build_leaves_nothing_that_looks_like_one(tools, sources, tmp_p
     monkeypatch.setenv("NINJA", "")
     executable = build_kernels(toolchain(), sources=sources)
     assert executable.read_text() == "built\n"
-    assert left.exists()  # it might be at work still
+    assert left.exists()  # its process might still be running
     os.utime(left, (0, 0))
     build_kernels(toolchain(flags="-O1"), sources=sources)
     assert not left.exists()
 
 
+@pytest.mark.long
 @pytest.mark.slow
-def test_the_real_tools_build_what_runs_and_show_what_fails(tmp_path):
+def test_the_real_tools_build_an_executable_and_show_errors(tmp_path):
     embedded = select_toolchain("embedded", Config())
     executable = build_kernels(embedded, sources=DATA / "tiny")
     assert os.access(executable, os.X_OK)

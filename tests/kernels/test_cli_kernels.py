@@ -1,4 +1,4 @@
-"""``assay kernels``: the whole catalogue, for people and for programs."""
+"""``assay kernels``: the whole catalogue, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_list_names_every_kernel(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [kernel.name for kernel in kernels()])
-def test_one_kernel_is_told_whole(capsys, monkeypatch, name):
+def test_one_kernel_is_described_completely(capsys, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "1000")  # so that nothing wraps
     kernel = find_kernel(name)
     text = run(capsys, name)
@@ -54,7 +54,7 @@ def test_work_is_that_of_the_defaults_and_missing_is_null(capsys):
     stream = json.loads(run(capsys, "memory.stream", json=True))
     assert stream["work"]["bytes"]["value"] is None  # the machine chooses the elements
     alone = json.loads(run(capsys, "npb.ep", json=True))
-    assert alone["work"]["messages"]["value"] == 0  # a rank by itself: known, and none
+    assert alone["work"]["messages"]["value"] == 0  # a single rank: known to be none
 
 
 def test_an_unknown_kernel_names_the_nearest():

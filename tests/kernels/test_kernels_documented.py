@@ -1,4 +1,4 @@
-"""docs/kernels.md is what the catalogue says."""
+"""docs/kernels.md equals the catalogue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.report.catalogue import catalogue_markdown
 PAGE = Path(__file__).parents[2] / "docs" / "kernels.md"
 
 
-def test_the_page_is_what_the_catalogue_yields(capsys):
+def test_the_page_equals_the_catalogue(capsys):
     command(markdown=True)
     page = capsys.readouterr().out
     assert page == catalogue_markdown(kernels())
@@ -29,7 +29,7 @@ def test_every_kernel_s_work_has_its_formula_and_source(kernel):
     assert kernel.source
 
 
-def test_an_entry_is_told_whole():
+def test_an_entry_is_described_completely():
     planted = Kernel(
         name="planted.kernel",
         title="A planted kernel",

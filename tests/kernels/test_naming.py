@@ -1,4 +1,4 @@
-"""Names for people: one per kernel, metric and cell, and all of them from one module."""
+"""Display names: one per kernel, metric and cell, all of them from one module."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_each_kernel_and_metric_of_the_catalogue_has_a_name(kernel: object) -> N
         assert metric.name in naming._METRICS
 
 
-def test_names_are_given_only_to_what_the_catalogue_has() -> None:
+def test_names_exist_only_for_entries_of_the_catalogue() -> None:
     assert set(naming._METRICS) == {metric.name for kernel in ALL for metric in kernel.metrics}
     for (name, parameter), levels in naming._LEVELS.items():
         [kernel] = [kernel for kernel in ALL if kernel.name == name]

@@ -1,4 +1,4 @@
-"""A binary that meets a processor it wasn't built for says so, and takes no instruction of it."""
+"""A binary on a processor it wasn't built for reports that, and uses no missing instruction."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def small_program(folder: Path, *, check: bool) -> Path:
 
 @only_x86
 @pytest.mark.skipif(XOP, reason="this processor has XOP")
-def test_it_speaks_before_a_static_initialiser_dies(tmp_path: Path) -> None:
+def test_it_reports_before_a_static_initialiser_is_killed(tmp_path: Path) -> None:
     unchecked = subprocess.run([small_program(tmp_path, check=False)], capture_output=True)
-    assert unchecked.returncode == -4  # SIGILL, without a word
+    assert unchecked.returncode == -4  # SIGILL, without a message
     assert unchecked.stderr == b""
     done = subprocess.run([small_program(tmp_path, check=True)], capture_output=True, text=True)
     assert done.returncode == EXIT_PROCESSOR
@@ -72,6 +72,9 @@ def test_it_speaks_before_a_static_initialiser_dies(tmp_path: Path) -> None:
     assert not set(missing) & set(Path("/proc/cpuinfo").read_text().split())
 
 
+@pytest.mark.flaky(
+    reruns=2, reason="SIGPIPE may end mpirun if ranks exit while it starts them, before its output"
+)
 @pytest.mark.sanitizable
 def test_a_pretended_processor_ends_a_launch_with_one_sentence(tmp_path: Path) -> None:
     job = tmp_path / "job.json"
@@ -98,7 +101,7 @@ def test_a_pretended_processor_ends_a_launch_with_one_sentence(tmp_path: Path) -
     assert alone.returncode == EXIT_PROCESSOR
 
 
-def test_the_status_alone_tells_too(tmp_path: Path) -> None:
+def test_the_exit_status_alone_is_distinctive(tmp_path: Path) -> None:
     verdict = judge(tmp_path / "none.jsonl", EXIT_PROCESSOR, "")
     assert verdict.error == "the processor lacks features that it was built for"
     other = judge(tmp_path / "none.jsonl", 1, "assay-kernels: no such job")
@@ -134,7 +137,7 @@ def functions(program: Path) -> dict[str, list[str]]:
 
 
 def called_from(program: Path, first: str) -> dict[str, list[str]]:
-    """A function and all of the program's own that it calls, directly or not."""
+    """A function and all of the program's own functions that it calls, directly or not."""
     known = functions(program)
     waiting, seen = [first], {first: known[first]}
     while waiting:
@@ -163,19 +166,19 @@ CHECK = "_ZN12_GLOBAL__N_115check_processorEiPPcS1_"
 @only_x86
 @pytest.mark.parametrize("build", ["usual", "faulty"])
 @pytest.mark.sanitizable
-def test_the_check_takes_no_instruction_beyond_the_baseline(build: str) -> None:
+def test_the_check_uses_no_instruction_beyond_the_baseline(build: str) -> None:
     program = faulty() if build == "faulty" else plain()
     seen = called_from(program, CHECK)
     assert "assay_lacking" in seen  # so that calls are followed
     assert {name: found for name, code in seen.items() if (found := beyond_baseline(code))} == {}
-    # The same eyes find such instructions in the program, where the processor has them.
+    # The same search finds such instructions in the program, if the processor has them.
     if "avx2" in Path("/proc/cpuinfo").read_text().split():
         assert any(beyond_baseline(code) for code in functions(program).values())
 
 
 @only_x86
 def test_it_runs_before_everything_else() -> None:
-    """Nothing but the check lies in .preinit_array, and that is there."""
+    """.preinit_array holds the check and nothing else."""
     program = plain()
     headers = subprocess.run(
         ["objdump", "-h", str(program)], capture_output=True, text=True, check=True

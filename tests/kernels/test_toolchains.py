@@ -27,7 +27,7 @@ VERSIONS = {
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path, monkeypatch):
-    """No config, cache, MPI or compiler is in reach but what a test puts on PATH."""
+    """Only config, cache, MPI and compilers that a test puts on PATH are found."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     for name in ("ASSAY_CONFIG", "OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS", "MKLROOT"):
@@ -49,7 +49,7 @@ def script(path: Path, body: str) -> Path:
 
 
 def compiler(folder: Path, name: str, version: str = "1.0") -> Path:
-    """Knows its version, finds no library and links nothing."""
+    """A compiler that reports its version, finds no library and links nothing."""
     body = f'case "$1" in --version) echo "{name} {version}";; -print*) echo "${{1#*=}}";;'
     body += " *) exit 1;; esac"
     return script(folder / name, body)
@@ -103,7 +103,7 @@ def test_the_embedded_one_is_found_and_is_the_default(tmp_path):
     assert "scipy_cblas_dgemm(" in header.read_text()
     assert all(Path(library).is_file() for library in embedded.blas.libraries)
     assert embedded.wrapper_environment == {"MPICH_CXX": "g++"}
-    assert msgspec.json.encode(embedded)  # goes into the manifest
+    assert msgspec.json.encode(embedded)  # part of the manifest
 
 
 def test_the_embedded_one_on_path_is_not_found_twice(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ blas = { libraries = ["lib/libb.so", "m"], include = "inc", prefix = "p_", int64
         "openmpi",
         str(tmp_path / "etc/../opt/ompi/bin/mpirun"),
     )
-    assert a.cxx == "g++"  # a wheel's wrapper says c++ and means the system's compiler
+    assert a.cxx == "g++"  # a wheel's wrapper names c++ and means the system's compiler
     assert a.wrapper_environment == {"OMPI_CXX": "g++"}
     assert (b.cxx, b.cxx_version) == (str(tmp_path / "etc/my++"), "my++ 9")
     assert (b.flags, b.launch_flags) == ("-O2", ("--x",))
@@ -147,7 +147,7 @@ blas = { libraries = ["lib/libb.so", "m"], include = "inc", prefix = "p_", int64
     assert (b.blas.prefix, b.blas.int64, b.blas.name) == ("p_", True, "B")
 
 
-def test_a_config_entry_without_mpi_takes_the_usual_one(tmp_path, no_wheels):
+def test_a_config_entry_without_mpi_uses_the_default(tmp_path, no_wheels):
     compiler(tmp_path / "bin", "clang++", "17")
     compiler(tmp_path / "bin", "g++")
     text = '[toolchains.clang]\ncxx = "clang++"\n'
@@ -221,8 +221,8 @@ def test_two_wheels_in_one_prefix_are_refused(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("has_dgemm", "name"), [(True, "OpenBLAS 0.3.21"), (False, "embedded")])
 def test_a_site_blas_is_one_that_links(tmp_path, no_wheels, monkeypatch, has_dgemm, name):
-    # The compiler that is here, but for the headers and libraries of the system, which may have a
-    # BLAS of its own.
+    # The compiler of this machine, but without the headers and libraries of the system, which may
+    # have a BLAS of its own.
     gxx = shutil.which("g++", path=HERE)
     script(
         tmp_path / "bin/g++",
@@ -262,7 +262,7 @@ def test_a_site_blas_is_one_that_links(tmp_path, no_wheels, monkeypatch, has_dge
 
 
 def asked(tmp_path: Path, monkeypatch, command: list[str]) -> int:
-    """Ask as a new process would; how often the program has been run so far."""
+    """Ask as a new process would; return how often the program has been run so far."""
     monkeypatch.setattr(probes, "_answers", {})
     for _ in range(2):
         ask(command)

@@ -1,4 +1,4 @@
-"""``assay lab``: labs that stay, found again, used, and removed without a trace."""
+"""``assay lab``: labs that stay, are found again, used, and removed without leftovers."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _SECONDS = 60
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The labs of one test, apart from any that this machine has. What is left of them is ended."""
+    """The labs of one test, separate from any others of this machine; all are ended afterwards."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "labs"))
     yield tmp_path
     if reason is None:
         left = [lab.name for lab in labs()]
         assay("lab", "down", "--all")
         assert labs() == []
-        assert left == []  # each test takes down what it made
+        assert left == []  # each test removes its labs
 
 
 def assay(*words: str) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,9 @@ def said(*words: str) -> str:
 
 @pytest.fixture
 def unchanged(folder: Path) -> Iterator[None]:
-    """The machine is the same afterwards. A namespace is made first, for iproute2's own folder."""
+    """The machine must be unchanged afterwards. A namespace is created first, for iproute2's
+    folder.
+    """
     if reason:
         pytest.skip(reason)
     network.add_namespace(f"assay-lab-test-{os.getpid()}")
@@ -84,7 +86,7 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
     assert stat.S_IMODE((folder / "labs" / "t").stat().st_mode) == 0o700
     table = said("lab", "list")
     assert "4 x 4 torus" in table.replace("\n", " ")
-    # Its hosts are what they are called, know each other by name, and have their own cores.
+    # Its hosts have their names, know each other by name, and have their own cores.
     assert said("lab", "run", "t", "--", "uname", "-n") == "node1\n"
     ask = "import os, socket; print(os.uname().nodename, socket.gethostbyname('node16'))"
     last = lab["hosts"][15]
@@ -102,9 +104,9 @@ def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> No
 
 @pytest.mark.long
 @needs_a_lab
-def test_two_labs_at_once_and_all_away(unchanged: None, folder: Path) -> None:
+def test_two_concurrent_labs_are_both_removed(unchanged: None, folder: Path) -> None:
     said("lab", "up", "two-rails")
-    # "a" and "a-b" begin alike; one's end must not touch the other.
+    # "a" and "a-b" have a common prefix; removing one must not affect the other.
     said("lab", "up", "single", "--name", "a")
     said("lab", "up", "single", "--name", "a-b")
     listed = json.loads(said("lab", "list", "--json"))
@@ -121,7 +123,7 @@ def test_two_labs_at_once_and_all_away(unchanged: None, folder: Path) -> None:
 
 
 @needs_a_lab
-def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(
+def test_a_command_on_a_lab_keeps_words_status_and_signals(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said("lab", "up", "single", "--name", "s")
@@ -130,7 +132,7 @@ def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(
     heard = said("lab", "run", "s", "--", sys.executable, "-c", echo, *words)
     assert json.loads(heard) == words
     assert assay("lab", "run", "s", "--", "sh", "-c", "exit 7").returncode == 7
-    monkeypatch.setenv("SLURM_JOB_ID", "1")  # of a job around it, whose nodes are none of the lab's
+    monkeypatch.setenv("SLURM_JOB_ID", "1")  # of a surrounding job, whose nodes are not the lab's
     assert said("lab", "run", "s", "--", "sh", "-c", "echo $SLURM_JOB_ID") == "\n"
     assert assay("lab", "run", "s", "--", "sh", "-c", "kill -9 $$").returncode == -9
     sleeping = [sys.executable, "-m", "assay", "lab", "run", "s", "--", "sleep", "1000"]
@@ -147,7 +149,7 @@ def test_a_command_on_a_lab_has_its_words_its_status_and_its_signals(
 
 @contextlib.contextmanager
 def started(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A program that is gone afterwards, whatever happens."""
+    """A program that is ended afterwards in any case."""
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             yield process
@@ -156,7 +158,7 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def is_alive(pid: int) -> bool:
-    """Also not dead and waiting for a parent to ask after it."""
+    """Whether it runs; a zombie doesn't."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
@@ -178,7 +180,7 @@ def wait_for(there: Callable[[], bool]) -> None:
 @pytest.mark.parametrize(
     "after", [10, *(pytest.param(each, marks=pytest.mark.long) for each in (1, 70, 100))]
 )
-def test_one_that_is_killed_half_made_is_found_and_removed(
+def test_a_lab_killed_during_creation_is_found_and_removed(
     unchanged: None, folder: Path, after: int
 ) -> None:
     spec = folder / "big.toml"
@@ -197,7 +199,7 @@ def test_one_that_is_killed_half_made_is_found_and_removed(
         making.kill()
     listed = json.loads(said("lab", "list", "--json"))
     assert [lab["name"] for lab in listed] == ["big"]
-    assert listed[0]["state"] in ("half made", "being made")  # by what was started last
+    assert listed[0]["state"] in ("half made", "being made")  # by its last step
     used = assay("lab", "run", "big", "--", "true")
     assert used.returncode == 2
     assert "can't be used" in used.stderr
@@ -205,14 +207,14 @@ def test_one_that_is_killed_half_made_is_found_and_removed(
 
 
 def has_links(namespace: str, after: int) -> bool:
-    """Past the namespaces: with links, or with routes."""
+    """Past the creation of namespaces: with links, or with routes."""
     what = "link" if after < 100 else "route"
     return "eth" in network.run("ip", "-n", namespace, what)
 
 
 @pytest.mark.long
 @needs_a_lab
-def test_what_lost_its_folder_or_its_namespaces_is_found_too(unchanged: None, folder: Path) -> None:
+def test_a_lab_without_its_folder_or_namespaces_is_found_too(unchanged: None, folder: Path) -> None:
     said("lab", "up", "single", "--name", "lost")
     kept = (folder / "labs" / "lost").rename(folder / "kept")
     assert [(lab.name, lab.state) for lab in labs()] == [("lost", "half made")]
@@ -220,7 +222,7 @@ def test_what_lost_its_folder_or_its_namespaces_is_found_too(unchanged: None, fo
     assert again.returncode == 2
     assert "already" in again.stderr
     said("lab", "down", "lost")
-    # After a new start of the machine, or another's cleaning.
+    # After a reboot, or cleaning by another program.
     kept.rename(folder / "labs" / "lost")
     assert [(lab.name, lab.state) for lab in labs()] == [("lost", "gone")]
     said("lab", "down", "lost")
@@ -230,14 +232,15 @@ def test_what_lost_its_folder_or_its_namespaces_is_found_too(unchanged: None, fo
     network.remove_namespaces([lab.cluster.hosts[3].namespace])
     assert [(lab.name, lab.state) for lab in labs()] == [("lost", "half made")]
     said("lab", "down", "lost")
-    (folder / "labs" / "lost").mkdir()  # one that was killed at once
+    (folder / "labs" / "lost").mkdir()  # one that was killed immediately
     assert [(lab.name, lab.state) for lab in labs()] == [("lost", "gone")]
     assert "it is gone" in assay("lab", "run", "lost", "--", "true").stderr
     said("lab", "down", "lost")
 
 
+@pytest.mark.long
 @needs_a_lab
-def test_clusters_of_dead_owners_are_removed_but_labs_are_not(folder: Path) -> None:
+def test_clusters_of_ended_owners_are_removed_but_labs_are_not(folder: Path) -> None:
     from assay.lab.cluster import remove_leftovers
 
     said("lab", "up", "single", "--name", "s")
@@ -256,6 +259,7 @@ def test_hostile_names_are_refused(folder: Path, name: str) -> None:
             refuse(name)
 
 
+@pytest.mark.long
 @needs_a_lab
 def test_hostile_names_are_refused_on_the_command_line(folder: Path) -> None:
     for name in ("../a", "a\nb; echo"):
@@ -271,7 +275,7 @@ def test_hostile_names_are_refused_on_the_command_line(folder: Path) -> None:
     assert not (folder / "labs").exists()
 
 
-def test_without_root_it_says_so(folder: Path) -> None:
+def test_without_root_it_is_refused(folder: Path) -> None:
     plain = (
         "import os, sys; os.geteuid = lambda: 1000\n"
         "from assay.cli.app import main; main(sys.argv[1:])"
@@ -286,15 +290,15 @@ def test_without_root_it_says_so(folder: Path) -> None:
 
 
 @needs_a_lab
-def test_a_folder_of_somebody_else_is_not_used(folder: Path) -> None:
+def test_a_folder_of_another_user_is_not_used(folder: Path) -> None:
     (folder / "labs").mkdir(mode=0o777)
     (folder / "labs").chmod(0o777)
     done = assay("lab", "up")
     assert done.returncode == 2
-    assert "not root's alone" in done.stderr
+    assert "does not belong to root alone" in done.stderr
     (folder / "labs").rmdir()
     (folder / "labs").symlink_to(folder)
-    assert "not root's alone" in assay("lab", "up").stderr
+    assert "does not belong to root alone" in assay("lab", "up").stderr
     (folder / "labs").unlink()
 
 
@@ -303,21 +307,26 @@ def test_a_folder_of_somebody_else_is_not_used(folder: Path) -> None:
     ("words", "what"),
     [
         (["up", "torus"], "There is no spec 'torus'"),
-        (["run", "nowhere", "--", "true"], "There is no lab 'nowhere'"),
-        (["run", "nowhere"], "There is no lab 'nowhere'"),
-        (["down", "nowhere"], "There is no lab 'nowhere'"),
         (["down"], "Which lab?"),
-        (["down", "a", "--all"], "Which lab?"),
+        (["down", "nowhere"], "There is no lab 'nowhere'"),
+        *(
+            pytest.param(words, what, marks=pytest.mark.long)
+            for words, what in (
+                (["run", "nowhere", "--", "true"], "There is no lab 'nowhere'"),
+                (["run", "nowhere"], "There is no lab 'nowhere'"),
+                (["down", "a", "--all"], "Which lab?"),
+            )
+        ),
     ],
 )
-def test_what_is_not_there_is_said(folder: Path, words: list[str], what: str) -> None:
+def test_a_missing_lab_is_reported(folder: Path, words: list[str], what: str) -> None:
     done = assay("lab", *words)
     assert done.returncode == 2
     assert what in done.stderr
 
 
 @needs_a_lab
-def test_a_host_that_is_not_there_is_said(folder: Path) -> None:
+def test_a_missing_host_is_reported(folder: Path) -> None:
     said("lab", "up", "single", "--name", "s")
     done = assay("lab", "run", "s", "--host", "node9", "--", "true")
     assert (done.returncode, "no host 'node9'" in done.stderr) == (2, True)
@@ -339,7 +348,7 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
 
 @needs_a_lab
 @pytest.mark.cluster
-def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Path) -> None:
+def test_a_lab_may_have_a_slurm_for_its_lifetime(unchanged: None, folder: Path) -> None:
     if without := slurm.why_not():
         pytest.skip(without)
     lab = json.loads(said("lab", "up", "single", "--name", "s", "--slurm", "--json"))
@@ -347,7 +356,7 @@ def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Pat
     on_it = ["lab", "run", "s", "--"]
     nodes = said(*on_it, "sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
     assert sorted(nodes) == [f"node{n} idle" for n in range(1, 5)]
-    # From any host, and a job that is still there when the lab is taken down.
+    # From any host, and with a job that still exists when the lab is removed.
     output = folder / "said"
     submit = ["sbatch", "--parsable", "--nodes=4", f"--output={output}", "--wrap"]
     said("lab", "run", "s", "--host", "node3", "--", *submit, "srun uname -n; sleep 1000")
@@ -361,7 +370,7 @@ def test_a_lab_may_have_a_slurm_as_long_as_it_lives(unchanged: None, folder: Pat
 
 
 @needs_a_lab
-def test_a_slurm_that_can_not_be_is_said_before_anything_is_made(
+def test_an_impossible_slurm_is_reported_before_anything_is_created(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slurm, "why_not", lambda: "A Slurm needs the program 'munged'.")
@@ -398,7 +407,7 @@ def test_a_lab_is_measured_by_its_name(folder: Path, monkeypatch: pytest.MonkeyP
     assert data.manifest.command[1:4] == ["measure", "network.barrier", "--lab"]
     (launch,) = data.launches
     assert "nowhere" not in " ".join(launch.command)
-    # What can't be has its status, too.
+    # An impossible request has its status, too.
     wrong = assay("measure", "network.barrier", "--lab", "s", "--nodes", "5")
     assert (wrong.returncode, "there are 4 nodes" in wrong.stderr) == (2, True)
     missing = assay("measure", "network.barrier", "--lab", "t")
@@ -409,7 +418,7 @@ def test_a_lab_is_measured_by_its_name(folder: Path, monkeypatch: pytest.MonkeyP
 @needs_a_lab
 @pytest.mark.slow
 @pytest.mark.long
-def test_a_run_on_a_lab_that_is_interrupted_goes_on_there(
+def test_an_interrupted_run_on_a_lab_resumes_there(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assay.records.directory import list_runs

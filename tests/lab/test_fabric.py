@@ -1,4 +1,4 @@
-"""What assay finds out of networks whose switches, trunks and ways are known beforehand."""
+"""assay's findings on networks whose switches, trunks and routes are known."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from assay.lab.cluster import VirtualCluster
 from assay.lab.entering import environment
 from assay.lab.network import burst_of
 from assay.lab.spec import Spec, Switches, Torus, Wire
+from assay.models.network.minimum import LAUNCHES
 from assay.questions.network.fabric.matrices import pair_matrices, ring_hops
 from assay.records.directory import list_runs
 from assay.records.model import RunData
@@ -35,12 +36,21 @@ pytestmark = [
 
 
 def measured(
-    cluster: VirtualCluster, folder: Path, *words: str, budget: str = "6 s"
+    cluster: VirtualCluster, folder: Path, *words: str, launches: int = 1
 ) -> tuple[list[dict[str, Any]], RunData]:
-    """The cells of an ``assay measure`` over all hosts, a rank each, and its run."""
+    """The cells of an ``assay measure`` over all hosts, one rank each, and its run."""
     (folder / "assay.toml").write_text(cluster.config())
     nodes = str(len(cluster.hosts))
-    few = ["--launches", "1", "--samples", "5", "--budget", budget, "--keep", "--json"]
+    few = [
+        "--launches",
+        str(launches),
+        "--samples",
+        "5",
+        "--budget",
+        f"{20 * launches} s",
+        "--keep",
+        "--json",
+    ]
     command = [sys.executable, "-m", "assay", "measure", *words, "--nodes", nodes, *few]
     before = {run.name for run in list_runs(folder / "runs")}
     done = subprocess.run(
@@ -59,20 +69,23 @@ def measured(
     return cells, read_run(run.path)
 
 
+SIZE = "bytes=65536"
 GRID = Spec(Switches(2, 2, 3), (Wire(125e6),), Wire(4e6))
 
 
 @pytest.mark.long
 def test_the_switches_of_a_grid_are_found(tmp_path: Path) -> None:
-    """Trunks a thirtieth as fast as adapters: what is on one switch is far nearer."""
+    """Trunks are a thirtieth as fast as adapters: hosts on one switch are much closer."""
     with VirtualCluster(spec=GRID) as cluster:
-        _, pairs = measured(cluster, tmp_path, "network.pairs", "bytes=65536")
-        _, ring = measured(cluster, tmp_path, "network.ring", "bytes=65536", "mode=token")
+        _, pairs = measured(cluster, tmp_path, "network.pairs", SIZE, launches=LAUNCHES)
+        _, ring = measured(
+            *(cluster, tmp_path, "network.ring", SIZE, "mode=token"), launches=LAUNCHES
+        )
     (matrix,) = pair_matrices(summarise_cells(pairs), pairs)
     assert matrix.names == tuple(f"node{n}" for n in range(1, 13))
     finest = matrix.topology.levels[-1]
     assert finest.groups == ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
-    # Between switches nothing is faster than a trunk, whatever the machine does.
+    # Between switches nothing is faster than a trunk, however busy the machine is.
     crossing = [matrix.times[i, j] for i in range(12) for j in range(12) if i // 3 != j // 3]
     assert min(crossing) >= (65536 - burst_of(4e6)) / 4e6
     (hops,) = ring_hops(summarise_cells(ring), ring)
@@ -83,7 +96,7 @@ def test_the_switches_of_a_grid_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_ways_of_a_torus_show_where_they_meet(tmp_path: Path) -> None:
+def test_the_routes_of_a_torus_show_shared_links(tmp_path: Path) -> None:
     """Eight hosts in a ring, each sending to the next, or to the third: then three share a link."""
     rate, size = 2e6, 100_000
     with VirtualCluster(spec=Spec(Torus((8,)), (Wire(rate),))) as cluster:
@@ -96,7 +109,7 @@ def test_the_ways_of_a_torus_show_where_they_meet(tmp_path: Path) -> None:
         after = sent_packets(cluster)
     (measurement,) = data.measurements
     assert [rank.host for rank in measurement.ranks] == [f"node{n}" for n in range(1, 9)]
-    # eth0 leads forwards: the messages' way, on which each link has one of them, or three.
+    # eth0 leads forwards, the direction of the messages: each link carries one of them, or three.
     assert near["metrics"]["time"]["min"] >= (size - burst_of(rate)) / rate
     assert far["metrics"]["time"]["min"] >= (3 * size - burst_of(rate)) / rate
     assert near["metrics"]["time"]["min"] < far["metrics"]["time"]["min"]

@@ -1,4 +1,4 @@
-"""Several hosts for real: surveyed, examined, lost in the middle of a run, and filled in again."""
+"""Several real hosts: surveyed, examined, lost during a run, and completed afterwards."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def test_all_hosts_are_surveyed_and_every_record_finds_its_host(
         assert len({rank.host for rank in m.ranks}) == m.cell.placement.nodes
 
 
-def test_a_drawn_node_set_is_where_ranks_sit(cluster: VirtualCluster, folder: Path) -> None:
+@pytest.mark.long
+def test_a_drawn_node_set_determines_where_ranks_run(cluster: VirtualCluster, folder: Path) -> None:
     words = ["network.barrier", "nodes=2", "node_set=0..3:+1", "--seed", "3", "--launches", "1"]
     done = assay(cluster, folder, "measure", *words, "--samples", "5", "--keep", "--json")
     assert done.returncode in (0, 1), done.stderr
@@ -134,7 +135,7 @@ nodes = [2, 3, 4]
 
 
 def under_way(folder: Path, ranks: int) -> bool:
-    """Whether a launch of so many ranks is measuring."""
+    """Whether a launch of this many ranks is measuring."""
     for path in folder.glob("runs/*/raw/*.jsonl"):
         stream = read_stream(path)
         if stream.start and stream.start.ranks == ranks and stream.begun:
@@ -143,7 +144,7 @@ def under_way(folder: Path, ranks: int) -> bool:
 
 
 @pytest.mark.long
-def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
+def test_a_host_is_cut_off_during_a_run_and_resume_completes_it(
     cluster: VirtualCluster, folder: Path
 ) -> None:
     (folder / "plan.toml").write_text(PLAN)
@@ -169,7 +170,7 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
                 running.kill()
     assert running.returncode == 1, said
     lost = cluster.hosts[3].addresses[0]
-    assert f"Lost on the way: {lost}." in said
+    assert f"Lost during the run: {lost}." in said
     assert "Left out for lack of 4 nodes: network.barrier" in said
     (run,) = list_runs(folder / "runs")
     assert not run.complete
@@ -188,7 +189,7 @@ def test_a_host_is_cut_off_in_the_middle_and_resume_fills_what_needs_it(
     new = {name for name in measurement_counts(run) if name not in before}
     cells = {cell.id: cell.placement.nodes for cell in data.manifest.plan.cells}
     assert {cells[name.rpartition("-")[0]] for name in new} == {4}
-    # What was cut off, and could not be reached to be ended, was ended when the host was back.
+    # Processes on the unreachable host were ended when it was back.
     until = time.monotonic() + 10
     while network.processes_in(cluster.hosts[3].namespace) and time.monotonic() < until:
         time.sleep(0.05)

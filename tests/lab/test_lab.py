@@ -1,4 +1,4 @@
-"""Two hosts: measured over networks of known rates, killed, and removed without a trace."""
+"""Two hosts: measured over networks of known rates, killed, and removed without leftovers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from assay.lab.cluster import (
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.schema import Job, MeasurementOrder
-from assay.records.stream import read_stream
-from assay.records.traffic import sent_by_adapter
+from assay.records.stream import read_stream, sent_by_adapter
 from kernel_runs import faulty
 from lab_shell import detached
 from native_build import TOOLS
@@ -44,12 +43,12 @@ needs_a_lab = pytest.mark.skipif(reason is not None, reason=reason or "")
 # ---- the cluster itself ----------------------------------------------------------------------
 
 
-def test_names_tell_the_living_from_the_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_distinguish_running_owners_from_ended_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     name = names.new_name()
     assert names.new_name() != name
     assert not names.is_orphaned(name)
     assert not names.is_orphaned(f"{name}-node1")
-    # The same process id, but of a process that began at another time.
+    # The same process id, but of a process with another start time.
     prefix, pid, start, serial = name.rsplit("-", 3)
     assert names.is_orphaned(f"{prefix}-{pid}-{int(start) + 1}-{serial}-switch")
     with subprocess.Popen(["true"]) as child:
@@ -59,7 +58,7 @@ def test_names_tell_the_living_from_the_dead(monkeypatch: pytest.MonkeyPatch) ->
         assert not names.is_orphaned(other)
 
 
-def test_without_rights_or_tools_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rights_or_tools_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(AssayError, match="needs root") as error, VirtualCluster():
         pass
@@ -101,7 +100,7 @@ def test_hosts_have_names_and_adapters_and_reach_each_other() -> None:
         first, second, third = cluster.hosts
         shell = str(cluster.remote_shell)
         for host in cluster.hosts:
-            # Words are joined and given to a shell, as ssh does.
+            # Words are joined and passed to a shell, as by ssh.
             for called in (host.name, *host.addresses):
                 said = network.run(shell, "-x", called, "uname -n;", "ls /sys/class/net | xargs")
                 assert said == f"{host.name}\neth0 eth1 lo\n"
@@ -124,7 +123,7 @@ def test_hosts_have_names_and_adapters_and_reach_each_other() -> None:
 
 
 @needs_a_lab
-def test_it_is_gone_after_an_exception_with_what_ran_on_it() -> None:
+def test_after_an_exception_it_is_removed_with_its_processes() -> None:
     with pytest.raises(RuntimeError), VirtualCluster() as cluster:
         sleeper = subprocess.Popen(cluster.command(cluster.hosts[0], "sleep", "1000"))
         while not network.processes_in(cluster.hosts[0].namespace):
@@ -135,7 +134,7 @@ def test_it_is_gone_after_an_exception_with_what_ran_on_it() -> None:
 
 
 @needs_a_lab
-def test_one_that_fails_half_made_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_fails_during_creation_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssayError("no rate")
 
@@ -157,7 +156,7 @@ with VirtualCluster() as cluster:
 
 
 @needs_a_lab
-def test_what_a_killed_owner_left_is_found_and_removed() -> None:
+def test_leftovers_of_a_killed_owner_are_found_and_removed() -> None:
     with VirtualCluster() as living:
         with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE) as owner:
             assert owner.stdout
@@ -196,7 +195,7 @@ def assay(cluster: VirtualCluster, folder: Path, *words: str) -> subprocess.Comp
 @pytest.mark.long
 @pytest.mark.slow
 @needs_a_lab
-def test_bandwidth_keeps_within_what_the_networks_can_do(
+def test_bandwidth_stays_within_the_limits_of_the_networks(
     cluster: VirtualCluster, folder: Path
 ) -> None:
     words = ["network.pingpong", "bytes=8,2MiB", "--nodes", "2", "--adapter", "eth0,eth1"]
@@ -211,10 +210,10 @@ def test_bandwidth_keeps_within_what_the_networks_can_do(
         assert cell["verified"] is True, cell
         rate = limits[cell["cell"]["placement"]["adapter"]]
         if cell["parameters"]["bytes"] == 2 * MIB:
-            # All but the first burst of a message waits for its tokens.
+            # All of a message except the first burst waits for its tokens.
             most = rate * 2 * MIB / (2 * MIB - burst_of(rate))
             fastest = cell["parameters"]["bytes"] / cell["metrics"]["latency"]["min"]
-            assert 0 < fastest <= most  # how far below it stays is the busy machine's business
+            assert 0 < fastest <= most  # the lower side depends on how busy the machine is
     (run,) = list_runs(folder / "runs")
     data = read_run(run.path)
     for measurement in data.measurements:
@@ -226,8 +225,8 @@ def test_bandwidth_keeps_within_what_the_networks_can_do(
 
 @pytest.mark.slow
 @needs_a_lab
-@pytest.mark.parametrize("rail", [pytest.param(0, marks=pytest.mark.long), 1])
-def test_records_say_over_which_adapter_the_bytes_went(
+@pytest.mark.parametrize("rail", [pytest.param(each, marks=pytest.mark.long) for each in (0, 1)])
+def test_records_name_the_adapter_of_the_bytes(
     cluster: VirtualCluster, folder: Path, rail: int
 ) -> None:
     size, adapter = MIB, f"eth{rail}"
@@ -241,7 +240,7 @@ def test_records_say_over_which_adapter_the_bytes_went(
     record = measurement.record
     traffic = {(each.host, each.adapter): each for each in record.traffic}
     assert {name for _, name in traffic} == {adapter}
-    # Each sample was sent there and back, with headers and what came before them on top.
+    # Each sample was sent in both directions, plus headers and earlier messages.
     payload = size * len(record.series[0].values) * (record.batch or 1) / 2
     for host in ("node1", "node2"):
         found = traffic[host, adapter]
@@ -304,7 +303,7 @@ def test_clocks_of_hosts_agree_and_one_that_is_ahead_is_found(
         ),
     ],
 )
-def test_ranks_are_numbered_as_asked(
+def test_ranks_are_numbered_as_requested(
     cluster: VirtualCluster, folder: Path, order: str, hosts: list[str]
 ) -> None:
     words = ["network.barrier", "--nodes", "2", "--ppn", "2", "--order", order, "--keep"]
@@ -362,7 +361,7 @@ def test_killed_it_leaves_nothing_on_any_host(
             assert not below(running.pid) & {rank.pid for rank in ranks}
             running.send_signal(how)
             running.wait(30)
-        # The launcher's daemon notices that it is alone a moment after assay has ended.
+        # The launcher's daemon notices the loss a moment after assay has ended.
         until = time.monotonic() + 10
         while left_on(first, second) and time.monotonic() < until:
             time.sleep(0.05)
@@ -376,14 +375,15 @@ def test_killed_it_leaves_nothing_on_any_host(
 def begun(folder: Path) -> bool:
     try:
         streams = list(folder.glob("runs/*/raw/*.jsonl"))
-    except FileNotFoundError:  # something was renamed while it was looked for
+    except FileNotFoundError:  # a file was renamed during the search
         return False
     return any('"record":"begin"' in stream.read_text() for stream in streams)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @needs_a_lab
-def test_what_can_not_be_is_said_before_anything_is_launched(
+def test_impossible_requests_are_reported_before_a_launch(
     cluster: VirtualCluster, folder: Path
 ) -> None:
     wrong: dict[tuple[str, ...], str] = {

@@ -1,4 +1,4 @@
-"""Real packets over each topology: where they pass, how often they are forwarded, how fast."""
+"""Real packets over each topology: their routes, their number of hops, their rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lab_probe import PATIENCE, PORT, inside, receive, sent_packets, sockets
 
 reason = network.why_not()
 pytestmark = pytest.mark.skipif(reason is not None, reason=reason or "")
-_TTL = 64  # with which Linux sends
+_TTL = 64  # TTL with which Linux sends
 
 TOPOLOGIES = {
     "torus": Spec(Torus((4, 4))),
@@ -44,7 +44,7 @@ def forwards(cluster: Cluster, sender: str, receiver: str) -> int:
     return len([node for node in cluster.shape.path(sender, receiver)[1:-1] if node != BRIDGES])
 
 
-def test_each_packet_is_forwarded_as_often_as_its_way_says(cluster: Cluster) -> None:
+def test_each_packet_is_forwarded_as_often_as_its_route_requires(cluster: Cluster) -> None:
     address = {host.name: host.addresses[0] for host in cluster.hosts}
     with sockets(cluster) as ends:
         for sender, receiver in itertools.permutations(ends, 2):
@@ -54,7 +54,7 @@ def test_each_packet_is_forwarded_as_often_as_its_way_says(cluster: Cluster) -> 
             assert _TTL - ttl == forwards(cluster, sender, receiver), (sender, receiver)
 
 
-def test_a_packet_that_may_be_forwarded_once_less_does_not_come(cluster: Cluster) -> None:
+def test_a_packet_with_one_hop_too_few_does_not_arrive(cluster: Cluster) -> None:
     shape = cluster.shape
     pairs = itertools.permutations(shape.hosts, 2)
     sender, receiver = max(pairs, key=lambda pair: len(shape.path(*pair)))
@@ -69,7 +69,7 @@ def test_a_packet_that_may_be_forwarded_once_less_does_not_come(cluster: Cluster
     assert (text, left) == (str(least).encode(), 1)
 
 
-def test_adapters_count_the_packets_of_their_ways_and_no_others(cluster: Cluster) -> None:
+def test_adapters_count_the_packets_of_their_routes_only(cluster: Cluster) -> None:
     shape = cluster.shape
     times = 50
     pairs = list(itertools.permutations(shape.hosts, 2))[:: max(1, len(shape.hosts) - 2)]
@@ -93,14 +93,14 @@ def test_adapters_count_the_packets_of_their_ways_and_no_others(cluster: Cluster
                 receive(ends[receiver])
         after_all = sent_packets(cluster)
     counted = {end: after_all[end] - before[end] for end in wanted}
-    if shape.bridges:  # which also has IPv6, and tells hosts of each other
+    if shape.bridges:  # which also has IPv6, with neighbour discovery between hosts
         assert all(counted[end] >= count for end, count in wanted.items())
     else:
         assert counted == wanted
 
 
-def test_neighbours_are_told_and_not_learned(cluster: Cluster) -> None:
-    """What is learned counts in a table that is one for all namespaces, and may be full."""
+def test_neighbours_are_configured_and_not_learned(cluster: Cluster) -> None:
+    """Learned neighbours count in one table for all namespaces, which may be full."""
     for host in cluster.hosts:
         known = json.loads(network.run("ip", "-n", host.namespace, "-j", "neighbour"))
         each = (
@@ -113,8 +113,8 @@ def test_neighbours_are_told_and_not_learned(cluster: Cluster) -> None:
         assert all(neighbour["state"] == ["PERMANENT"] for neighbour in reported)
 
 
-def test_a_cluster_that_is_made_carries_packets_at_once(cluster: Cluster) -> None:
-    """An adapter that is not up yet drops what it is to send."""
+def test_a_created_cluster_carries_packets_immediately(cluster: Cluster) -> None:
+    """An adapter that is not up yet drops packets."""
     with VirtualCluster(spec=cluster.spec) as fresh:
         for namespace in fresh.namespaces:
             links = json.loads(network.run("ip", "-n", namespace, "-j", "link"))
@@ -125,7 +125,7 @@ def test_a_cluster_that_is_made_carries_packets_at_once(cluster: Cluster) -> Non
 
 
 def seconds_for(cluster: Cluster, pairs: list[tuple[str, str]], size: int) -> float:
-    """From the first byte sent until the last is read, ``size`` bytes by TCP for each pair."""
+    """Seconds from the first byte sent to the last read, ``size`` bytes by TCP for each pair."""
     host = {each.name: each for each in cluster.hosts}
 
     def listening() -> socket.socket:
@@ -173,10 +173,10 @@ RATE = 1e6
 @pytest.mark.parametrize(
     ("spec", "pairs", "sharing"),
     [
-        # One link, which a neighbour has for itself, and which two have to share.
+        # One link, which a neighbour uses alone, and which two have to share.
         (Spec(Torus((4,)), (Wire(RATE),)), [("node1", "node2")], 1),
         (Spec(Torus((4,)), (Wire(RATE),)), [("node1", "node3"), ("node2", "node3")], 2),
-        # Two hosts of a switch with two of another, by fast adapters and one slow trunk.
+        # Two hosts of a switch with two of another, over fast adapters and one slow trunk.
         (
             Spec(Switches(1, 2, 2), (Wire(100 * RATE),), Wire(RATE)),
             [("node1", "node3"), ("node2", "node4")],
@@ -190,18 +190,18 @@ RATE = 1e6
         ),
     ],
 )
-def test_who_shares_a_link_shares_its_rate(
+def test_pairs_on_a_link_share_its_rate(
     spec: Spec, pairs: list[tuple[str, str]], sharing: int
 ) -> None:
     size = 150_000
     with VirtualCluster(spec=spec) as cluster:
         took = seconds_for(cluster, pairs, size)
-    # All but what a full bucket lets through at once. No sooner, however busy this machine is.
+    # Except what a full bucket lets through immediately. Not faster, however busy the machine is.
     assert took >= (sharing * size - burst_of(RATE)) / RATE
 
 
-def test_ways_that_have_links_of_their_own_count_apart() -> None:
-    """The trunks to two spines: each carries what is for its own hosts."""
+def test_separate_routes_have_separate_rates() -> None:
+    """The trunks to two spines: each carries the packets to its own hosts."""
     size = 150_000
     spec = Spec(FatTree(2, 2, 2), (Wire(100 * RATE),), Wire(10 * RATE))
     with VirtualCluster(spec=spec) as cluster:
@@ -213,7 +213,7 @@ def test_ways_that_have_links_of_their_own_count_apart() -> None:
             for end, other, _ in cluster.shape.adapters("leaf1")
             if other.node.startswith("spine")
         }
-    # What is no larger than a bucket may pass as one packet.
+    # A message no larger than a bucket may pass as one packet.
     least = size // burst_of(100 * RATE)
     assert set(trunks) == {"spine1", "spine2"}
     assert all(count >= least for count in trunks.values())
@@ -250,7 +250,7 @@ def has_netem() -> bool:
     ],
 )
 def test_queues_are_these(monkeypatch: pytest.MonkeyPatch, wire: Wire, lines: list[str]) -> None:
-    """The rate is kept after the delay: what waits for its time does not wait for tokens, too."""
+    """The rate limit is applied after the delay: a delayed packet doesn't also wait for tokens."""
     reported: list[str] = []
     monkeypatch.setattr(network, "batch", lambda command, lines, keep: reported.extend(lines))
     network.limit("space", [("eth0", wire)])
@@ -265,7 +265,7 @@ DELAY = 0.02
 DELAYED = Spec(Torus((4,)), (Wire(1e8, DELAY),))
 
 
-def test_a_delay_that_the_kernel_can_not_make_is_refused() -> None:
+def test_an_unsupported_delay_is_refused() -> None:
     if has_netem():
         pytest.skip("this kernel has netem")
     cluster = VirtualCluster(spec=DELAYED)
@@ -275,7 +275,7 @@ def test_a_delay_that_the_kernel_can_not_make_is_refused() -> None:
     assert network.namespaces_called(cluster.name) == []
 
 
-def test_delays_add_up_along_the_way() -> None:
+def test_delays_add_up_along_the_route() -> None:
     if not has_netem():
         pytest.skip("this kernel has no netem")
     with VirtualCluster(spec=DELAYED) as cluster, sockets(cluster) as ends:

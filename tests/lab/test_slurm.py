@@ -1,4 +1,4 @@
-"""A Slurm of one's own over virtual hosts: it runs, and nothing of it is left."""
+"""A private Slurm over virtual hosts: it runs, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from slurm_lab import reason, running_slurm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
 
-# What each rank says: how many there are, by a message from each, and where it is.
+# Each rank prints the number of ranks, counted by messages, and its host.
 RANK = """\
 import ctypes, os, sys
 mpi = ctypes.CDLL(sys.argv[1])
@@ -46,11 +46,11 @@ def ask(*words: str, timeout: float = 60) -> str:
     return done.stdout
 
 
-def test_all_nodes_are_idle_and_run_what_is_asked(cluster: SlurmCluster) -> None:
+def test_all_nodes_are_idle_and_run_jobs(cluster: SlurmCluster) -> None:
     assert cluster.states() == {f"node{i}": "idle" for i in range(1, 5)}
     names = sorted(ask("srun", "-N4", "hostname").split())
     assert names == ["node1", "node2", "node3", "node4"]
-    # Hosts know each other by name, over the network that joins them.
+    # Hosts know each other by name, over the network that connects them.
     addresses = ask("srun", "-N1", "getent", "hosts", "node3").split()
     assert addresses == [cluster.cluster.hosts[2].addresses[0], "node3"]
 
@@ -58,7 +58,7 @@ def test_all_nodes_are_idle_and_run_what_is_asked(cluster: SlurmCluster) -> None
 def test_an_mpi_job_runs_over_the_nodes(cluster: SlurmCluster, tmp_path: Path) -> None:
     mpirun = select_toolchain("embedded", Config()).mpirun
     assert mpirun is not None
-    # The wheel has files in the place of links, which name another.
+    # The wheel has files in place of links, each naming another file.
     found = Path(mpirun).parents[1].glob("lib/**/libmpi.so*")
     library = max(found, key=lambda path: path.stat().st_size)
     program = tmp_path / "rank.py"
@@ -80,7 +80,7 @@ def test_the_commands_work_on_a_host_too(cluster: SlurmCluster) -> None:
     assert said.stdout.strip() == "4", said
 
 
-def test_nothing_is_left_of_it_jobs_included() -> None:
+def test_nothing_is_left_including_jobs() -> None:
     with VirtualCluster(2, rates=(None,)) as cluster:
         with SlurmCluster(cluster) as slurm:
             environment = {**os.environ, **slurm.environment()}
@@ -119,7 +119,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def test_one_that_can_not_be_started_says_why_and_leaves_nothing() -> None:
+def test_a_failed_start_reports_why_and_leaves_nothing() -> None:
     with VirtualCluster(2, rates=(None,)) as cluster:
         slurm = SlurmCluster(cluster, settings={"SelectType": "select/none-such"}, patience=20)
         with pytest.raises(AssayError, match="can't be started: slurmctld ended") as error, slurm:
@@ -130,7 +130,7 @@ def test_one_that_can_not_be_started_says_why_and_leaves_nothing() -> None:
             assert network.processes_in(host.namespace) == []
 
 
-def test_without_the_programs_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_programs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.lab.slurm._find", lambda name: None if name == "munged" else "/x")
     with (
         VirtualCluster(1, rates=(None,)) as cluster,

@@ -1,4 +1,4 @@
-"""Specs, and the shapes that come of them: every way held against the graph of the links."""
+"""Specs and the resulting topologies: every route tested against the graph of the links."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ROUTED = [
 
 
 def distances(shape: ClusterShape, start: str) -> dict[str, int]:
-    """Links to everything from one node, through nodes that forward alone: breadth first."""
+    """Links to all nodes from one node, through forwarding nodes only: breadth first."""
     beside: dict[str, set[str]] = {node: set() for node in shape.nodes}
     for link in shape.links:
         beside[link.one.node].add(link.other.node)
@@ -69,7 +69,7 @@ def distances(shape: ClusterShape, start: str) -> dict[str, int]:
 
 
 def check(shape: ClusterShape) -> None:
-    """Every pair of hosts has a way, as short as the links allow, over adapters that lead there."""
+    """Every pair of hosts has a shortest route over the links, over adapters that lead there."""
     leads = {}
     for link in shape.links:
         leads[link.one.node, link.one.adapter] = link.other.node
@@ -88,7 +88,7 @@ def check(shape: ClusterShape) -> None:
 
 
 @pytest.mark.parametrize("topology", ROUTED, ids=repr)
-def test_every_pair_has_a_shortest_way_without_circles(topology: Torus) -> None:
+def test_every_pair_has_a_shortest_route_without_loops(topology: Torus) -> None:
     shape = shape_of(Spec(topology))
     assert len(shape.hosts) == Spec(topology).hosts
     assert len(shape.switches) == Spec(topology).switches
@@ -103,7 +103,7 @@ def test_so_it_is_in_any_torus(dimensions: list[int]) -> None:
     check(shape_of(Spec(Torus(tuple(dimensions)))))
 
 
-def test_a_torus_goes_dimension_after_dimension_the_shorter_way_around() -> None:
+def test_a_torus_routes_dimension_by_dimension_the_shorter_way() -> None:
     sizes = (4, 5, 3)
     shape = shape_of(Spec(Torus(sizes)))
 
@@ -131,7 +131,7 @@ def test_hosts_of_a_torus_have_the_same_adapters_in_the_same_directions() -> Non
     assert [first[f"eth{n}"] for n in range(5)] == ["node2", "node3", "node4", "node7", "node19"]
 
 
-def test_a_grid_of_switches_goes_along_the_row_first() -> None:
+def test_a_grid_of_switches_routes_along_the_row_first() -> None:
     shape = shape_of(Spec(Switches(3, 3, 1)))
     assert shape.path("node1", "node9") == [
         *("node1", "switch1", "switch2", "switch3", "switch6", "switch9", "node9")
@@ -146,7 +146,7 @@ def ends(shape: ClusterShape) -> list[tuple[object, object]]:
     return [(link.one, link.other) for link in shape.links]
 
 
-def test_trunks_have_their_own_wire() -> None:
+def test_trunks_have_their_own_rate() -> None:
     slow, fast = Wire(1e6), Wire(1e8)
     for topology in (Switches(2, 2, 2), RowsColumns(2, 2), FatTree(2, 2, 2)):
         for link in shape_of(Spec(topology, (fast,), slow)).links:
@@ -169,10 +169,10 @@ def test_in_rows_and_columns_there_are_one_or_three_switches_between_hosts() -> 
 
 def test_a_fat_tree_spreads_hosts_over_spines() -> None:
     shape = shape_of(Spec(FatTree(4, 2, 4)))
-    for sender in shape.hosts[:4]:  # one leaf's
+    for sender in shape.hosts[:4]:  # those of one leaf
         spines = Counter(shape.path(sender, receiver)[2] for receiver in shape.hosts[4:])
         assert spines == {"spine1": 6, "spine2": 6}
-    # All that is sent to a host comes by the same spine.
+    # All packets to a host pass the same spine.
     for receiver in shape.hosts[4:]:
         assert len({shape.path(sender, receiver)[2] for sender in shape.hosts[:4]}) == 1
 
@@ -192,7 +192,7 @@ def test_a_single_switch_is_a_bridge_for_each_rail() -> None:
         assert link.wire == Wire(1e6 * (1 + int(rail)))
 
 
-def test_ways_that_come_to_no_end_are_found() -> None:
+def test_endless_routes_are_detected() -> None:
     shape = shape_of(Spec(Torus((4,))))
     back = Route(shape.addresses["node3"][0], "node1", "eth1")
     for wrong in ((), (back,)):
@@ -214,7 +214,7 @@ def test_shipped_specs_can_be_built() -> None:
         spec = load_spec(path)
         assert find_spec(name) == path
         assert spec.title
-        assert not spec.delayed  # so that they can be built on any kernel
+        assert not spec.delayed  # so that they can be created on any kernel
         assert spec.hosts <= 27
         shape_of(spec)
     assert load_spec(shipped()["torus-2d"]).topology == Torus((4, 4))
@@ -234,7 +234,7 @@ def read(folder: Path, text: str) -> Spec:
     return load_spec(path)
 
 
-def test_a_spec_says_it_all(tmp_path: Path) -> None:
+def test_a_spec_with_all_keys(tmp_path: Path) -> None:
     assert read(
         tmp_path,
         """schema = 1
@@ -253,7 +253,7 @@ delay = "20 us"
 rate = 1e6
 """,
     ) == Spec(FatTree(2, 3, 4), (Wire(125e6, 20e-6),), Wire(1e6), 2, True, "t")
-    # Without [trunk] there are the adapters' wires; without a rate there is no limit.
+    # Without [trunk] the adapters' settings apply; without a rate there is no limit.
     bare = read(tmp_path, 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [2, 2]\n')
     assert bare == Spec(Torus((2, 2)))
 
@@ -272,7 +272,7 @@ TORUS = 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [4, 4]\n'
         (TORUS.replace("[4, 4]", "[2, 2, 2, 2]"), 4, "has 1 to 3 dimensions"),
         (TORUS.replace("[4, 4]", "[16, 16]"), 2, "256 hosts and 0 switches; a lab has up to 250"),
         (TORUS + '[trunk]\nrate = "1 MB/s"\n', 5, "There are no trunks"),
-        (TORUS + "[[adapter]]\n[[adapter]]\n", 6, "says by itself how many adapters"),
+        (TORUS + "[[adapter]]\n[[adapter]]\n", 6, "determines how many adapters"),
         (TORUS + '[[adapter]]\nrate = "3 parsec"\n', 6, "unknown unit 'parsec'"),
         (TORUS + "[[adapter]]\nrate = 0\n", 6, "A rate is from 1000"),
         (TORUS + '[[adapter]]\ndelay = "1 h"\n', 6, "A delay is from 0 to 10 s"),
@@ -281,7 +281,7 @@ TORUS = 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [4, 4]\n'
         ("color = 1\n" + TORUS, 1, "Unknown key 'color'"),
     ],
 )
-def test_what_can_not_be_built_is_refused_with_its_line(
+def test_impossible_specs_are_refused_with_their_line(
     tmp_path: Path, text: str, line: int, what: str
 ) -> None:
     with pytest.raises(AssayError, match=what) as error:

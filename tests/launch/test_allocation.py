@@ -1,4 +1,4 @@
-"""Allocations as schedulers announce them, recorded, and the ways to reach their hosts."""
+"""Allocations as schedulers announce them, recorded, and the remote shells to their hosts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scheduler:
 
 
 def programs(folder: Path, *names: str) -> str:
-    """A PATH that holds these programs alone."""
+    """A PATH with these programs alone."""
     place = folder / "bin"
     place.mkdir(exist_ok=True)
     for name in names:
@@ -44,8 +44,8 @@ def programs(folder: Path, *names: str) -> str:
     return str(place)
 
 
-# What sbatch --nodes=4 --exclusive sets (sbatch(1), OUTPUT ENVIRONMENT VARIABLES), as seen with
-# Slurm 22.05.
+# Variables set by sbatch --nodes=4 --exclusive (sbatch(1), OUTPUT ENVIRONMENT VARIABLES), recorded
+# with Slurm 22.05.
 SLURM = {
     "SLURM_JOB_ID": "71",
     "SLURM_JOBID": "71",
@@ -77,7 +77,7 @@ def test_slurm(tmp_path: Path, cache: Path) -> None:
     assert found.cluster.starter == "slurm"
     shell = Path(found.cluster.remote_shell)
     assert shell.is_relative_to(cache) and os.access(shell, os.X_OK)
-    # A newer one says when it ends; nobody has to be asked.
+    # A newer one announces its end; no query is needed.
     ask = Scheduler()
     found = find_allocation({**SLURM, "SLURM_JOB_END_TIME": "1700000600"}, ask)
     assert found is not None and found.ends == 1700000600.0
@@ -88,7 +88,7 @@ def test_slurm(tmp_path: Path, cache: Path) -> None:
     assert found is not None and found.ends is None
 
 
-def test_a_remote_shell_that_somebody_changed_is_not_run(tmp_path: Path, cache: Path) -> None:
+def test_a_modified_remote_shell_is_not_run(tmp_path: Path, cache: Path) -> None:
     environ = {**SLURM, "PATH": programs(tmp_path, "srun")}
     found = find_allocation(environ, Scheduler(scontrol=SHOWN))
     assert found is not None
@@ -176,20 +176,20 @@ def test_flux() -> None:
         find_allocation(environ, Scheduler())
 
 
-def test_outside_there_is_none() -> None:
+def test_outside_of_an_allocation_there_is_none() -> None:
     assert find_allocation({}, Scheduler()) is None
     assert find_allocation({"SLURM_CONF": "/etc/slurm.conf", "PATH": "/bin"}, Scheduler()) is None
     assert find_allocation({"FLUX_URI": "local:///tmp/f"}, Scheduler()) is None
 
 
 @pytest.mark.parametrize("nodes", ["n1;touch x", "$(id)", "n[1-2", "-oProxyCommand=x", "a\nb"])
-def test_hosts_that_are_none_are_refused(nodes: str) -> None:
+def test_invalid_hosts_are_refused(nodes: str) -> None:
     with pytest.raises(AssayError) as error:
         find_allocation({**SLURM, "SLURM_JOB_NODELIST": nodes}, Scheduler())
     assert error.value.fix
 
 
-# ---- the remote shells, with programs that stand in for the schedulers' ------------------------
+# ---- the remote shells, with replacements of the schedulers' programs --------------------------
 
 STAND_IN = """\
 #!/bin/sh
@@ -223,7 +223,7 @@ def called(
     return done.stdout
 
 
-def test_each_scheduler_is_called_by_these_words(tmp_path: Path) -> None:
+def test_each_scheduler_is_called_with_this_command(tmp_path: Path) -> None:
     words = ("-x", "n2", "cd '/a b' && exec", "prog", "x;y")
     line = "cd '/a b' && exec prog x;y"
     assert called(tmp_path, "slurm", "srun", *words) == (
@@ -232,18 +232,18 @@ def test_each_scheduler_is_called_by_these_words(tmp_path: Path) -> None:
     )
     assert called(tmp_path, "pbs", "pbs_tmrsh", *words) == f"<n2><{line}> 8"
     assert called(tmp_path, "lsf", "blaunch", *words) == f"<n2><{line}> 8"
-    # The stand-in says its own words where the rank is looked up.
+    # The replacement prints its own arguments where the rank is looked up.
     assert called(tmp_path, "flux", "flux", *words) == (
         f"<exec><--noinput><--rank><<overlay><lookup><n2> 8><sh><-c><{line}> 8"
     )
 
 
-def test_what_comes_through_a_pipe_is_passed_on(tmp_path: Path) -> None:
+def test_input_through_a_pipe_is_passed_on(tmp_path: Path) -> None:
     assert "<--input=all>" in called(tmp_path, "slurm", "srun", "n2", "prog", reported="yes")
     assert "noinput" not in called(tmp_path, "flux", "flux", "n2", "prog", reported="yes")
 
 
-def test_an_own_name_that_leads_nowhere_is_replaced_by_an_address(
+def test_an_unresolvable_host_name_is_replaced_by_an_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import socket

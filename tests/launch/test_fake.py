@@ -1,4 +1,4 @@
-"""The fake executor: what is planted comes back through the stream, and failures are as named."""
+"""The fake executor: planted values appear in the stream, and failures are as named."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fake_launches import behave, entry, measure, order, run, values
 DATA = Path(__file__).parents[1] / "data" / "plans"
 
 
-# --- What is planted comes back ---
+# --- Planted values ---
 
 
 def test_a_stream_is_whole_and_in_order(tmp_path):
@@ -64,13 +64,13 @@ def test_phases_are_shares_of_each_sample(tmp_path):
     )
     record = measure(tmp_path, scenario, max_samples=20)
     values_of = {series.metric: series.values for series in record.series}
-    assert list(values_of) == ["time", "compute", "halo"]  # nothing is told of a share of 0
+    assert list(values_of) == ["time", "compute", "halo"]  # a share of 0 is not reported
     assert values_of["compute"] == pytest.approx([0.45 * value for value in values(record)])
     assert values_of["halo"] == pytest.approx([0.25 * value for value in values(record)])
 
 
 def test_median_spread_and_correlation(tmp_path):
-    """Of 20000 samples: standard errors are sigma/sqrt(n) and the like; five of them allowed."""
+    """Of 20000 samples: standard errors are sigma/sqrt(n) and similar; five of them are allowed."""
     noise = NoiseModel(sigma=0.05, phi=0.6)
     scenario = behave(time="latency + bytes / bandwidth", noise=noise, constants=CONSTANTS)
     found = values(measure(tmp_path, scenario, parameters={"bytes": 1000}, max_samples=20000))
@@ -125,7 +125,7 @@ def test_slowest_rank_drift_and_work(tmp_path):
     assert values(dgemm)[0] == pytest.approx(2e6 / 1e9)
 
 
-def test_the_clock_of_simulated_time_goes_on_between_launches(tmp_path):
+def test_simulated_time_continues_between_launches(tmp_path):
     executor = FakeExecutor(behave(time="1e-3 * (1 + t)"))
     first = executor.start(order(tmp_path, entry(max_samples=5), launch="L1")).wait(1)
     assert executor.now == pytest.approx(first.wall)
@@ -159,7 +159,7 @@ def test_first_match_counts_and_toolchains_differ(tmp_path):
         assert values(stream.measurements[0])[0] == pytest.approx(seconds)
 
 
-def test_parameters_chosen_there_covariates_and_facts(tmp_path):
+def test_chosen_parameters_covariates_and_facts(tmp_path):
     scenario = behave(
         time="work_bytes / 1e10",
         resolved={"elements": 1000, "stores": "ordinary", "op": "copy"},
@@ -174,10 +174,10 @@ def test_parameters_chosen_there_covariates_and_facts(tmp_path):
     assert record.facts == {"mode": "test"}
 
 
-# --- It obeys its orders ---
+# --- Orders ---
 
 
-def test_a_coarse_clock_batches_what_it_may_and_rounds_the_rest(tmp_path):
+def test_a_coarse_clock_increases_the_batch_or_rounds_samples(tmp_path):
     scenario = Scenario(
         kernel=(Behaviour(match="npb.*", time=0.0256, max_batch=1), Behaviour(time=1e-6)),
         clock_resolution="10 ms",
@@ -239,7 +239,7 @@ def test_same_seed_same_samples_wherever_it_runs(tmp_path):
 # --- Real time ---
 
 
-def test_delay_is_real_and_progress_is_told(tmp_path):
+def test_delay_is_real_and_progress_is_reported(tmp_path):
     work = order(tmp_path, entry(max_samples=100))
     launch = FakeExecutor(behave(time=1e-3, delay="600 ms")).start(work)
     assert launch.poll() is None
@@ -253,7 +253,7 @@ def test_delay_is_real_and_progress_is_told(tmp_path):
     assert [progress.samples for progress in seen] == [33, 66]
 
 
-def test_stop_keeps_what_is_complete(tmp_path):
+def test_stop_keeps_complete_records(tmp_path):
     work = order(tmp_path, entry("a-0"), entry("b-0"))
     scenario = Scenario(
         kernel=(Behaviour(time=1.0, noise=NoiseModel(sigma=0.1), delay="50 ms"),), seed=1
@@ -309,7 +309,7 @@ def test_a_scenario_file(tmp_path):
         ("delay = '-1 s'", 1, "below 0"),
     ],
 )
-def test_wrong_scenarios_are_told_with_their_line(tmp_path, text, line, complaint):
+def test_wrong_scenarios_are_reported_with_their_line(tmp_path, text, line, complaint):
     path = tmp_path / "scenario.toml"
     path.write_text(text)
     with pytest.raises(AssayError) as caught:
@@ -321,11 +321,11 @@ def test_wrong_scenarios_are_told_with_their_line(tmp_path, text, line, complain
 def test_an_impossible_time_is_an_error_not_a_result(tmp_path):
     with pytest.raises(AssayError, match="comes to -1 s"):
         run(behave(time="bytes - 9"), order(tmp_path))
-    with pytest.raises(AssayError, match="speaks of 'byts'"):
+    with pytest.raises(AssayError, match="uses 'byts'"):
         run(behave(time="byts"), order(tmp_path))
 
 
-# --- Slow launches, tails, and what depends on the placement ---
+# --- Slow launches, tails, and dependence on the placement ---
 
 
 def test_slow_launches_make_a_mode_and_a_tail(tmp_path):
@@ -344,13 +344,13 @@ def test_slow_launches_make_a_mode_and_a_tail(tmp_path):
     ]
 
 
-def test_scenarios_without_slow_launches_give_what_they_gave(tmp_path):
+def test_scenarios_without_slow_launches_are_unchanged(tmp_path):
     one = behave(time="1 ms", noise=NoiseModel(sigma=0.1, launch_sigma=0.1))
     other = behave(time="1 ms", noise=NoiseModel(sigma=0.1, launch_sigma=0.1, slow_tail=5.0))
     assert values(measure(tmp_path, one)) == values(measure(tmp_path, other))
 
 
-def test_behaviours_tell_placements_and_parameters_apart(tmp_path):
+def test_behaviours_depend_on_placements_and_parameters(tmp_path):
     scenario = Scenario(
         kernel=(
             Behaviour(match="npb.*", where="adapters == 2 and node_set == 0", time=3.0),

@@ -27,7 +27,7 @@ def test_verification_fails(tmp_path, kind, found):
     assert stream.measurements[1].verification.value == found
 
 
-def test_error_fails_one_and_the_job_goes_on(tmp_path):
+def test_an_error_fails_one_measurement_and_the_job_continues(tmp_path):
     record, stream, _ = fail(tmp_path, "error", text="no memory")
     assert (record.outcome, record.exit) == ("complete", 4)
     assert [m.status for m in stream.measurements] == ["ok", "failed", "ok"]
@@ -48,7 +48,7 @@ def test_hang_ends_at_the_timeout_in_simulated_time(tmp_path):
     assert len(stream.measurements) == 1
 
 
-def test_what_hangs_is_killed_by_stop(tmp_path):
+def test_a_hanging_launch_is_killed_by_stop(tmp_path):
     scenario = Scenario(failure=(Failure("hang"),), delay="1 h")
     launch = FakeExecutor(scenario).start(order(tmp_path))
     assert launch.wait(0.02) is None
@@ -56,7 +56,7 @@ def test_what_hangs_is_killed_by_stop(tmp_path):
     assert (record.outcome, record.exit, record.blamed) == ("interrupted", -9, "m-0")
 
 
-def test_what_takes_longer_than_the_timeout(tmp_path):
+def test_a_launch_longer_than_the_timeout(tmp_path):
     record, _ = run(behave(time=1.0), order(tmp_path, entry(max_samples=50), timeout=20.0))
     assert (record.outcome, record.blamed) == ("timeout", "m-0")
 
@@ -118,7 +118,7 @@ def test_which_measurements_fail(tmp_path):
     assert 60 <= len(failed) <= 120  # binomial(300, 0.3): mean 90, sigma 8
 
 
-def test_a_crash_uses_up_its_times_only_where_it_happens(tmp_path):
+def test_a_crash_counts_only_where_it_occurs(tmp_path):
     executor = FakeExecutor(Scenario(failure=(Failure("crash", times=2),)))
     outcomes = [
         executor.start(order(tmp_path, entry("a-0"), entry("b-0"), launch=f"L{i}")).wait(5).outcome

@@ -1,4 +1,4 @@
-"""Where a fake machine's ranks sit: by hand, and by the rule that is documented."""
+"""CPUs of a fake machine's ranks: by hand, and by the documented rule."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ SEATS = [
 
 
 @pytest.mark.parametrize(("placement", "cpus"), SEATS)
-def test_ranks_sit_as_kernels_pin_themselves(placement: Placement, cpus: list[list[int]]) -> None:
+def test_ranks_are_pinned_as_by_kernels(placement: Placement, cpus: list[list[int]]) -> None:
     ranks = list(ranks_of(placement, ["fake0"], 8, 2, 2))
     assert [rank.cpus for rank in ranks] == cpus
     assert [rank.numa for rank in ranks] == [int(own[0] % 8 >= 4) for own in cpus]
     assert all(rank.pinned and not rank.oversubscribed for rank in ranks)
 
 
-def test_what_there_is_no_room_for_takes_turns() -> None:
+def test_too_many_threads_share_cpus() -> None:
     ranks = list(ranks_of(Placement(ppn=9), ["fake0"], 8, 2, 2))
     assert all(rank.oversubscribed for rank in ranks) and ranks[8].cpus == [8]
     assert not any(r.oversubscribed for r in ranks_of(Placement(ppn=9, smt="on"), ["a"], 8, 2, 2))
     assert not any(r.pinned for r in ranks_of(Placement(ppn=2, binding="none"), ["a"], 8, 2, 2))
-    # Where nobody says how many cores there are, one follows the other.
+    # If the number of cores is unknown, ranks are consecutive.
     loose = [rank.cpus for rank in ranks_of(Placement(ppn=2, threads=2), ["a"], None, 1, 1)]
     assert loose == [[0, 1], [2, 3]]
 

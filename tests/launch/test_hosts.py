@@ -1,4 +1,4 @@
-"""Launch lines over several hosts, the variables that choose adapters, and hosts that can't do."""
+"""Launch commands over several hosts, variables that choose adapters, and unusable hosts."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_launch_lines_in_a_slurm_job_are_these(flavour: Flavour, wanted: str) ->
     assert line(flavour, Placement(nodes=3, ppn=2), SLURM) == wanted
 
 
-def test_srun_takes_the_place_of_mpirun() -> None:
+def test_srun_replaces_mpirun() -> None:
     toolchain = Toolchain(
         *("t", "site", "cc", None, "other", None, "g++", "12", None),
         launch_flags=("--mpi=pmix",),
@@ -123,7 +123,7 @@ def test_one_node_of_a_cluster_is_its_first_host() -> None:
     assert "-launcher-exec ssh " in line("mpich", Placement(nodes=2), ClusterConfig(("a", "b")))
 
 
-def test_what_no_launcher_can_do() -> None:
+def test_unsupported_placements() -> None:
     wrong = [
         ("mpich", Placement(nodes=4), CLUSTER, "There are 3 hosts, and the placement needs 4"),
         ("mpich", Placement(nodes=2), None, "There is one node, this machine"),
@@ -179,12 +179,12 @@ OB1 = ("--mca", "pml", "ob1", "--mca", "btl", "^openib,uct,ofi,usnic")
         ("openmpi", "mlx5_0:1", {"UCX_NET_DEVICES": "mlx5_0:1"}, ("--mca", "pml", "ucx")),
     ],
 )
-def test_adapters_are_chosen_by_these_words(
+def test_adapters_are_chosen_by_these_variables(
     flavour: Flavour, adapter: str, environment: dict[str, str], flags: tuple[str, ...]
 ) -> None:
     choice = choose_adapters(flavour, adapter)
     assert (choice.environment, choice.flags) == (environment, flags)
-    # They reach the ranks by the launch line, which the run records.
+    # They reach the ranks through the launch command, which the run records.
     command = line(flavour, Placement(nodes=2, adapter=adapter))
     for name, value in environment.items():
         given = f"-x {name}={value}" if flavour == "openmpi" else f"-genv {name} {value}"
@@ -198,7 +198,7 @@ def test_no_adapter_leaves_the_choice_to_the_library() -> None:
     assert "UCX" not in line("mpich", Placement(nodes=2))
 
 
-# ---- hosts, with programs that stand in for ssh ----------------------------------------------
+# ---- hosts, with replacements of ssh ---------------------------------------------------------
 
 
 def shell(folder: Path, body: str) -> str:
@@ -219,7 +219,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     return executable, job
 
 
-def test_hosts_that_see_everything_pass(tmp_path: Path, seen: tuple[Path, Path]) -> None:
+def test_hosts_with_all_files_pass(tmp_path: Path, seen: tuple[Path, Path]) -> None:
     greeting = shell(
         tmp_path, 'echo "Welcome to"; echo "/the/$host"; echo "$host" >>' + f"{tmp_path}/asked"
     )
@@ -227,10 +227,8 @@ def test_hosts_that_see_everything_pass(tmp_path: Path, seen: tuple[Path, Path])
     assert sorted((tmp_path / "asked").read_text().split()) == ["a", "b"]
 
 
-def test_kernels_that_a_cut_off_host_kept_are_ended(
-    tmp_path: Path, seen: tuple[Path, Path]
-) -> None:
-    """Those of this run alone: another run's, and other programs that name it, are left."""
+def test_kernels_left_on_a_cut_off_host_are_ended(tmp_path: Path, seen: tuple[Path, Path]) -> None:
+    """Only those of this run: another run's, and other programs that name it, continue."""
     program = tmp_path / "bin" / "assay-kernels"
     program.parent.mkdir()
     shutil.copy("/bin/sh", program)
@@ -249,7 +247,7 @@ def test_kernels_that_a_cut_off_host_kept_are_ended(
         other = start(str(program), *wait, f"{here}-2/0001.jsonl")
         program.with_name("tail").symlink_to("/bin/sh")
         reader = start(str(program.with_name("tail")), *wait, f"{here}/0001.jsonl")
-        time.sleep(0.2)  # until they have become what they are
+        time.sleep(0.2)  # until they have called exec
         check_hosts(shell(tmp_path, ""), ("a",), *seen)
         assert (left.wait(10), relative.wait(10)) == (-9, -9)
         assert other.poll() is None

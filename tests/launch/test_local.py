@@ -47,7 +47,7 @@ PROGRAM = "/c/assay-kernels --job /r/l.job.json --out /r/l.jsonl"
     ("flavour", "more", "cores", "root", "line"),
     [
         ("mpich", {}, 8, True, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} P"),
-        # 4 ranks of 2 threads on 7 cores: those that wait must let the others work.
+        # 4 ranks of 2 threads on 7 cores: waiting ranks must yield the cores.
         ("mpich", {}, 7, False, f"M -n 4 -launcher fork -rmk user -bind-to none {GENV} {POLITE} P"),
         ("openmpi", {}, 4, False, f"M -n 4 --bind-to none {X} P"),
         ("openmpi", {}, 4, True, f"M -n 4 --bind-to none --allow-run-as-root {X} P"),
@@ -85,14 +85,14 @@ def test_launch_lines_are_these(flavour, more, cores, root, line):
         (Placement(), None, "The toolchain 't' has no mpirun"),
     ],
 )
-def test_what_cannot_be_launched_here(placement, mpirun, message):
+def test_impossible_launches(placement, mpirun, message):
     with pytest.raises(AssayError) as error:
         mpirun_command(toolchain(mpirun=mpirun), Path("e"), placement, Path("j"), Path("s"))
     assert message in error.value.what
     assert error.value.fix
 
 
-# ---- outcomes, with programs that stand in for mpirun and ranks ------------------------------
+# ---- outcomes, with replacements of mpirun and ranks -----------------------------------------
 
 
 def order(tmp_path, placement=None, timeout=60.0) -> LaunchOrder:
@@ -115,7 +115,7 @@ def run(how, tmp_path, **more):
 
 
 def survivors(marker: Path) -> list[psutil.Process]:
-    """Living processes that have a path in their command line."""
+    """Running processes with a path in their command line."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         ours = any(str(marker) in word for word in process.info["cmdline"] or ())
@@ -173,7 +173,7 @@ def test_outcomes(tmp_path, how, exit_status, outcome, error, blamed):
     assert len(record.stderr) <= KEPT_OUTPUT
 
 
-def test_the_job_and_the_output_lie_beside_the_stream(tmp_path):
+def test_the_job_and_the_output_are_next_to_the_stream(tmp_path):
     record = run("segv", tmp_path, placement=Placement(ppn=1))
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"l1.jsonl", "l1.job.json", "l1.err"}
@@ -210,11 +210,11 @@ def test_stop_asks_first_and_the_stream_ends_well(tmp_path):
     assert gone(tmp_path)
 
 
-def test_stop_kills_what_does_not_listen_wherever_it_hides(tmp_path):
+def test_stop_kills_processes_that_ignore_signals_anywhere(tmp_path):
     asked = order(tmp_path)
     launch = executor("stubborn", grace=0.2).start(asked)
     until_written(asked.stream, "b-0")
-    time.sleep(0.2)  # for the daemons to be on their own
+    time.sleep(0.2)  # for the daemons to detach
     assert len(survivors(tmp_path)) >= 6  # warden, mpirun, and rank and daemon twice
     record = launch.stop()
     assert (record.outcome, record.blamed) == ("interrupted", "b-0")
@@ -230,7 +230,7 @@ def test_the_timeout_ends_it(tmp_path):
     assert survivors(tmp_path) == []
 
 
-def test_no_program_is_left_when_mpirun_dies(tmp_path):
+def test_no_program_is_left_when_mpirun_is_killed(tmp_path):
     asked = order(tmp_path)
     launch = executor("stubborn").start(asked)
     until_written(asked.stream, "b-0")
@@ -259,7 +259,7 @@ def test_a_launch_that_cannot_start(tmp_path):
         executor("complete").start(order(tmp_path / "missing"))
 
 
-def test_a_launcher_that_is_no_program(tmp_path):
+def test_a_launcher_that_is_not_executable(tmp_path):
     broken = tmp_path / "mpirun"
     broken.write_bytes(b"\x7fELF, but not really")
     broken.chmod(0o755)
@@ -287,7 +287,7 @@ LocalExecutor({"t": toolchain}, {"t": Path(sys.argv[2])}).start(order).wait(99)
 
 @contextlib.contextmanager
 def killed_assay(used: Toolchain, executable: Path, stream: Path):
-    """An assay that is ended by SIGKILL amid a launch."""
+    """An assay that is ended by SIGKILL during a launch."""
     arguments = [msgspec.json.encode(used).decode(), str(executable), str(stream)]
     with subprocess.Popen([sys.executable, "-c", ASSAY_THAT_HANGS, *arguments]) as child:
         try:
@@ -304,12 +304,12 @@ def test_nothing_survives_an_assay_that_is_killed(tmp_path):
     assert gone(tmp_path)
 
 
-# ---- the real thing --------------------------------------------------------------------------
+# ---- real launches ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """Toolchains and their builds of a miniature program, made once when first asked for."""
+    """Toolchains and their builds of a miniature program, built once on first use."""
     cache = tmp_path_factory.mktemp("cache")
     builds: dict[str, tuple[Toolchain, Path]] = {}
 
@@ -379,7 +379,7 @@ def test_real_crash_names_the_signal(tiny, tmp_path, name):
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("how", ["wait", "stopped"])
-def test_real_ranks_die_with_an_assay_that_is_killed(tiny, tmp_path, name, how):
+def test_real_ranks_end_with_a_killed_assay(tiny, tmp_path, name, how):
     _, used, executable = real(tiny, name, how)
     with killed_assay(used, executable, tmp_path / "l1.jsonl"):
         assert survivors(tmp_path)

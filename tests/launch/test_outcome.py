@@ -1,4 +1,4 @@
-"""How a launch ended, from what its launcher said."""
+"""How a launch ended, from the output of its launcher."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.launch.outcome import AGENT_DIED, judge
+from assay.launch.outcome import AGENT_ENDED, judge
 
 # What mpiexec of MPICH 5.0.2 printed when its proxy was killed.
 HYDRA = (
@@ -21,7 +21,7 @@ HYDRA = (
         (-9, "", 9),
         (9, "TERMINATED WITH THE EXIT STRING: Killed (signal 9)", 9),
         (139, "", 11),
-        (255, HYDRA, AGENT_DIED),
+        (255, HYDRA, AGENT_ENDED),
         (255, "no such program", None),
         (1, "", None),
     ],

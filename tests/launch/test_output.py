@@ -1,4 +1,4 @@
-"""Programs that print without end: head and tail are kept, on disk while they run and after."""
+"""Programs with endless output: beginning and end are kept, on disk during and after the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_runaway_output_is_bounded_while_it_runs_and_after(
     monkeypatch.setattr(output, "MOST", 1 << 20)
     monkeypatch.setattr(output, "KEPT", 64 << 10)
     monkeypatch.setattr(process, "_LOOK", 0.0)
-    if not holes:  # as on a file system that has none
+    if not holes:  # as on a file system without sparse files
         monkeypatch.setattr(output, "_punch", lambda *_: False)
     monkeypatch.chdir(tmp_path)
     out, err = tmp_path / "a.out", tmp_path / "a.err"
@@ -56,7 +56,7 @@ def test_runaway_output_is_bounded_while_it_runs_and_after(
         assert "line 00059999 " in text
 
 
-def test_what_is_no_more_than_enough_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_output_within_the_limit_is_kept_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.out"
     path.write_bytes(b"x" * (1 << 20))
     curb(path)

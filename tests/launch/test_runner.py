@@ -1,4 +1,4 @@
-"""Commands of the user's, launched for real: timed, checked, and ended whole."""
+"""Commands of users, launched for real: timed, checked, and ended with all their processes."""
 
 from __future__ import annotations
 
@@ -71,9 +71,11 @@ def test_a_command_is_timed_by_the_clock_and_its_cpu_time_by_the_kernel(tmp_path
     assert around["sampling_seconds"] == found["wall"]
     assert around["user_seconds"] + around["system_seconds"] == pytest.approx(found["cpu"])
     assert around["voluntary_switches"] >= 1
+    cpus = sum(line.startswith("cpu") for line in Path("/proc/stat").read_text().splitlines())
+    assert around["online_cpus"] == cpus - 1
 
 
-def test_the_cpu_time_of_what_a_command_starts_is_its_own(tmp_path: Path) -> None:
+def test_the_cpu_time_of_child_processes_counts(tmp_path: Path) -> None:
     busy = "import time\nwhile time.process_time() < 0.2: pass"
     two = f"{PYTHON} -c {shlex.quote(busy)} & {PYTHON} -c {shlex.quote(busy)}; wait"
     assert values(measured(tmp_path, two, shell=1))["cpu"] >= 0.4
@@ -87,21 +89,19 @@ def test_the_cpu_time_of_what_a_command_starts_is_its_own(tmp_path: Path) -> Non
         ("step 1\ntotal 3\ntotal 4.0e1", r"total (.*)", 40.0),
     ],
 )
-def test_its_own_time_counts_where_it_prints_one(
-    tmp_path: Path, printed: str, pattern: str, seconds: float
-) -> None:
+def test_a_printed_time_counts(tmp_path: Path, printed: str, pattern: str, seconds: float) -> None:
     record = measured(tmp_path, f"printf {shlex.quote(printed)}", time=pattern)
     assert values(record)["time"] == pytest.approx(seconds)
     assert values(record)["wall"] < seconds or seconds < 1
 
 
-def test_what_it_prints_to_its_error_stream_counts_too(tmp_path: Path) -> None:
+def test_its_stderr_counts_too(tmp_path: Path) -> None:
     record = measured(tmp_path, "echo took 7 >&2; echo right", shell=1, time="took (.*)",
                       verify="^right$")  # fmt: skip
     assert (values(record)["time"], record.verified) == (7.0, True)
 
 
-def test_a_result_that_is_not_verified_is_said_to_be_wrong(tmp_path: Path) -> None:
+def test_a_failed_verification_is_reported_as_wrong(tmp_path: Path) -> None:
     record = measured(tmp_path, "echo VERIFICATION FAILED", verify="VERIFICATION SUCCESSFUL")
     assert (record.status, record.verified) == ("ok", False)
     assert record.verification is not None and "SUCCESSFUL" in record.verification.what
@@ -119,7 +119,7 @@ def test_a_result_that_is_not_verified_is_said_to_be_wrong(tmp_path: Path) -> No
         ("./no-such-program", {"shell": 0}, "No such file"),
     ],
 )
-def test_what_gives_no_time_has_failed(
+def test_output_without_a_time_has_failed(
     tmp_path: Path, command: str, how: dict[str, str | int], says: str
 ) -> None:
     record = measured(tmp_path, command, **{"shell": 1, **how})
@@ -136,7 +136,7 @@ def test_placeholders_and_threads_reach_the_command(tmp_path: Path) -> None:
     assert said == "1 2 2 3 spread block default 3 spread\nlocalhost\nlocalhost\n"
 
 
-def test_the_hostfile_has_a_line_a_rank_in_their_order(tmp_path: Path) -> None:
+def test_the_hostfile_has_one_line_per_rank_in_order(tmp_path: Path) -> None:
     for order, lines in {"block": "a a b b", "cyclic": "a b a b", "0,2,1,3": "a b a b"}.items():
         placement = Placement(nodes=2, ppn=2, order=order)
         launched = order_of(tmp_path, "cat {hostfile}", placement=placement)
@@ -146,13 +146,13 @@ def test_the_hostfile_has_a_line_a_rank_in_their_order(tmp_path: Path) -> None:
         assert spec["here"] is False and spec["ranks"] == 4
 
 
-def test_the_binding_is_left_alone_where_the_command_does_not_ask() -> None:
+def test_the_binding_is_unchanged_unless_the_command_uses_it() -> None:
     placement = Placement(threads=2)
     assert environment(placement, "./a {ranks}") == {"OMP_NUM_THREADS": "2"}
     assert environment(placement, "./a {binding}")["OMP_PROC_BIND"] == "close"
 
 
-def test_no_shell_sees_the_command_unless_asked(tmp_path: Path) -> None:
+def test_no_shell_parses_the_command_unless_requested(tmp_path: Path) -> None:
     record = measured(tmp_path, "echo $HOME; exit 3")
     assert record.status == "ok"
     assert (tmp_path / "0000.out").read_text() == "$HOME; exit 3\n"
@@ -167,7 +167,7 @@ HANGS = (
 )
 
 
-def test_what_hangs_is_ended_whole_at_its_time_out(tmp_path: Path) -> None:
+def test_a_hanging_command_is_ended_completely_at_its_timeout(tmp_path: Path) -> None:
     record, stream = launch(tmp_path, f"{PYTHON} -c {shlex.quote(HANGS)}", timeout=3.0)
     assert (record.outcome, record.blamed) == ("timeout", "cell-0")
     assert "3 s" in (record.error or "")
@@ -177,7 +177,7 @@ def test_what_hangs_is_ended_whole_at_its_time_out(tmp_path: Path) -> None:
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
-def test_asked_to_stop_it_hands_that_on_and_says_so(tmp_path: Path) -> None:
+def test_a_stop_is_passed_on_and_reported(tmp_path: Path) -> None:
     order = order_of(tmp_path, "sleep 60")
     running = LocalExecutor({}, {}, grace=10.0).start(order)
     deadline = time.monotonic() + 20

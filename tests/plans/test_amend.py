@@ -9,7 +9,7 @@ from assay.model.replication import Replication
 from assay.plans.overrides import amended
 
 
-def test_what_is_given_changes_and_the_rest_stays() -> None:
+def test_given_options_change_and_the_rest_stays() -> None:
     rule = amended(
         Replication(precision=0.02),
         {"budget": "2 min", "launches": "3..8", "samples": "40000", "precision": None},
@@ -23,7 +23,7 @@ def test_what_is_given_changes_and_the_rest_stays() -> None:
 @pytest.mark.parametrize(
     ("text", "fewest", "most"), [("40000", 5, 40000), ("3", 3, 3), ("1..7", 1, 7), ("9..9", 9, 9)]
 )
-def test_samples_are_the_most_alone_or_both(text: str, fewest: int, most: int) -> None:
+def test_samples_set_the_maximum_or_both(text: str, fewest: int, most: int) -> None:
     rule = amended(Replication(), {"samples": text})
     assert (rule.min_samples, rule.max_samples) == (fewest, most)
 

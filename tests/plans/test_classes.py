@@ -1,4 +1,4 @@
-"""The classes of the NPB that suites choose: what fits a machine, in the time that there is."""
+"""The NPB classes that suites choose: those that fit the machine and the available time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def alike(text: str) -> Mapping[str, str]:
     return {f"npb.{name}": size for name, size in (part.split() for part in text.split(", "))}
 
 
-# By hand, in seconds of one core, the class that is taken and the next one: official operations
-# over the catalogue's rates. EP, 2^31 and 2^33 / 1.1e9: 1.95, 7.8. CG, 1.5e9 and 5.5e10 / 2.5e9:
-# 0.6, 22. MG, 1.95e10 and 1.56e11 / 8e9: 2.4, 19. FT, 7.1e9 and 9.2e10 / 2e10: 0.36, 4.6. IS,
-# 10 * 2^25 and 10 * 2^27 / 2.5e8: 1.3, 5.4. LU, 1.2e11 and 5e11 / 6e10: 2.0, 8.3. BT, 1.7e11 and
-# 7e11 / 5e10: 3.4, 14. SP, 8.5e10 and 3.6e11 / 3e10: 2.8, 12.
+# By hand, in seconds on one core, the chosen class and the next one: official operations over the
+# catalogue's rates. EP, 2^31 and 2^33 / 1.1e9: 1.95, 7.8. CG, 1.5e9 and 5.5e10 / 2.5e9: 0.6, 22.
+# MG, 1.95e10 and 1.56e11 / 8e9: 2.4, 19. FT, 7.1e9 and 9.2e10 / 2e10: 0.36, 4.6. IS, 10 * 2^25 and
+# 10 * 2^27 / 2.5e8: 1.3, 5.4. LU, 1.2e11 and 5e11 / 6e10: 2.0, 8.3. BT, 1.7e11 and 7e11 / 5e10:
+# 3.4, 14. SP, 8.5e10 and 3.6e11 / 3e10: 2.8, 12.
 FOUR_SECONDS = alike("ep B, cg A, mg B, ft A, is B, lu A, bt A, sp A")
 # The same up to two seconds: MG A, 3.9e9 / 8e9 = 0.5; BT W, 7.7e9 / 5e10 = 0.15 (A takes 3.4);
 # SP W, 1.4e10 / 3e10 = 0.5 (A takes 2.8).
@@ -52,7 +52,7 @@ MACHINES = [
     (12, 1, 30 * GB, FOUR_SECONDS, HALF_OF_12),
     (64, 1, 256 * GB, FOUR_SECONDS, HALF_OF_64),
     # FT C has two arrays of 512^3 points of 16 B, 4.3 GB; of IS C each of 64 ranks has counts of
-    # 2^23 values of 4 B twice, 4.3 GB beside the keys.
+    # 2^23 values of 4 B twice, 4.3 GB in addition to the keys.
     (64, 1, 4 * GB, FOUR_SECONDS, HALF_OF_64 | alike("ft B, is B")),
     (192, 1, 800 * GB, FOUR_SECONDS, HALF_OF_192),
     # IS D has counts of 2^27 values twice on each of 192 ranks, 206 GB; C of 2^23, 12.9 GB.
@@ -79,7 +79,7 @@ def core_seconds(cell: Cell) -> float:
 
 
 def seconds(cell: Cell) -> float:
-    """On all its cores, if none waited for another."""
+    """On all its cores, with perfect scaling."""
     return core_seconds(cell) / (cell.placement.ranks * cell.placement.threads)
 
 
@@ -108,12 +108,12 @@ def test_suite_npb_takes_classes_of_a_few_seconds(
         whole = [c for c in own if c.placement.ppn == cores and c.parameters["class"] == most]
         assert {c.placement.nodes for c in whole} == over
         assert {c.parameters["class"] for c in own} == {size, most}
-        # Threads are held against as many processes.
+        # Threads are compared with as many processes.
         assert {c.parameters["class"] for c in own if c.placement.threads > 1} <= {size}
 
 
 @pytest.mark.parametrize(("cores", "nodes", "memory"), [machine[:3] for machine in MACHINES])
-def test_the_fewest_launches_of_suite_npb_fit_into_its_budget(
+def test_the_minimum_launches_of_suite_npb_fit_into_its_budget(
     cores: int, nodes: int, memory: float
 ) -> None:
     """By hand, of a block: on one core all kernels take 15 s, on all counts of a speedup 2.7 times
@@ -146,14 +146,15 @@ LEAST = alike("ep W, cg W, mg W, ft W, is W, lu S, bt W, sp S")
         ({"budget": "60 s"}, TENTH),
         ({"budget": "1 h"}, HALF_OF_64),
         ({"budget": "1 s"}, LEAST),
-        # So many launches in so much time are the plan's own pace; more of them, their own time.
+        # At the plan's launches per time, the pace is the plan's own; with more launches, their own
+        # time.
         ({"budget": "300 s", "launches": "3"}, FOUR_SECONDS),
         ({"budget": "600 s", "launches": "60"}, TENTH),
         ({"launches": "60"}, FOUR_SECONDS),
         ({"launches": "1"}, FOUR_SECONDS),
     ],
 )
-def test_classes_of_suite_npb_follow_the_time_that_is_given(
+def test_classes_of_suite_npb_follow_the_given_time(
     changes: Mapping[str, str], speedup: Mapping[str, str]
 ) -> None:
     plan = plan_of("npb", 4, 1, 64 * GB, **changes)
@@ -178,12 +179,12 @@ def test_suite_standard_takes_classes_of_two_seconds(cores: int, nodes: int, mem
     quick = {cell.id for cell in plan_of("quick", cores, nodes, memory).cells}
     own = [cell for cell in benchmarks(plan) if cell.id not in quick]
     for kernel, size in (TWO_SECONDS | (alike("mg W, ft W, is A") if small else {})).items():
-        if kernel == "npb.cg":  # its class A is suite quick's
+        if kernel == "npb.cg":  # class A belongs to suite quick
             assert classes(plan, kernel) == {size}
         else:
             assert {c.parameters["class"] for c in own if c.kernel == kernel} == {size}
     assert {c.placement.ppn for c in own} == {1, cores}
-    # Three samples of each, in the fewest launches: less than a third of the time for all.
+    # Three samples of each, in the minimum number of launches: less than a third of the time.
     rule = plan.replication
     block = rule.min_samples * sum(map(seconds, own))
     assert block <= rule.budget / rule.min_launches / 3
@@ -200,7 +201,7 @@ def test_suite_steadiness_takes_classes_of_two_or_three_seconds_on_all_ranks() -
     for cores, sizes in wanted.items():
         plan = plan_of("steadiness", cores, 1, 256 * GB)
         assert {c.kernel: c.parameters["class"] for c in benchmarks(plan)} == sizes
-    # Another benchmark in their place: ten times 2^25 keys are 1.3 s, 2^27 5.4 s, 2^31 86 s.
+    # Another benchmark instead: ten times 2^25 keys are 1.3 s, 2^27 5.4 s, 2^31 86 s.
     for cores, size in ((1, "B"), (2, "B"), (4, "C"), (64, "D")):
         plan = load_plan(
             find_suite("steadiness"),
@@ -210,7 +211,7 @@ def test_suite_steadiness_takes_classes_of_two_or_three_seconds_on_all_ranks() -
         assert classes(plan, "npb.is") == {size}
 
 
-def test_all_works_of_the_suite_placement_take_about_as_long() -> None:
+def test_all_kernels_of_the_suite_placement_take_about_the_same_time() -> None:
     taken: dict[str, set[float]] = {}
     for cell in benchmarks(load_plan(find_suite("placement"), TWO)):
         taken.setdefault(cell.kernel, set()).add(core_seconds(cell))

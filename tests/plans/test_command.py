@@ -1,4 +1,4 @@
-"""Commands with placeholders: filled in, quoted, and refused where they make no sense."""
+"""Commands with placeholders: filled in, quoted, and refused if invalid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_words_are_split_first_and_filled_in_afterwards() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30))
-def test_whatever_a_value_holds_it_stays_one_word(value: str) -> None:
+def test_any_value_stays_one_word(value: str) -> None:
     assert command_words("a {hostfile} b", {"hostfile": value}) == ["a", value, "b"]
     shell = command_words("a {hostfile} b", {"hostfile": value}, shell=True)
     assert shell[:2] == ["/bin/sh", "-c"]
@@ -50,7 +50,7 @@ def test_braces_that_are_no_placeholder_stay() -> None:
         ("  ", "empty"),
     ],
 )
-def test_what_makes_no_sense_is_refused(command: str, says: str) -> None:
+def test_invalid_commands_are_refused(command: str, says: str) -> None:
     with pytest.raises(AssayError, match=says):
         command_words(command, VALUES)
 
@@ -59,7 +59,7 @@ def test_what_makes_no_sense_is_refused(command: str, says: str) -> None:
     ("time", "verify", "says"),
     [("(", "", "time"), ("", "[", "verify"), ("(a)(b)", "", "several groups")],
 )
-def test_patterns_that_make_no_sense_are_refused(time: str, verify: str, says: str) -> None:
+def test_invalid_patterns_are_refused(time: str, verify: str, says: str) -> None:
     with pytest.raises(AssayError, match=says):
         check_command("./a", time, verify)
 
@@ -80,7 +80,7 @@ def placements(command: str) -> set[tuple[int, int, int, str, str, str | None]]:
     }
 
 
-def test_only_what_a_command_obeys_is_varied() -> None:
+def test_only_used_placeholders_are_varied() -> None:
     found = placements("mpirun -n {ranks} ./a.out")
     assert found == {(1, ppn, 1, "compact", "block", None) for ppn in (1, 2, 4)}
     found = placements("mpirun -n {ranks} -ppn {ppn} ./a.out")
@@ -98,7 +98,7 @@ def test_only_what_a_command_obeys_is_varied() -> None:
     }  # fmt: skip
 
 
-def test_a_command_that_obeys_nothing_is_measured_as_it_is() -> None:
+def test_a_command_without_placeholders_is_measured_unchanged() -> None:
     assert placements("./a.out") == {(1, 1, 1, "compact", "block", None)}
 
 
@@ -108,12 +108,12 @@ def test_the_suite_searches_all_nodes_and_compares_the_others() -> None:
     cells = {cell.id: cell for cell in plan.cells}
     searched = [cells[name].placement for name in plan.search.optional]
     assert {p.nodes for p in searched} == {2}
-    # What is compared is measured whatever the search says, and is among its candidates.
+    # Compared cells are measured in any case, and are among its candidates.
     compared = [c.placement for name, c in cells.items() if name not in plan.search.optional]
     assert {(p.nodes, p.ppn) for p in compared} == {(n, k) for n in (1, 2) for k in (1, 2, 4)}
     assert {(p.threads, p.binding, p.adapter) for p in compared} == {(1, "compact", None)}
     others = [(p.nodes, p.ppn, p.order) for p in compared if p.order != "block"]
-    # What ranks of MG, LU and FT send each other suits block order best, or an order of its own.
+    # The messages of MG, LU and FT suit block order best, or a fitted order.
     assert {place[:2] for place in others} == {(2, 4)}
     assert {"cyclic", "reversed"} <= {place[2] for place in others}
 
@@ -134,10 +134,10 @@ def test_a_command_in_a_plan_file_needs_no_option(tmp_path: Path) -> None:
         load_plan(tmp_path / "plan.toml", CONTEXT, seed=1)
 
 
-def test_measures_that_a_command_has_no_place_in_are_left_out() -> None:
+def test_measures_that_do_not_apply_to_a_command_are_left_out() -> None:
     assert load_plan(find_suite("quick"), CONTEXT, seed=1).search is None
     plan = load_plan(find_suite("quick"), CONTEXT, seed=1, app=App("mpirun -n {ranks} ./a"))
-    # Of STREAM, DGEMM, ping-pong and the rest only what is about ranks alone stays.
+    # Of STREAM, DGEMM, ping-pong and the others only what concerns ranks remains.
     assert {cell.kernel for cell in plan.cells} == {"app"}
     assert {cell.placement.ppn for cell in plan.cells} == {1, 4}
     assert [measure.kernel for measure in app_measures([], App("./a {ranks}"))] == ["app"]

@@ -42,7 +42,7 @@ def test_numbers_are_what_python_makes_of_them(text):
         found = parse_expression(text).number(NAMES)
     except AssayError as error:
         if "exponent" in str(error):
-            return  # Python would be at it for hours
+            return  # Python would take hours
         found = None
     try:
         expected = eval(text, {"min": min}, names)
@@ -52,7 +52,7 @@ def test_numbers_are_what_python_makes_of_them(text):
     if isinstance(expected, complex) or abs(expected) > 1e300:
         return
     if " and " in text or " or " in text:
-        return  # Python's yield an operand; compared below on truth alone
+        return  # Python's yield an operand; compared below by truth value
     assert found is not None
     assert found == pytest.approx(float(expected), rel=1e-12, abs=1e-300)
 
@@ -90,7 +90,7 @@ def test_values(text, value):
         ("and", "'and' is unexpected"),
     ],
 )
-def test_what_is_no_expression(text, complaint):
+def test_invalid_expressions(text, complaint):
     with pytest.raises(AssayError, match=complaint) as caught:
         parse_expression(text, where="plan.toml:3")
     assert caught.value.where == "plan.toml:3"
@@ -99,7 +99,7 @@ def test_what_is_no_expression(text, complaint):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("croes / 2", "speaks of 'croes'"),
+        ("croes / 2", "uses 'croes'"),
         ("1 / (a - 7)", "no value"),
         ("class + 1", "calculates with a word"),
         ("class < 1", "no value"),
@@ -107,12 +107,12 @@ def test_what_is_no_expression(text, complaint):
         ("(-8) ** 0.5", "not a real number"),
     ],
 )
-def test_what_has_no_value(text, complaint):
+def test_expressions_without_a_value(text, complaint):
     with pytest.raises(AssayError, match=complaint):
         parse_expression(text).value({**NAMES, "cores": 2})
 
 
-def test_unknown_name_is_told_the_nearest():
+def test_an_unknown_name_is_reported_with_the_nearest():
     with pytest.raises(AssayError, match="Did you mean 'cores'"):
         parse_expression("croes / 2").value({"cores": 2, "ppn": 1})
 

@@ -1,4 +1,4 @@
-"""What the levels of factors come to, from a plan's file and from the words of a command line."""
+"""The levels of factors, from a plan file and from the command line."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_words_sweep_lists_and_ranges():
         (["n"], {}, "'n' is no assignment", "key=value"),
         (["n=1", "n=2"], {}, "given twice", ""),
         (["n=1,,2"], {}, "empty level", ""),
-        (["n=1..9"], {}, "doesn't say how to step", "n=1..9:x2"),
+        (["n=1..9"], {}, "has no step", "n=1..9:x2"),
         (["n=1..9:x1"], {}, "above 1", ""),
         (["n=1..9:+1.2.3"], {}, "above 0", ""),
         (["n=0"], {}, "at least 1", ""),
@@ -94,7 +94,7 @@ def test_wrong_words(words, placement, complaint, fix):
     assert fix in caught.value.fix
 
 
-def test_factors_of_the_command_line_take_the_place_of_the_plan_s():
+def test_factors_of_the_command_line_replace_those_of_the_plan():
     def cells(*words):
         plan = load_plan(find_suite("npb"), PlanContext(4), instead=read_words(words))
         return plan, [c for c in plan.cells if c.kernel == "npb.cg"]

@@ -1,4 +1,4 @@
-"""The largest choice that suits a machine: by work, by expected time, by memory."""
+"""The largest choice that fits a machine: by work, by expected time, by memory."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def test_the_largest_choice_is_the_last_that_the_condition_allows(tmp_path):
     assert classes(chosen("operations <= 1e7 * cores", PlanContext(64))) == {"B"}
     with pytest.raises(AssayError, match="no class has operations < 5"):
         chosen("operations < 5")
-    with pytest.raises(AssayError, match="speaks of 'operation'"):
+    with pytest.raises(AssayError, match="uses 'operation'"):
         chosen("operation <= 1e9")
 
 
-def test_the_largest_choice_may_go_by_expected_time(tmp_path):
-    """Operations of IS take a hundred times as long as those of LU: counts say nothing of time."""
+def test_the_largest_choice_may_depend_on_expected_time(tmp_path):
+    """Operations of IS take a hundred times as long as those of LU: counts don't determine time."""
 
     def chosen(kernel, condition):
         lines = f'kernel = "{kernel}"\nclass = {{ largest = "{condition}" }}'
@@ -51,7 +51,7 @@ def test_the_largest_choice_may_go_by_expected_time(tmp_path):
         sizes = kernel.parameter("class").choices
         times = [kernel.work({"class": c}, 1, 1)["operations"] / kernel.pace for c in sizes]
         assert times[sizes.index(size)] <= 1.5 < times[sizes.index(size) + 1]
-    with pytest.raises(AssayError, match="speaks of 'core_seconds'"):
+    with pytest.raises(AssayError, match="uses 'core_seconds'"):
         measure(tmp_path, 'kernel = "memory.stream"\nop = { largest = "core_seconds <= 1" }')
 
 
@@ -61,7 +61,7 @@ def test_the_largest_choice_fits_into_memory_on_one_rank_as_on_all(tmp_path):
     enough = measure(tmp_path, lines, PlanContext(8, memory=need))
     assert classes(enough) == {"B"}
     assert enough.choices[0].endswith("operations > 0 that memory can hold.")
-    assert is_memory("B", 8) > is_memory("B", 1)  # so one rank alone would have had room
+    assert is_memory("B", 8) > is_memory("B", 1)  # so it would have fitted on one rank alone
     assert classes(measure(tmp_path, lines, PlanContext(8, memory=need - 1))) == {"A"}
     with pytest.raises(AssayError, match="and fits into memory"):
         measure(tmp_path, lines, PlanContext(2, memory=1000))
@@ -74,18 +74,18 @@ def test_the_largest_choice_fits_into_memory_on_one_rank_as_on_all(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
-        ("class = { largest = 5 }", "by a condition alone"),
-        ('class = { largest = "1", to = 3 }', "by a condition alone"),
+        ("class = { largest = 5 }", "by a single condition"),
+        ('class = { largest = "1", to = 3 }', "by a single condition"),
         ('class = { largest = "1 +" }', "is not an expression"),
         ('ppn = { largest = "1" }', "no choices to take the largest of"),
     ],
 )
-def test_a_largest_that_makes_no_sense_is_told(tmp_path, lines, complaint):
+def test_an_invalid_largest_is_reported(tmp_path, lines, complaint):
     with pytest.raises(AssayError, match=re.escape(complaint)):
         measure(tmp_path, f'kernel = "npb.is"\n{lines}')
 
 
-def test_only_choices_that_made_a_cell_are_told(tmp_path):
+def test_only_choices_with_a_cell_are_reported(tmp_path):
     text = 'kernel = "npb.is"\nclass = [{ largest = "operations < 1e6" }, "W"]\n'
     assert measure(tmp_path, text + "where = \"class == 'W'\"").choices == ()
     assert len(measure(tmp_path, text).choices) == 1

@@ -1,4 +1,4 @@
-"""What a machine or a kernel can't do is refused, or left out, before anything is launched."""
+"""Cells that a machine or a kernel can't run are refused or left out before a launch."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_order_that_memory_can_t_hold_is_refused(tmp_path):
     assert measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 30000', context).cells
     with pytest.raises(AssayError, match=r"needs .* per node"):
         measure(tmp_path, 'kernel = "linpack"\nppn = 4\nn = 32000', context)
-    assert measure(tmp_path, 'kernel = "linpack"\nppn = 4', context).cells  # its own affair
+    assert measure(tmp_path, 'kernel = "linpack"\nppn = 4', context).cells  # the kernel checks it
 
 
 def test_a_grid_that_can_t_hold_the_ranks_is_refused_before_anything_is_launched(tmp_path):
@@ -54,7 +54,7 @@ def test_a_grid_that_can_t_hold_the_ranks_is_refused_before_anything_is_launched
         measure(tmp_path, 'kernel = "linpack"\nppn = 3\np = 2', PlanContext(cores=4))
 
 
-def test_nothing_left_says_why(tmp_path):
+def test_a_plan_without_cells_says_why(tmp_path):
     text = 'kernel = "network.barrier"\nppn = "all"'
     with pytest.raises(AssayError, match="Nothing of this plan") as caught:
         measure(tmp_path, text, PlanContext(1), head="portable = true\n")

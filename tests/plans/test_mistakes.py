@@ -1,4 +1,4 @@
-"""Mistakes in plans: file, line, what, and the nearest word."""
+"""Mistakes in plans: file, line, reason, and the nearest word."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
         (HEAD + "elements = 1.5", 4, "whole number", ""),
         (HEAD + "elements = inf", 4, "can't be inf", ""),
         (HEAD + 'elements = "64 KiB"', 4, "a single number", ""),
-        (HEAD + 'elements = "2 * coors"', 4, "speaks of 'coors'", "'cores'"),
-        (HEAD + 'ppn = "al"', 4, "speaks of 'al'", ""),
+        (HEAD + 'elements = "2 * coors"', 4, "uses 'coors'", "'cores'"),
+        (HEAD + 'ppn = "al"', 4, "uses 'al'", ""),
         (HEAD + "ppn = 0", 4, "at least 1", ""),
         (HEAD + "ppn = 3", 4, "needs 3 cores", "oversubscribe"),
         (HEAD + "nodes = 2", 4, "nodes = 2, but there is 1 node", ""),
         (HEAD + 'order = "cylic"', 4, "'order' can't be 'cylic'", "'cyclic'"),
         (HEAD + 'toolchain = "embeded"', 4, "no toolchain 'embeded'", "'embedded'"),
         (HEAD + 'where = "ppn >"', 4, "ends too early", ""),
-        (HEAD + 'where = "pnp > 1"', 4, "speaks of 'pnp'", "'ppn'"),
+        (HEAD + 'where = "pnp > 1"', 4, "uses 'pnp'", "'ppn'"),
         (HEAD + "where = 3", 4, "must be a text", ""),
         (HEAD + "elements = { from = 1 }", 4, "has no 'to'", ""),
         (HEAD + "elements = { from = 1, to = 2 }", 4, "no way to step", "powers of 2"),
@@ -61,7 +61,7 @@ HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
         ("schema = 1\n[factors]\nop = 'copy'", 3, "key 'op' in [factors]", "ppn"),
     ],
 )
-def test_mistakes_are_told_with_line_and_fix(tmp_path, text, line, complaint, fix):
+def test_mistakes_are_reported_with_line_and_fix(tmp_path, text, line, complaint, fix):
     if "[[measure" not in text and "measures nothing" not in complaint:
         text += '\n[[measure]]\nkernel = "npb.ep"'
     path = write(tmp_path, text)
@@ -72,6 +72,7 @@ def test_mistakes_are_told_with_line_and_fix(tmp_path, text, line, complaint, fi
     assert fix in caught.value.fix
 
 
+@pytest.mark.long
 def test_a_plan_that_is_too_large(tmp_path):
     lines = 'kernel = "network.pingpong"\nbytes = { from = 1, to = 9999, step = 1 }\n'
     lines += 'order = ["block", "cyclic", "reversed"]\nbinding = ["compact", "spread", "none"]\n'

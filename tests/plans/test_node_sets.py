@@ -1,4 +1,4 @@
-"""Which hosts a placement takes, the factor that varies it, and ids that stay as they were."""
+"""The hosts of a placement, the factor that varies them, and ids that must not change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_set_0_is_the_first_hosts() -> None:
         assert choose_hosts(HOSTS, nodes, 0, 7) == HOSTS[:nodes]
 
 
-def test_a_draw_can_be_repeated_and_fewer_are_some_of_the_more() -> None:
+def test_a_draw_can_be_repeated_and_smaller_sets_are_subsets() -> None:
     for number in range(1, 20):
         larger: tuple[str, ...] = HOSTS
         for nodes in range(8, 0, -1):
@@ -46,7 +46,7 @@ def test_a_draw_can_be_repeated_and_fewer_are_some_of_the_more() -> None:
     }
 
 
-def test_every_set_is_drawn_about_as_often() -> None:
+def test_all_sets_are_drawn_equally_often() -> None:
     """All 28 pairs of 8 hosts, 2800 draws: 100 each, whose standard deviation is about 10."""
     seen = Counter(choose_hosts(HOSTS, 2, k, 1) for k in range(1, 2801))
     assert set(seen) == set(itertools.combinations(HOSTS, 2))
@@ -88,7 +88,7 @@ def test_a_plan_varies_the_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["-1", "0.5"])
-def test_what_is_no_set_is_refused(value: str) -> None:
+def test_invalid_sets_are_refused(value: str) -> None:
     with pytest.raises(AssayError, match="'node_set' must be a whole number"):
         plan_from_words("network.barrier", ["nodes=2", f"node_set={value}"], context=EIGHT)
 
@@ -111,7 +111,7 @@ def digest(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def test_ids_are_those_of_runs_from_before_there_were_node_sets_and_smt() -> None:
+def test_ids_are_those_of_runs_before_node_sets_and_smt() -> None:
     cell = Cell("network.barrier", {}, Placement(ppn=2), "fake")
     before = msgspec.to_builtins(cell)
     del before["placement"]["node_set"], before["placement"]["smt"]

@@ -28,7 +28,7 @@ def test_every_pair_of_cores_and_memory(tmp_path):
         (4, "numa:0", 0), (4, "numa:0", 1), (4, "numa:1", 0), (4, "numa:1", 1),
     ]  # fmt: skip
     assert [c.placement.numa_node for c in found] == [0, 0, 1, 1]
-    # A node that has memory and no cores is only there for memory.
+    # A node with memory and no cores provides memory only.
     memory_only = PlanContext(cores=4, numa={0: 4, 2: 0})
     found = cells(tmp_path, 'binding = "numa:all"\nmemory_node = "all"', memory_only)
     assert [(c.placement.binding, c.parameters["memory_node"]) for c in found] == [
@@ -50,7 +50,7 @@ def test_every_pair_of_cores_and_memory(tmp_path):
         ("memory_node = -2", "'memory_node' must be at least -1."),
     ],
 )
-def test_what_is_not_there_is_refused_before_anything_is_launched(tmp_path, lines, complaint):
+def test_missing_nodes_are_refused_before_a_launch(tmp_path, lines, complaint):
     with pytest.raises(AssayError) as caught:
         cells(tmp_path, lines)
     assert caught.value.what == complaint
@@ -69,7 +69,7 @@ def test_what_is_not_there_is_refused_before_anything_is_launched(tmp_path, line
         (["mode=read", "elements=2147483648"], "needs 18.3 GB per node, but 16.0 GB are available"),
     ],
 )
-def test_tables_that_cannot_be_are_refused(words, complaint):
+def test_impossible_tables_are_refused(words, complaint):
     context = PlanContext(cores=2, memory=16e9)
     if not complaint:
         assert plan_from_words("memory.random", words, context=context).cells
@@ -78,7 +78,7 @@ def test_tables_that_cannot_be_are_refused(words, complaint):
         plan_from_words("memory.random", words, context=context)
 
 
-def test_a_portable_plan_leaves_out_what_is_not_there(tmp_path):
+def test_a_portable_plan_leaves_out_missing_nodes(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(
         'schema = 1\nportable = true\n[[measure]]\nkernel = "memory.stream"\n'

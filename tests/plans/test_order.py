@@ -1,4 +1,4 @@
-"""Rank orders and adapters as factors: read, checked, refused before anything is launched."""
+"""Rank orders and adapters as factors: read, checked, refused before a launch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def written(folder: Path, lines: str, context: PlanContext = FOUR, head: str = "
 # ---- orders ----------------------------------------------------------------------------------
 
 
-def test_orders_seat_ranks_as_their_names_say() -> None:
+def test_orders_seat_ranks_as_named() -> None:
     """Two nodes of three; the native numbering has the same table (native/tests/unit)."""
     seats = {order: seats_by_rank(order, 2, 3) for order in ("block", "cyclic", "reversed")}
     assert seats["block"] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]

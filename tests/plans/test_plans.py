@@ -1,4 +1,4 @@
-"""Plans: what a person writes and the cells it comes to."""
+"""Plans: their text and the resulting cells."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_equal_cells_are_one(tmp_path):
     assert len(measure(tmp_path, text, PlanContext(1)).cells) == 1
 
 
-def test_a_pattern_stands_for_all_kernels_that_match(tmp_path):
+def test_a_pattern_selects_all_matching_kernels(tmp_path):
     plan = measure(tmp_path, 'kernel = ["npb.*", "npb.cg"]')
     assert [c.kernel for c in plan.cells] == [
         kernel.name for kernel in kernels() if kernel.name.startswith("npb.")
@@ -48,7 +48,7 @@ def test_a_pattern_stands_for_all_kernels_that_match(tmp_path):
         measure(tmp_path, 'kernel = "nbp.*"')
 
 
-def test_a_kernel_gets_as_many_ranks_as_it_needs():
+def test_a_kernel_gets_the_ranks_that_it_needs():
     plan = plan_from_words("network.pingpong", context=PlanContext(2))
     assert plan.cells[0].placement.ppn == 2
     spread = plan_from_words(
@@ -125,25 +125,25 @@ def test_plans_include_others_with_their_own_factors(tmp_path):
         ("./none.toml", "none.toml"),
     ],
 )
-def test_what_can_not_be_included_is_told(tmp_path, word, complaint):
+def test_a_failed_include_is_reported(tmp_path, word, complaint):
     with pytest.raises(AssayError) as caught:
         load(tmp_path, f'schema = 1\ninclude = ["{word}"]\n[[measure]]\nkernel = "npb.ep"\n')
     assert complaint in str(caught.value)
 
 
-def test_a_plan_says_what_it_leaves_to_a_search(tmp_path):
+def test_a_plan_reports_what_it_leaves_to_a_search(tmp_path):
     search = 'kernel = "linpack.search"\nppn = 2\n'
     plan = measure(tmp_path, search + '[[measure]]\nkernel = "linpack"\nppn = [1, 2]\nnb = 64')
     assert plan.choices == (
-        "linpack on 1 rank: n, p, broadcast, swap and depth as the kernel chooses, for there is no "
-        "linpack.search at that placement.",
+        "linpack on 1 rank: n, p, broadcast, swap and depth chosen by the kernel, since there is "
+        "no linpack.search at that placement.",
         "linpack: n, p, broadcast, swap and depth by linpack.search.",
     )
     given = 'nb = 64\nn = 100\np = 1\nbroadcast = "ring"\nswap = "spread"\ndepth = 0'
     assert measure(tmp_path, f'{search}[[measure]]\nkernel = "linpack"\n{given}').choices == ()
 
 
-def test_no_parameter_is_called_like_a_placement_word():
+def test_no_parameter_has_the_name_of_a_placement_option():
     reserved = {*FACTORS, "kernel", "where", "cores", "ranks"}
     for kernel in kernels():
         assert not reserved & {parameter.name for parameter in kernel.parameters}, kernel.name

@@ -1,4 +1,4 @@
-"""Sessions as plans have them: what is asked, which comes next, which one a replicate is of."""
+"""Sessions of plans: the request, the next session, and the session of a replicate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOUR = 3600.0
 SUITE = Replication(budget=600.0, every=HOUR, min_launches=20, max_launches=20)
 
 
-# ---- what is asked -------------------------------------------------------------------------------
+# ---- the request ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_two_of_three_words_are_enough(given_: dict[str, str], planned: int, eve
 
 
 @pytest.mark.parametrize("rule", [SUITE, Replication(budget=600.0, min_launches=20)])
-def test_a_duration_without_a_second_session_is_measured_through(rule: Replication) -> None:
+def test_a_duration_without_a_second_session_is_measured_to_its_end(rule: Replication) -> None:
     for length, fewest in ((1800.0, 60), (60.0, 20)):
         found = amended(rule, {"duration": f"{length} s"})
         assert found.unbroken
@@ -72,8 +72,8 @@ def test_launches_that_are_counted_have_their_time() -> None:
     own = Replication(budget=600.0, min_launches=20)
     changes: dict[str, str | None] = {"launches": "100"}
     assert chosen_time(own, amended(own, changes), changes) == (
-        "100 launches of each cell have 50 min, as much time each as the plan gives; --budget "
-        "gives another.",
+        "100 launches of each cell have 50 min, in proportion to the plan's budget; --budget "
+        "changes it.",
     )
     changes["budget"] = "60 s"
     assert chosen_time(own, amended(own, changes), changes) == ()
@@ -89,14 +89,14 @@ def test_launches_that_are_counted_have_their_time() -> None:
         ({"duration": "soon"}, "--duration", "soon"),
     ],
 )
-def test_what_can_not_be_says_where(changes: dict[str, str], where: str, words: str) -> None:
+def test_an_impossible_request_says_where(changes: dict[str, str], where: str, words: str) -> None:
     with pytest.raises(AssayError, match=words) as caught:
         amended(SUITE, changes)
     assert caught.value.where == where
 
 
-def test_sessions_need_to_know_how_far_apart_they_are() -> None:
-    with pytest.raises(AssayError, match="how far apart"):
+def test_sessions_need_a_known_interval() -> None:
+    with pytest.raises(AssayError, match="the time between sessions"):
         read_replication({"sessions": 3})
     assert read_replication({"sessions": 1}).planned == 1
 
@@ -108,7 +108,7 @@ def test_rules_of_older_manifests_are_one_session() -> None:
     assert [session_of(replicate, rule) for replicate in (0, 29, 30, 500)] == [0] * 4
 
 
-def test_a_replicate_tells_its_session() -> None:
+def test_a_replicate_determines_its_session() -> None:
     rule = amended(SUITE, {"sessions": "3"})
     for session in range(3):
         first = first_replicate(session, rule)
@@ -116,7 +116,7 @@ def test_a_replicate_tells_its_session() -> None:
     assert first_replicate(2, SUITE) == 0
 
 
-# ---- which comes next ----------------------------------------------------------------------------
+# ---- the next session ----------------------------------------------------------------------------
 
 EIGHT = amended(SUITE, {"every": "6 h", "sessions": "8"})
 DAYS = amended(SUITE, {"every": "6 h", "duration": "2 days"})
@@ -143,7 +143,7 @@ def held(*hours: float, over: bool = True) -> list[SessionState]:
         ((0,), 12.0, NextSession(1, 12 * HOUR, missed=1)),
         ((0,), 40.0, NextSession(1, 42 * HOUR, missed=6)),
         ((0,), 1000.0, NextSession(1, 1002 * HOUR, missed=166)),
-        # A clock set back: nobody waits longer than from one to the next.
+        # A clock set back: the wait is at most one interval.
         ((0, 6), 5.0, NextSession(2, 6 * HOUR, set_back=True)),
         ((0, 6), -5000.0, NextSession(2, -4998 * HOUR, set_back=True)),
     ],
@@ -152,7 +152,7 @@ def test_the_next_session(hours: tuple[float, ...], now: float, expected: NextSe
     assert next_session(EIGHT, held(*hours), now * HOUR) == expected
 
 
-def test_one_that_a_job_began_early_is_no_sign_of_a_clock_set_back() -> None:
+def test_a_session_begun_early_by_a_job_is_no_sign_of_a_clock_set_back() -> None:
     early = [*held(0), SessionState(1, 6 * HOUR, 4 * HOUR, over=True, counts=True)]
     assert next_session(EIGHT, early, 4.1 * HOUR) == NextSession(2, 12 * HOUR)
 
@@ -161,7 +161,7 @@ def test_the_first_session_is_now() -> None:
     assert next_session(EIGHT, [], 77.0) == NextSession(0, 77.0)
 
 
-def test_one_that_was_cut_short_goes_on_until_the_next_is_due() -> None:
+def test_an_interrupted_session_continues_until_the_next_is_due() -> None:
     cut = held(0, 6, over=False)
     assert next_session(EIGHT, cut, 11.9 * HOUR) == NextSession(1, 6 * HOUR, begun=True)
     assert next_session(EIGHT, cut, 12.1 * HOUR) == NextSession(2, 12 * HOUR)
@@ -188,8 +188,8 @@ def test_a_run_of_one_session_has_no_next_one() -> None:
     st.lists(st.floats(0.0, 30.0), max_size=30),
     st.sampled_from([EIGHT, DAYS]),
 )
-def test_sessions_never_come_in_a_burst(away: list[float], rule: Replication) -> None:
-    """Whatever somebody does between them: hours for which nothing was at work."""
+def test_sessions_never_follow_in_a_burst(away: list[float], rule: Replication) -> None:
+    """Whatever happens between them: including hours without a process."""
     now, sessions = 0.0, []
     for hours in itertools.chain(away, itertools.repeat(0.0)):
         following = next_session(rule, sessions, now)
@@ -220,7 +220,7 @@ def steadiness(*words: str, context: PlanContext = TWO) -> Plan:
     return load_plan(find_suite("steadiness"), context, 1, read_words(words))
 
 
-def test_the_suite_measures_what_the_paper_did_and_what_tells_why() -> None:
+def test_the_suite_measures_the_papers_kernels_and_covariates() -> None:
     plan = steadiness()
     cells = {(c.kernel, str(c.parameters.get("class", ""))) for c in plan.cells}
     assert cells == {
@@ -273,7 +273,7 @@ def test_factors_are_compared_in_the_suite_as_elsewhere() -> None:
     }  # fmt: skip
 
 
-def test_an_unknown_kernel_is_told_with_its_nearest() -> None:
+def test_an_unknown_kernel_is_reported_with_the_nearest() -> None:
     with pytest.raises(AssayError, match=r"npb\.lv") as caught:
         steadiness("kernel=npb.lv")
     assert "npb.lu" in caught.value.fix

@@ -29,7 +29,7 @@ def test_shipped_suites_load_everywhere(name, context):
     plan = load_plan(find_suite(name), two_toolchains)
     assert plan.name == name
     assert plan.cells
-    # Nothing may be left out but what takes more nodes than there are, or too many bytes for MPI.
+    # Only cells that need more nodes than available, or too many bytes for MPI, may be left out.
     few = ("nodes = 2", "network.pairs: 1 rank") if context.nodes == 1 else ("int of MPI",)
     if context.cores > 1:
         assert [note for note in plan.notes if not any(word in note for word in few)] == []

@@ -1,4 +1,4 @@
-"""Run directories: made whole, found, locked, sealed; full and read-only file systems."""
+"""Run directories: created, found, locked, sealed; full and read-only file systems."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_run_is_found_by_part_of_its_name_and_errors_say_the_fix(tmp_path: Pat
     assert find_run(tmp_path, incomplete=True).path == list_runs(tmp_path)[0].path
 
 
-def test_the_lock_keeps_others_out_and_dies_with_its_holder(tmp_path: Path) -> None:
+def test_the_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None:
     run = make_run(tmp_path, make_plan(CELLS))
     program = (
         "import sys; from pathlib import Path; from assay.records.directory import RunDirectory\n"
@@ -121,7 +121,7 @@ def test_the_lock_keeps_others_out_and_dies_with_its_holder(tmp_path: Path) -> N
         pass
 
 
-def test_the_seal_tells_what_changed(tmp_path: Path) -> None:
+def test_the_seal_shows_what_changed(tmp_path: Path) -> None:
     run = make_run(tmp_path, make_plan(CELLS))
     stream = run.raw / "0000-a.jsonl"
     stream.write_bytes(make_stream("0000-a", [make_record(CELLS[0], 0, [1.0])]))
@@ -146,7 +146,7 @@ def test_other_manifest_versions_are_refused(tmp_path: Path) -> None:
         run.manifest()
 
 
-def test_a_torn_launch_line_costs_that_line_only(tmp_path: Path) -> None:
+def test_a_partial_launch_line_loses_that_line_only(tmp_path: Path) -> None:
     run = make_run(tmp_path, make_plan(CELLS))
     run.append_launch(make_launch("0000-a"))
     with (run.path / "launches.jsonl").open("ab") as stream:
@@ -181,7 +181,7 @@ def test_an_empty_run_has_tables(tmp_path: Path) -> None:
     assert pl.read_parquet(data.path / "samples.parquet").height == 0
 
 
-def test_full_disk_keeps_what_was_there(small_filesystem: Path) -> None:
+def test_a_full_disk_keeps_existing_files(small_filesystem: Path) -> None:
     run = make_run(small_filesystem, make_plan(CELLS))
     run.append_launch(make_launch("0000-a"))
     manifest = (run.path / "manifest.json").read_bytes()
@@ -221,7 +221,7 @@ def test_no_root_is_needed_to_see_a_full_device() -> None:
         append_line(Path("/dev/full"), b"{}")
 
 
-def test_read_only_file_system_names_the_way_out(small_filesystem: Path) -> None:
+def test_a_read_only_file_system_gives_the_remedy(small_filesystem: Path) -> None:
     run = make_run(small_filesystem, make_plan(CELLS))
     subprocess.run(["mount", "-o", "remount,ro", str(small_filesystem)], check=True)
     with pytest.raises(AssayError, match="Read-only file system") as caught:
@@ -231,13 +231,13 @@ def test_read_only_file_system_names_the_way_out(small_filesystem: Path) -> None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_forbidden_directory_names_the_way_out(tmp_path: Path) -> None:
+def test_a_forbidden_directory_gives_the_remedy(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     with pytest.raises(AssayError, match="--runs DIR"):
         make_run(tmp_path / "runs", make_plan(CELLS))
 
 
-def test_a_half_made_run_is_not_a_run(tmp_path: Path) -> None:
+def test_an_incomplete_run_directory_is_not_a_run(tmp_path: Path) -> None:
     (tmp_path / ".20260101T000000Z-box-test.abc").mkdir()
     (tmp_path / "stray").mkdir()
     assert list_runs(tmp_path) == []

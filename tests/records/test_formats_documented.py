@@ -34,7 +34,7 @@ from assay.records.model import (
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunRequest
 from assay.records.sessions import SessionEvent
-from assay.records.store import PassedOver
+from assay.records.store import SkippedRuns
 from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_columns
 from assay.stats.changes.changes import SuspectedChange
@@ -84,7 +84,7 @@ STRUCTS += [
     HistoryPoints,
     HistoryDay,
     SystemDifference,
-    PassedOver,
+    SkippedRuns,
     SuspectedChange,
 ]
 

@@ -1,4 +1,4 @@
-"""Many runs as one: listed, scanned, and held against reading every stream of every run."""
+"""A store of many runs: listed, scanned, and compared with reading every stream of every run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 
 from assay.records import reading
-from assay.records.directory import RunDirectory, create_run
+from assay.records.creation import create_run
+from assay.records.directory import RunDirectory
 from assay.records.listing import describe_run
 from assay.records.reading import read_run
 from assay.records.store import RunFilter, Store
@@ -30,7 +31,7 @@ PINGPONG = [make_cell("network.pingpong", bytes=size) for size in (0, 8)]
 def sealed(
     root: Path, system: str, suite: str, cells: Sequence, seed: int, **covariates: float
 ) -> RunDirectory:
-    """A complete run with two replicates of each cell, filed as a campaign files it."""
+    """A complete run with two replicates of each cell, stored as by a campaign."""
     drawn = random.Random(seed)
     plan = msgspec.structs.replace(make_plan(cells), name=suite)
     run = create_run(
@@ -71,7 +72,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def by_hand(root: Path, choice: RunFilter) -> dict[tuple[str, str], tuple[float, list[float]]]:
-    """(run, measurement) → its median after warm-up and all samples, out of the streams."""
+    """(run, measurement) → its median after warm-up and all samples, from the streams."""
     found = {}
     for path in sorted(root.iterdir()):
         data = read_run(path)
@@ -101,7 +102,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_scans_give_what_the_streams_hold(root: Path, choice: RunFilter) -> None:
+def test_scans_return_the_content_of_the_streams(root: Path, choice: RunFilter) -> None:
     wanted = by_hand(root, choice)
     measurements = Store(root).measurements(choice).collect()
     medians = {
@@ -150,7 +151,7 @@ def test_covariates_of_some_runs_are_null_in_the_others(root: Path) -> None:
 def test_covariates_of_runs_with_older_seals_are_found_in_their_tables(
     root: Path, tmp_path: Path
 ) -> None:
-    """As they were sealed before seals told; then no table is opened but those."""
+    """Sealed before seals listed covariates; then only those tables are opened."""
     new = shutil.copytree(root, tmp_path / "runs")
     wanted = Store(new).measurements().collect()
     for seal in new.glob("*/seal.json"):
@@ -210,7 +211,7 @@ def test_a_sealed_run_is_listed_without_its_manifest(root: Path) -> None:
                 manifest.write_bytes(content)
 
 
-def test_a_seal_without_summary_is_listed_all_the_same(tmp_path: Path) -> None:
+def test_a_seal_without_summary_is_listed_nevertheless(tmp_path: Path) -> None:
     run = sealed(tmp_path, "seth", "memory", STREAM, 1)
     whole = describe_run(run)
     run.seal()
@@ -222,7 +223,7 @@ def test_a_seal_without_summary_is_listed_all_the_same(tmp_path: Path) -> None:
     assert list(Store(tmp_path).complete()) == []
 
 
-def test_a_changed_file_is_damage_whatever_the_summary_says(tmp_path: Path) -> None:
+def test_a_changed_file_is_damage_whatever_the_summary_contains(tmp_path: Path) -> None:
     run = sealed(tmp_path, "seth", "memory", STREAM, 1)
     with (run.raw / "0000-a.jsonl").open("ab") as stream:
         stream.write(b"\n")
@@ -243,9 +244,7 @@ def test_history_is_of_this_machine_and_of_kernels_in_common(root: Path) -> None
 # ---- memory ----------------------------------------------------------------------------------
 
 
-def test_samples_that_stay_in_the_file_read_the_same(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lazy_samples_read_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for run in Store(root).directories():
         monkeypatch.undo()
         whole = read_run(run.path)
@@ -281,8 +280,8 @@ def test_tables_written_in_parts_are_the_same(
 
 
 @pytest.mark.long
-def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
-    """Ten times the samples, and reading, filing and summarising take little more memory."""
+def test_memory_depends_on_measurements_and_not_on_samples(tmp_path: Path) -> None:
+    """With ten times the samples, reading, storing and summarising take little more memory."""
     import tracemalloc
 
     from assay.records import lazy_samples as kept
@@ -321,7 +320,7 @@ def test_memory_goes_by_measurements_and_not_by_samples(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_CHUNK", 5000)
         patch.setattr(kept, "KEPT", 100_000)
-        peak(50)  # what is imported and cached the first time
+        peak(50)  # fills caches and imports
         small, large = peak(200), peak(2000)
     # All samples of the larger run as Python's floats alone take 60 * 2000 * 2 * 32 bytes.
     assert large < small + 60 * 2000 * 2 * 32 / 4

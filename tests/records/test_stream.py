@@ -1,4 +1,4 @@
-"""Streams: every whole line counts, nothing else does."""
+"""Streams: every complete line counts, and nothing else."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_whole_stream(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", range(0, len(WHOLE), 37))
-def test_cut_anywhere_keeps_exactly_the_whole_lines(tmp_path: Path, cut: int) -> None:
+def test_truncated_anywhere_it_keeps_exactly_the_complete_lines(tmp_path: Path, cut: int) -> None:
     stream = _read(tmp_path, WHOLE[:cut])
     whole = WHOLE[:cut].count(b'"record":"measurement"')
     # The last such line counts only if its newline was written.
@@ -60,7 +60,7 @@ def test_begun_without_record_is_named(tmp_path: Path) -> None:
     assert _read(tmp_path, WHOLE[:cut]).begun == RECORDS[2].measurement
 
 
-def test_damage_in_the_middle_is_named_and_passed_over(tmp_path: Path) -> None:
+def test_damage_within_the_stream_is_named_and_skipped(tmp_path: Path) -> None:
     lines = WHOLE.split(b"\n")
     lines[4] = lines[4][: len(lines[4]) // 2]
     stream = _read(tmp_path, b"\n".join(lines))
@@ -74,7 +74,7 @@ def test_other_schema_version_is_refused_with_both_versions(tmp_path: Path) -> N
         _read(tmp_path, other)
 
 
-def test_unknown_fields_of_a_newer_writer_are_passed_over(tmp_path: Path) -> None:
+def test_unknown_fields_of_a_newer_writer_are_ignored(tmp_path: Path) -> None:
     newer = WHOLE.replace(b'"status":"ok"', b'"status":"ok","novelty":{"a":[1]}')
     assert _read(tmp_path, newer).measurements == RECORDS
 
@@ -86,7 +86,7 @@ def test_garbage_never_raises(tmp_path_factory: pytest.TempPathFactory, garbage:
 
 
 @given(st.lists(st.integers(min_value=1, max_value=400), max_size=40))
-def test_tail_gives_each_record_once_however_it_is_cut(
+def test_tail_returns_each_record_once_for_any_cuts(
     tmp_path_factory: pytest.TempPathFactory, steps: list[int]
 ) -> None:
     path = tmp_path_factory.mktemp("tail") / "s.jsonl"

@@ -1,4 +1,4 @@
-"""Questions asked of a run, for tests."""
+"""Answers of a report's questions on a run, for tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.stats.core.model import CellSummary
 def reply_to(
     question: str, cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> Reply:
-    """One question asked by itself."""
+    """The answer of a single question."""
     (asked,) = (one for one in questions() if one.name == question)
     return ask(asked, Measured(run, cells, history))
 
@@ -30,6 +30,6 @@ def answer_all(
 def figures_of(
     question: str, cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> list[Figure]:
-    """The figures of one question, whether or not it is answered."""
+    """The figures of one question, whether or not the question is answered."""
     reply = reply_to(question, cells, run, history)
     return list(reply.question.figures(reply.findings))

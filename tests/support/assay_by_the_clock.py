@@ -1,4 +1,4 @@
-"""``assay`` whose fake machines wait as real ones do."""
+"""``assay`` whose fake machines take the real time of their launches."""
 
 from __future__ import annotations
 

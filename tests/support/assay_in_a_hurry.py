@@ -1,4 +1,4 @@
-"""``assay`` as it is, but that it asks its scheduler oftener: tests have no half minutes."""
+"""``assay`` with shorter polling intervals of its scheduler, so that tests don't wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay`` with the process scheduler of the tests, and in a hurry: nobody else waits for it."""
+"""``assay`` with the process scheduler of the tests and with short polling intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "ASSAY_TEST_SCHEDULER"
 
 
 def hurry() -> None:
-    """The program with short waits, and with the scheduler that the environment names."""
+    """Shorten the waits of the program, and set the scheduler that the environment names."""
     words = (sys.executable, __file__)
     find.scheduler_for = lambda config: ProcessScheduler(Path(os.environ[FOLDER]))  # type: ignore[assignment]
     batch.assay_words = members.assay_words = lambda: words
@@ -47,7 +47,7 @@ _write_end = jobs.JobBook.write_end
 
 
 def _ahead_of_the_rest(book: jobs.JobBook, end: jobs.JobEnd, task: int | None = None) -> None:
-    """A file system that is late: a job's end is seen before what it wrote ahead of it."""
+    """Simulate a slow file system: a job's end is visible before earlier output of the job."""
     late = [*book.run.glob("seal.json"), *book.run.glob("*.parquet")]
     streams = sorted(book.run.glob("raw/*.jsonl"))[-2:]
     kept = {path: path.read_bytes() for path in (*streams, *late)}

@@ -1,4 +1,4 @@
-"""Browser for several tests."""
+"""Renders report pages in a browser, for several tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
-# Runs in the page once the figures are drawn; what it finds is read from the dumped document.
+# Runs in the page once the figures are drawn; its result is read from the dumped document.
 PROBE = """
 <script>
 window.assayErrors = [];
@@ -114,7 +114,7 @@ def look(page, profile, *, dark: bool, width: int = 1200) -> dict:
 
 
 def with_probe(page: str) -> str:
-    """The page with the probe's scripts, which its policy is made to allow by their digests."""
+    """The page with the probe's scripts, whose digests are added to the page's policy."""
     head, end, _ = page.replace("<body>", "<body>" + PROBE, 1).rpartition("</body>")
     page = head + REPORT + end + "</html>"
     for script in (PROBE, REPORT):

@@ -1,4 +1,4 @@
-"""Campaign lab for several tests."""
+"""Campaigns on the fake machine, for several tests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ noise = {{ sigma = 0.02, launch_sigma = 0.01 }}
 
 
 class Lab:
-    """A folder with a plan, a scenario and runs, and the command at work on them."""
+    """A folder with a plan, a scenario and runs, and the commands that use them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,7 +84,7 @@ class Lab:
 
 
 class InProcessLab(Lab):
-    """The same without a process per command: quick, and for whoever is not killed."""
+    """The same without a process per command: faster, for tests that kill nothing."""
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return self.call(self.command(*words)[3:])
@@ -116,14 +116,14 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 def measurement_counts(run: RunDirectory) -> Counter[str]:
-    """How often each measurement was made, by its records in all streams."""
+    """Number of records of each measurement in all streams."""
     return Counter(
         record.measurement for path in run.streams() for record in read_stream(path).measurements
     )
 
 
 def counted(run: RunDirectory) -> dict[str, list[float]]:
-    """Each measurement that counts with its samples."""
+    """The samples of each measurement that counts."""
     return {
         measurement_id(m.cell, m.replicate): m.record.series[0].values
         for m in read_run(run.path).measurements

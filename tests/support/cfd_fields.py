@@ -1,4 +1,4 @@
-"""Cfd fields for several tests."""
+"""Fields of the NPB model problem, for several tests."""
 
 from __future__ import annotations
 

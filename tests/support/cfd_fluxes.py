@@ -1,4 +1,4 @@
-"""Cfd fluxes for several tests."""
+"""Fluxes of the NPB model problem and their Jacobians, for several tests."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def _viscous(u: NDArray[np.complex128], d: int) -> NDArray[np.complex128]:
 def _jacobian(
     function: Callable[[NDArray[np.complex128], int], NDArray[np.complex128]], u: Vector, d: int
 ) -> Vector:
-    """By steps along the imaginary axis: exact to rounding."""
+    """Complex-step derivative: exact to rounding."""
     columns = [np.imag(function(u + 1e-40j * unit, d)) / 1e-40 for unit in np.eye(5)]
     return np.array(columns).T

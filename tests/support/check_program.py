@@ -1,4 +1,4 @@
-"""Small programs that show tests the insides of native code: built once, asked line by line."""
+"""Small programs that give tests access to internals of native code: built once, line by line."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from functools import cache
 from pathlib import Path
 
 from assay.waiting import POLITE_WAITING
-from native_build import NATIVE, TOOLS, content, digest, kept_in_cache
+from native_build import INSIDE, NATIVE, TOOLS, build_kernels, content, digest, kept_in_cache
+from native_build import OPTIMISED as OPTIMISED_BUILD
 
 HERE = Path(__file__).parent
-# What nearly every kernel's sources call.
+# Sources that nearly every kernel uses.
 HARNESS = (
     *("memory/pages.cpp", "memory/numa.cpp", "harness/kernel.cpp", "harness/clock.cpp"),
     *("harness/text_file.cpp", "harness/proc_text.cpp"),
 )
 OPTIMISED = ("-O1", "-march=native")
 _SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-# Under the sanitizers where ``make test-all`` asks for them.
+# Under the sanitizers if ``make test-all`` requests them.
 SANITIZABLE = _SANITIZED if os.environ.get("ASSAY_TEST_SANITIZED") else OPTIMISED
 _ALWAYS = ("-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-Wno-restrict")
 
@@ -27,7 +28,7 @@ _ALWAYS = ("-std=c++20", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-Wno-restri
 @dataclass(frozen=True)
 class CheckProgram:
     """``main``: its file in tests/, which ends in ``answer_all`` of check_questions.hpp;
-    ``sources``: of native/, what it is compiled with.
+    ``sources``: files of native/ that are compiled with it.
     """
 
     main: str
@@ -42,10 +43,10 @@ class CheckProgram:
         flags: tuple[str, ...] | None = None,
         launched: bool = False,
     ) -> list[list[str]]:
-        """The answers, in words, line by line. ``flags``: in the place of the program's own.
+        """The answers, as lists of words, line by line. ``flags``: replace the program's own.
 
-        ``launched``: by mpirun, even a single rank, which else is this process's child and begins
-        with the peak of its memory.
+        ``launched``: started by mpirun, even for a single rank. Otherwise a single rank is a child
+        of this process and starts with the peak memory of this process.
         """
         launcher = [str(TOOLS / "mpirun"), "-n", str(ranks)] if ranks > 1 or launched else []
         environment = {
@@ -69,18 +70,23 @@ class CheckProgram:
 
 @cache
 def _built(main: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
-    """The program, from the cache if its like was built before."""
+    """The program, from the cache if it was built before with the same content."""
     files = [HERE / main, *(NATIVE / source for source in sources)]
     version = _version(flags, *files)
 
     def link_to(folder: Path) -> None:
-        _compile(flags, *(_object(file, flags) for file in files), "-o", folder / "check")
+        if flags == OPTIMISED:  # the flags of the kernels built for tests
+            inside = build_kernels(OPTIMISED_BUILD).with_name(INSIDE)
+            places = [f"-I{NATIVE}", f"-I{HERE}", "-DASSAY_TEST_FAULTS", "-no-pie", "-ldl"]
+            _compile(flags, files[0], inside, *places, "-o", folder / "check")
+        else:
+            _compile(flags, *(_object(file, flags) for file in files), "-o", folder / "check")
 
     return kept_in_cache(f"check-{Path(main).stem}", version, link_to) / "check"
 
 
 def _object(source: Path, flags: tuple[str, ...]) -> Path:
-    """What the compiler makes of one file: several programs have most of theirs in common."""
+    """The object file of one source: several programs share most of theirs."""
 
     def compile_to(folder: Path) -> None:
         places = [f"-I{NATIVE}", f"-I{HERE}"]

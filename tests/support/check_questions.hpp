@@ -1,6 +1,6 @@
-// What the programs share that show tests the insides of native code
-// (tests/support/check_program.py asks them): questions, one a line, each answered by a function of
-// its first word.
+// Common part of the programs that give tests access to internals of native code
+// (tests/support/check_program.py runs them): questions, one per line, each answered by the
+// function named by its first word.
 #pragma once
 
 #include <mpi.h>
@@ -18,7 +18,7 @@ namespace assay::check {
 
 using Questions = std::map<std::string, void (*)(std::istream&)>;
 
-// The most memory that this process has had.
+// The peak memory of this process.
 inline double peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,4 +1,4 @@
-"""Clocked runs for several tests."""
+"""Runs with wall-clock and CPU times, for several tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def clocked(wall: np.ndarray, cpu: np.ndarray, **covariates: np.ndarray) -> Repe
 
 
 def migrated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Work that takes about the same CPU time, and up to half as long again when it is moved."""
+    """Work of constant CPU time, apart from noise, that takes up to 50% longer when migrated."""
     random = np.random.default_rng(seed)
     cpu = 1.0 + 0.006 * random.normal(size=n)
     return cpu * (1.0 + np.where(random.random(n) < 0.3, 0.4 * random.random(n), 0.0)), cpu

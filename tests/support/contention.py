@@ -1,8 +1,9 @@
-"""Machines and programs that exist in formulas alone, whose best placement is known.
+"""Simulated machines and programs with a known best placement.
 
-What a search for the best placement is held against. A program's time on a node is arithmetic, and
-traffic to memory that cores, NUMA domains and caches give; its messages go through memory within a
-node and through adapters between nodes. Nothing here describes a real machine.
+The search for the best placement is tested against them. A program's time on a node is the sum of
+arithmetic and of memory traffic limited by cores, NUMA domains and caches; its messages pass
+through memory within a node and through adapters between nodes. Nothing here describes a real
+machine.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from assay.models.placement.search import PlacementCandidate, PlacementTrial, Se
 
 _CORES = (8, 16, 24, 32, 48, 64, 96, 128)
 _DOMAINS = (1, 2, 4, 8)
-# Arithmetic of two hardware threads on a core, of one's.
+# Arithmetic rate of two hardware threads on a core, relative to one.
 _SHARED_CORE = 1.25
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a program's seconds at a placement are spent on, each to be multiplied by ``factor``.
+    """Parts of a program's seconds at a placement, each to be multiplied by ``factor``.
 
-    ``unshared``: what ``computing`` would be if cores had memory to themselves; ``imbalance``:
-    waiting for the slowest rank; ``near``, ``far``: messages within nodes and between them. What
-    threads take longer than ranks on the same cores is the difference of two placements' computing.
+    ``unshared``: ``computing`` if cores did not share memory bandwidth; ``imbalance``: waiting for
+    the slowest rank; ``near``, ``far``: messages within nodes and between them. The additional cost
+    of threads over ranks on the same cores is the difference of two placements' computing.
     """
 
     computing: float
@@ -43,7 +44,7 @@ class Parts:
 
     @property
     def time(self) -> float:
-        """The whole, in s."""
+        """The sum, in s."""
         return (self.computing + self.imbalance + self.near + self.far) * self.factor
 
 
@@ -52,14 +53,14 @@ class SimulatedMachine:
     """A cluster of equal nodes with one program on it.
 
     Rates are per core (``flops``), per NUMA domain (``bandwidth``) and per core that draws on it
-    (``pull``), per adapter (``adapter_rates``); ``cache`` bytes a core. The program: ``work`` in
-    flops, ``traffic`` in bytes that memory would move if nothing fitted into caches, ``data`` in
+    (``pull``), per adapter (``adapter_rates``); ``cache`` in bytes per core. The program: ``work``
+    in flops, ``traffic`` in bytes that memory would move if nothing fitted into caches, ``data`` in
     bytes of the whole problem, ``serial`` share of the work that threads don't divide, ``surface``
-    in bytes that a rank of one exchanges a step, ``steps``, ``latency`` s. ``noise``: standard
-    deviation of the cost's logarithm; a share ``tails`` of measurements takes ``tail`` longer on
-    average; ``drift``: standard deviation between blocks. ``quirk``: that of what each number of
-    ranks (how the problem divides) and each placement (how data happen to lie) has of its own, by
-    ``seed``: it keeps the surface from being smooth.
+    in bytes that the rank of a one-rank run exchanges per step, ``steps``, ``latency`` s.
+    ``noise``: standard deviation of the cost's logarithm; a share ``tails`` of measurements takes
+    ``tail`` longer on average; ``drift``: standard deviation between blocks. ``quirk``: standard
+    deviation of an individual deviation of each number of ranks (how the problem divides) and each
+    placement (where data are placed), drawn by ``seed``: it keeps the surface from being smooth.
     """
 
     nodes: int
@@ -89,7 +90,7 @@ class SimulatedMachine:
 
     @cached_property
     def candidates(self) -> list[PlacementCandidate]:
-        """Ranks a node, threads a rank; binding, order, adapter, whether cores are shared."""
+        """Ranks per node, threads per rank; binding, order, adapter, whether cores are shared."""
         return list(self._candidates())
 
     def _candidates(self) -> Iterator[PlacementCandidate]:
@@ -117,7 +118,7 @@ class SimulatedMachine:
         return self.parts(candidate).time
 
     def seats(self, candidate: PlacementCandidate) -> ThreadAffinity:
-        """Where threads sit: one after the other, or at equal distances over all cores."""
+        """Cores of the threads: consecutive, or at equal distances over all cores."""
         ppn, threads = candidate.counts
         binding, *_, sharing = candidate.words
         slots = ppn * threads
@@ -135,7 +136,7 @@ class SimulatedMachine:
         )
 
     def parts(self, candidate: PlacementCandidate) -> Parts:
-        """What these seconds are spent on."""
+        """The parts of these seconds."""
         ppn, threads = candidate.counts
         _, order, adapter, _ = candidate.words
         seats = self.seats(candidate)
@@ -143,10 +144,11 @@ class SimulatedMachine:
         speed = self.flops * busy * (_SHARED_CORE if seats.shared else 1.0)
         arithmetic = self.work / (self.nodes * speed)
         arithmetic *= 1.0 + self.serial * (threads - 1) + 0.004 * math.log2(threads) ** 2
-        # Caches: what of the traffic is left when a core's share of the data fits, smoothly.
+        # Caches: the remaining share of the traffic as a core's share of the data fits, smoothly.
         share = self.data / (self.nodes * busy)
         missing = 1.0 / (1.0 + (self.cache / share) ** 2)
-        # Of a rank whose threads are in several domains a part lies in the memory of others.
+        # If a rank's threads are in several domains, a part of its data is in another domain's
+        # memory.
         given = {domain: busy * self.given(load) for domain, load in seats.used_by_domain.items()}
         wanted = missing * self.traffic / self.nodes
         kinds = Counter(frozenset(row) for row in seats.domains)
@@ -174,31 +176,31 @@ class SimulatedMachine:
 
     @staticmethod
     def _computing(arithmetic: float, wanted: float, given: float) -> float:
-        """Seconds of arithmetic and of traffic, which overlap for the most part."""
+        """Seconds of arithmetic and of traffic, which mostly overlap."""
         return float((arithmetic**3 + (wanted / given) ** 3) ** (1 / 3))
 
     def given(self, cores: int) -> float:
-        """Bandwidth of each of so many cores that draw on one domain."""
+        """Bandwidth per core if this many cores draw on one domain."""
         return min(self.pull, self.bandwidth / cores)
 
     def stream(self, cores: int) -> float:
-        """Bandwidth of so many cores of a node, the first ones."""
+        """Bandwidth of the first ``cores`` cores of a node."""
         whole, rest = divmod(cores, self.cores // self.domains)
         per_domain = self.cores // self.domains
         return sum(load * self.given(load) for load in [per_domain] * whole + [rest] * (rest > 0))
 
     def _quirk(self, whose: str) -> float:
-        """A draw from a standard normal distribution that is always the same."""
+        """A reproducible draw from a standard normal distribution."""
         digest = hashlib.sha256(f"{self.seed}/{whose}".encode()).digest()
         return float(np.random.default_rng(int.from_bytes(digest[:8], "big")).normal())
 
     def _messages(
         self, ppn: int, ranks: int, order: str, adapter: str, domains: int
     ) -> tuple[float, float]:
-        """Seconds within nodes and between them; waiting is counted where ranks are farthest."""
+        """Seconds within nodes and between them; waiting counts for the farthest ranks."""
         if ranks == 1:
             return 0.0, 0.0
-        volume = self.surface / ranks ** (2 / 3)  # of a rank and step
+        volume = self.surface / ranks ** (2 / 3)  # per rank and step
         within = (1.0 - 1.0 / ppn ** (1 / 3)) if order == "block" else 0.0
         outside = 1.0 - within if self.nodes > 1 else 0.0
         rates = self.adapter_rates
@@ -214,7 +216,7 @@ class SimulatedMachine:
 
     @cached_property
     def costs(self) -> list[float]:
-        """Of all candidates, in their order."""
+        """The costs of all candidates, in their order."""
         return [self.cost(candidate) for candidate in self.candidates]
 
     def measured(
@@ -232,8 +234,8 @@ class SimulatedMachine:
 
 
 def draw_machine(random: np.random.Generator) -> SimulatedMachine:
-    """A machine and a program at random, over what is met: from arithmetic alone to nothing but
-    memory or messages, noise of 0.5% to 5%.
+    """A random machine and program within realistic ranges: from arithmetic only to memory or
+    messages only, noise of 0.5% to 5%.
     """
     cores = int(random.choice(_CORES))
     domains = int(random.choice([d for d in _DOMAINS if cores % d == 0 and cores // d >= 4]))
@@ -263,7 +265,7 @@ def draw_machine(random: np.random.Generator) -> SimulatedMachine:
         adapter_rates=(first, first * between(0.25, 1.5))[:adapters],
         latency=between(1e-6, 1e-4),
         work=work,
-        # Memory takes from a hundredth of the time of arithmetic to five times as much.
+        # Memory takes between a hundredth of the time of arithmetic and five times as long.
         traffic=between(0.01, 5.0) * seconds * bandwidth * domains * nodes,
         data=between(1e6, 1e10) * nodes,
         serial=between(1e-4, 2e-2),
@@ -282,10 +284,10 @@ def draw_machine(random: np.random.Generator) -> SimulatedMachine:
 
 @dataclass(frozen=True)
 class Explored:
-    """How a search of a simulated machine ended.
+    """The outcome of a search on a simulated machine.
 
-    ``made``: measurements, of ``exhaustive``; ``loss``: how much more the chosen one costs than the
-    best, relatively and without noise; ``probability``, ``settled``: as the search says.
+    ``made``: measurements, of ``exhaustive``; ``loss``: relative excess cost of the chosen
+    placement over the best, without noise; ``probability``, ``settled``: as reported by the search.
     """
 
     made: int
@@ -298,8 +300,8 @@ class Explored:
 def explore(
     machine: SimulatedMachine, seed: int, rule: SearchRule, share: float = 0.25
 ) -> Explored:
-    """Search a machine's best placement, with at most that share of what it would take to measure
-    all placements ``rule.fewest`` times.
+    """Search a machine's best placement, with at most that share of the cost of measuring all
+    placements ``rule.fewest`` times.
     """
     random = np.random.default_rng(seed)
     exhaustive = len(machine.candidates) * rule.fewest

@@ -1,7 +1,7 @@
-"""What the ranks of a simulated program would tell of their phases, and what truly slows them.
+"""Phases that ranks of a simulated program report, and the true causes of their losses.
 
-Splits of a placement's time, causes and predictions are held against it: nothing here describes a
-real machine.
+Splits of a placement's time, causes and predictions are tested against them: nothing here describes
+a real machine.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from assay.models.placement.time_breakdown import Loss, loss_by_cores, split
 from contention import SimulatedMachine
 
 LAUNCHES = 6
-# What a cause leads by, and what one takes at least, of the time, where it is to be named.
+# Minimum lead of a cause, and minimum share of the time, for a cause that must be named.
 LEADS, TAKES = 0.05, 0.07
-# A cause that is truly less than this of the greatest one is a wrong one.
+# A named cause that is truly less than this share of the greatest one is wrong.
 _NEARLY = 0.7
 
 
 def plainly(ppn: int) -> PlacementCandidate:
-    """So many ranks per node of one thread, placed the plainest way."""
+    """This many ranks per node of one thread, with default placement otherwise."""
     return PlacementCandidate((ppn, 1), ("compact", "block", "default", "own"))
 
 
 def rank_counts(machine: SimulatedMachine) -> list[int]:
-    """Ranks a node that are tried: powers of 2, and one on every core."""
+    """The tested numbers of ranks per node: powers of 2, and one rank on every core."""
     powers = [1 << power for power in range(machine.cores.bit_length())]
     return sorted({*(power for power in powers if power <= machine.cores), machine.cores})
 
 
 def with_threads(machine: SimulatedMachine) -> list[PlacementCandidate]:
-    """All placements with threads, spread, or on shared cores: in block order, over the adapter
-    that plain ones use.
+    """All placements with threads, spread or on shared cores: in block order, over the adapter of
+    the default placement.
     """
     found = {
         PlacementCandidate(candidate.counts, (binding, "block", "default", sharing))
@@ -65,7 +65,7 @@ def with_threads(machine: SimulatedMachine) -> list[PlacementCandidate]:
 def on_same_cores(
     machine: SimulatedMachine, candidate: PlacementCandidate
 ) -> list[PlacementCandidate]:
-    """Ranks of one thread on its cores: one for each of its threads, and one for each core."""
+    """Placements of one-thread ranks on its cores: one per thread, and one per core."""
     (ppn, threads), (binding, order, adapter, sharing) = candidate.counts, candidate.words
     seated = PlacementCandidate((ppn * threads, 1), candidate.words)
     if sharing == "own":
@@ -77,9 +77,9 @@ def on_same_cores(
 def simulated_phases(
     machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
 ) -> Placed:
-    """What ranks tell at a placement in six launches: phases with noise, and no causes.
+    """Phases that ranks report at a placement in six launches: with noise, without causes.
 
-    A number is of ranks per node, placed the plainest way.
+    A number means ranks per node with default placement.
     """
     candidate = plainly(where) if isinstance(where, int) else where
     ppn, threads = candidate.counts
@@ -107,7 +107,7 @@ def simulated_phases(
 
 
 def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> NodeModel:
-    """Its saturation curves, and what ping-pong over its memory and its adapter would say."""
+    """Its saturation curves, and the ping-pong results of its memory and its adapter."""
     streams = {n: machine.stream(n) for n in rank_counts(machine)}
     per_domain = machine.cores // machine.domains
     domain = {n: n * machine.given(n) for n in {*streams, per_domain} if n <= per_domain}
@@ -124,7 +124,7 @@ def known_facts(machine: SimulatedMachine, *, pingpong: bool) -> NodeModel:
 def simulated_loss(
     machine: SimulatedMachine, where: int | PlacementCandidate, random: np.random.Generator
 ) -> Loss:
-    """What a placement is found to lose against one rank per node, with ping-pong."""
+    """The estimated loss of a placement against one rank per node, with ping-pong."""
     facts = known_facts(machine, pingpong=True)
     one, here = simulated_phases(machine, 1, random), simulated_phases(machine, where, random)
     spread = dataclasses.replace(machine, nodes=machine.nodes * here.cores)
@@ -139,9 +139,9 @@ def simulated_loss(
 def learned(
     machine: SimulatedMachine, facts: NodeModel, random: np.random.Generator
 ) -> tuple[ContentionModel | None, list[PlacementCandidate]]:
-    """The model of one rank per node, one on every core, and what says what threads cost.
+    """The model fitted to one rank per node, one rank on every core, and a thread placement.
 
-    With it, the placements with threads that it was not made from.
+    Also returns the placements with threads that were not used for the fit.
     """
     one, full = (
         simulated_phases(machine, 1, random),
@@ -154,12 +154,12 @@ def learned(
 
 
 def causes_of(losses: Mapping[Component, float]) -> dict[Component, float]:
-    """The same by what may be named: each cause, and all messages together."""
+    """The same by causes that may be named: each cause, and all messages together."""
     return {**losses, MESSAGES: losses[WITHIN] + losses[BETWEEN]}
 
 
 def named_rightly(cause: Component, losses: Mapping[Component, float]) -> bool:
-    """Whether a cause is the greatest; of messages, whether those named are not the lesser part."""
+    """Whether a cause is the greatest; for messages, whether those named are the greater part."""
     reach = cause in (WITHIN, BETWEEN)
     if reach and losses[cause] < max(losses[WITHIN], losses[BETWEEN]) / 2:
         return False
@@ -168,7 +168,7 @@ def named_rightly(cause: Component, losses: Mapping[Component, float]) -> bool:
 
 
 def lead_of(losses: Mapping[Component, float]) -> float:
-    """By how much of the time the greatest cause leads, with all messages as one."""
+    """The lead of the greatest cause as a share of the time, with all messages as one cause."""
     others = {n: share for n, share in causes_of(losses).items() if n not in (WITHIN, BETWEEN)}
     first, second = sorted(others.values(), reverse=True)[:2]
     return first - second
@@ -177,7 +177,7 @@ def lead_of(losses: Mapping[Component, float]) -> float:
 def true_losses(
     machine: SimulatedMachine, where: int | PlacementCandidate
 ) -> Mapping[Component, float]:
-    """What a placement loses against one rank per node, by cause, as shares of its time."""
+    """The loss of a placement against one rank per node, by cause, as shares of its time."""
     candidate = plainly(where) if isinstance(where, int) else where
     one, all_ = machine.parts(plainly(1)), machine.parts(candidate)
     same_cores = [machine.parts(same) for same in on_same_cores(machine, candidate)]
@@ -196,9 +196,10 @@ def true_losses(
 
 @dataclasses.dataclass
 class Named:
-    """How many losses had a clear cause; of how many it was named, and of how many another one.
+    """How many losses had a clear cause; for how many it was named, and for how many another.
 
-    Clear is a cause that leads by ``LEADS`` of the time at least, where one takes ``TAKES`` of it.
+    A cause is clear if it leads by at least ``LEADS`` of the time and takes at least ``TAKES`` of
+    it.
     """
 
     clear: int = 0
@@ -211,7 +212,7 @@ class Named:
         where: int | PlacementCandidate,
         random: np.random.Generator,
     ) -> None:
-        """Count what a placement is found to lose against one rank per node."""
+        """Count the estimated loss of a placement against one rank per node."""
         found = simulated_loss(machine, where, random).leading(0.02)
         truth = true_losses(machine, where)
         if lead_of(truth) < LEADS or max(causes_of(truth).values()) < TAKES:

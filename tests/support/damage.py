@@ -1,4 +1,4 @@
-"""Damage to a run's files, drawn by a seed: what disks, kills, editors and people do to them."""
+"""Random damage to a run's files, by a seed: as by disks, kills, editors and users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _cut(content: bytes, draw: random.Random) -> bytes:
 
 
 def _zeros(content: bytes, draw: random.Random) -> bytes:
-    """What a crash leaves where blocks were never written."""
+    """Zeros, as a crash leaves them in blocks that were never written."""
     place = draw.randrange(len(content))
     return content[:place] + b"\0" * (len(content) - place)
 
@@ -44,7 +44,7 @@ def _other(content: bytes, draw: random.Random) -> bytes:
 
 
 def _value(content: bytes, draw: random.Random) -> bytes:
-    """Another value at some place of its JSON, which stays JSON."""
+    """Another value at some place of its JSON, which remains valid JSON."""
     lines = content.split(b"\n") if content.count(b"\n{") else [content]
     index = draw.randrange(len(lines))
     try:
@@ -77,10 +77,10 @@ DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def damage(run: Path, seed: int) -> str:
-    """Do one thing to one file of a run, which follows from the seed; what it was."""
+    """Damage one file of a run in one way, determined by the seed; return its description."""
     draw = random.Random(seed)
     files = sorted(path for path in run.rglob("*") if path.is_file() and path.stat().st_size)
-    # Those that all else is computed from more often than tables.
+    # Files that are the source of all else are drawn more frequently than tables.
     named = [p for p in files if p.suffix != ".parquet" or draw.random() < 0.3]
     path = draw.choice(named)
     name = path.relative_to(run)

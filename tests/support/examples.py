@@ -6,22 +6,22 @@ import re
 import shlex
 from pathlib import Path
 
-from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, help_of, spoken
+from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, command_name, help_of
 
 ROOT = Path(__file__).parents[2]
 PATHS = [
     (),
-    *((spoken(name),) for name in (*COMMANDS, *HIDDEN)),
+    *((command_name(name),) for name in (*COMMANDS, *HIDDEN)),
     *((group, name) for group, names in SUBCOMMANDS.items() for name in names),
 ]
-# The pages whose examples a reader types.
+# The pages with examples that readers type.
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-_MODULES = {spoken(name): name for name in COMMANDS}
+_MODULES = {command_name(name): name for name in COMMANDS}
 _ENDS = ("|", ">", "&&")
 
 
 def examples() -> list[str]:
-    """Each command once, as it is written, without what is said of it."""
+    """Each command once, as written, without its explanation."""
     lines = []
     for path in PATHS:
         if path and path[0] not in HIDDEN:
@@ -39,6 +39,6 @@ def examples() -> list[str]:
 
 
 def words_of(example: str) -> list[str]:
-    """The words after ``assay``, to where the shell would take over."""
+    """The words after ``assay``, up to the first operator of the shell."""
     words = shlex.split(example)[1:]
     return words[: min((words.index(end) for end in _ENDS if end in words), default=99)]

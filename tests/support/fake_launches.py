@@ -1,4 +1,4 @@
-"""Launches of the fake executor: orders, scenarios, and what comes of them."""
+"""Launches of the fake executor: orders, scenarios, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of nodes with planted costs: as members' runs in memory, and as directories on disk."""
+"""Groups of nodes with planted costs: as runs in memory, and as directories on disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import msgspec
 
 from assay.model.cell import Cell
 from assay.model.placement import Placement
-from assay.records.directory import RunDirectory, create_requested, create_run
+from assay.records.creation import create_requested, create_run
+from assay.records.directory import RunDirectory
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.request import REQUEST_SCHEMA, RunRequest
@@ -43,7 +44,7 @@ def make_node(
     wrong: tuple[str, ...] = (),
     rank_medians: tuple[float, ...] = (),
 ) -> RunData:
-    """A sealed run of one node, its tables too; ``wrong``: cells whose results are refuted.
+    """A sealed run of one node, including its tables; ``wrong``: cells with failed verification.
 
     ``rank_medians``: of each measurement's two ranks, on CPU 0 and 1.
     """
@@ -84,8 +85,9 @@ def make_group(
     day: float = 0.0,
     cells: tuple[Cell, ...] = CELLS,
     launches: int = 3,
+    node_groups: dict[str, dict[str, str]] | None = None,
 ) -> RunDirectory:
-    """A complete group on disk, asked for ``day`` days after some time in 2026."""
+    """A complete group on disk, started ``day`` days after a fixed time in 2026."""
     request = RunRequest(
         schema=REQUEST_SCHEMA,
         run="",
@@ -98,6 +100,7 @@ def make_group(
         texts={},
         seed=1,
         members=len(hosts),
+        node_groups=node_groups or {},
     )
     group = create_requested(root, f"group-{day:03g}", request)
     for number, host in enumerate(hosts):

@@ -1,4 +1,4 @@
-"""Stores of many runs with planted courses: values, versions, times."""
+"""Stores of many runs with planted histories: values, versions, times."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def file_run(
     host: str = "n1",
     sealed: bool = True,
 ) -> RunDirectory:
-    """A run filed as a campaign files it; ``results``: the medians of each cell's launches, s."""
+    """A run stored as by a campaign; ``results``: the medians of each cell's launches, s."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(utc))
     path = root / f"{stamp}-{system}-{suite}"
     (path / "raw").mkdir(parents=True)
@@ -124,7 +124,7 @@ def nightly(
     facts: Callable[[int], Facts] | None = None,
     toolchain: Callable[[int], Facts] | None = None,
 ) -> Path:
-    """A run a night at 02:00; ``levels``: of each cell the median launch by the night's number."""
+    """One run per night at 02:00; ``levels``: for each cell the median launch by night number."""
     drawn = np.random.default_rng(seed)
     for night in range(runs):
         results = []

@@ -1,4 +1,4 @@
-"""Hostile inputs for everything that parses: by a seed a parser's name and a text, and its call."""
+"""Hostile inputs for all parsers: by a seed a parser's name, a text, and the call with it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ SCHEDULERS = (SlurmScheduler, FluxScheduler, PbsScheduler, ClassicPbsScheduler, 
 
 
 def _text(draw: random.Random) -> str:
-    """A hostile level, changed in places, or letters at random."""
+    """A hostile level with random changes, or random letters."""
     if draw.random() < 0.2:
         return "".join(draw.choices(LETTERS, k=draw.randrange(60)))
     text = draw.choice(LEVELS)
@@ -90,7 +90,7 @@ def _text(draw: random.Random) -> str:
 
 
 def _toml(draw: random.Random, text: str) -> str:
-    """As TOML writes it: bare, or as a string."""
+    """In TOML syntax: bare, or as a string."""
     if draw.random() < 0.5:
         return text
     return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
@@ -115,7 +115,7 @@ def _shrug(call: Callable[[], object]) -> None:
 
 
 def inputs(seed: int, folder: Path) -> Iterator[tuple[str, str, Callable[[], object]]]:
-    """One after the other without end: a parser's name, the text, and what gives it to it."""
+    """An endless sequence: a parser's name, the text, and the function that parses it."""
     draw = random.Random(seed)
     file = folder / "file.toml"
 

@@ -1,4 +1,4 @@
-"""Imports a text in memory, and what must hold of whatever an importer yields."""
+"""Imports a text in memory, and checks invariants of any importer's results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTPUTS = Path(__file__).parents[1] / "data" / "importers"
 
 @dataclass
 class Probe:
-    """What was found in a text: results, and skipped parts as (line, sentence)."""
+    """The findings in a text: results, and skipped parts as (line, sentence)."""
 
     text: str
     results: list[Result] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Probe:
     _collector: Collector = field(default_factory=lambda: Collector(Cells(), io.BytesIO()))
 
     def result(self, result: Result) -> None:
-        """Keep it; it must be one that can be stored."""
+        """Keep it; it must be storable."""
         self.results.append(result)
         self._collector.result(result)
 
@@ -54,7 +54,7 @@ class Probe:
         return value
 
     def check(self) -> None:
-        """No number is invented: each stands in its line, and codes are none of assay's kernels."""
+        """Check that each number occurs in its line, and that no code is a kernel of assay's."""
         lines = [clean(line) for line in self.text.split("\n")]
         for result in self.results:
             assert known_kernel(result.code) is None, result.code
@@ -66,7 +66,7 @@ class Probe:
             assert what.endswith(".") or ": " in what, what
 
 
-# What may lie between a number as it is printed and its value: the factors of units.
+# Possible ratios of a printed number and its value: the factors of units.
 _FACTORS = [
     *(10.0**power for power in (0, 3, 6, 9, 12, 15, -2, -3, -6, -9)),
     *(2.0**power for power in (10, 20, 30, 40)),
@@ -76,7 +76,7 @@ _NUMBER = re.compile(r"[-+]?\d*\.?\d*(?:[eEdD][-+]?\d+)?", re.ASCII)
 
 
 def _check_value(found: FoundValue, line: str) -> None:
-    """The value stands in the line, as a whole number where it is one."""
+    """Check that the line contains the value, as a whole number if it is one."""
     assert found.printed in line, (found, line)
     if isinstance(found.value, str):
         return
@@ -88,7 +88,7 @@ def _check_value(found: FoundValue, line: str) -> None:
 
 
 def probe(content: str | bytes, path: Path) -> Probe:
-    """Import a text by way of a file at ``path``."""
+    """Import a text through a file at ``path``."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     found = Probe(path.read_bytes().decode("utf-8", "replace"))
     reader = FileReader(found)

@@ -1,4 +1,4 @@
-"""A folder with a plan, a scenario, runs and a scheduler, and the command at work on them."""
+"""A folder with a plan, a scenario, runs and a scheduler, and commands that use them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from assay.records.reading import measurement_id, read_run
 from assay.records.stream import read_stream
 from process_scheduler import ProcessScheduler
 
+# The number of launches is fixed: a measurement that is stopped keeps the samples it has, and with
+# fewer samples an adaptive plan may rightly need another number of launches.
 PLAN = """
 schema = 1
 title = "Six cells"
@@ -25,7 +27,8 @@ seed = 5
 [replication]
 precision = "5%"
 budget = "1000 s"
-max_launches = 8
+min_launches = 7
+max_launches = 7
 cell_budget = "20 ms"
 
 [[measure]]
@@ -53,7 +56,7 @@ DRIVER = Path(__file__).with_name("assay_with_processes.py")
 
 
 class Bench:
-    """One test's place."""
+    """One test's folder."""
 
     def __init__(self, path: Path, driver: Path = DRIVER) -> None:
         self.path = path
@@ -70,7 +73,7 @@ class Bench:
         self.scenario()
 
     def used(self) -> Iterator[Bench]:
-        """For a fixture: itself, and afterwards no process may be left."""
+        """For a fixture: yields itself, and checks afterwards that no process remains."""
         try:
             yield self
             wait_for(lambda: not self.scheduler.processes(), 10)
@@ -102,7 +105,7 @@ class Bench:
         return self.assay("run", *plan, *words, *fake, "--no-report", "--json", timeout=timeout)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """The same, going on while the test does."""
+        """The same in the background."""
         return subprocess.Popen(
             self.command("run", "plan.toml", *words, "--fake", "scenario.toml", "--no-report"),
             cwd=self.path,
@@ -122,7 +125,7 @@ class Bench:
         return JobBook(self.only_run().path)
 
     def measuring(self) -> bool:
-        """Whether a job has measured something, and not all of it."""
+        """Whether a job has measured a part, but not all, of the plan."""
         return (
             len(list_runs(self.runs)) == 1
             and sum(measurement_counts(self.only_run()).values()) >= 3
@@ -137,7 +140,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
 
 
 def measurement_counts(run: RunDirectory) -> Counter[str]:
-    """How often each measurement was made, by its records in all streams."""
+    """Number of records of each measurement in all streams."""
     return Counter(
         record.measurement
         for path in run.streams()
@@ -147,7 +150,7 @@ def measurement_counts(run: RunDirectory) -> Counter[str]:
 
 
 def counted(run: RunDirectory) -> dict[str, list[float]]:
-    """Each measurement that counts with its samples."""
+    """The samples of each measurement that counts."""
     return {
         measurement_id(m.cell, m.replicate): m.record.series[0].values
         for m in read_run(run.path).measurements
@@ -155,7 +158,7 @@ def counted(run: RunDirectory) -> dict[str, list[float]]:
 
 
 def is_whole(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
-    """The run is complete, sealed, and each measurement was made once."""
+    """Check that the run is complete and sealed, and that each measurement was made once."""
     run = bench.only_run()
     assert run.complete
     assert run.broken_seal() == []
@@ -165,3 +168,16 @@ def is_whole(bench: Bench, undisturbed: dict[str, list[float]]) -> None:
 
 def read_json(text: str) -> object:
     return json.loads(text)
+
+
+def local_results(folder: Path) -> dict[str, list[float]]:
+    """The results of the same run without jobs and faults."""
+    bench = Bench(folder)
+    done = bench.run("--here")
+    assert done.returncode == 0, done.stderr
+    return counted(bench.only_run())
+
+
+def slowly(bench: Bench) -> None:
+    """Measurements last long enough to be watched and disturbed."""
+    bench.scenario(delay="40 ms")

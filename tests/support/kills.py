@@ -1,4 +1,4 @@
-"""Campaigns in which something is killed at a random moment, and what must hold afterwards."""
+"""Campaigns in which a process is killed at a random moment, and what must hold afterwards."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ delay = "150 ms"
 time = 0.001
 """
 VICTIMS = ("rank", "launcher", "warden", "tree", "assay")
-# Seconds in which what was killed is gone, on however busy a machine.
+# Seconds within which killed processes have ended, even on a busy machine.
 PATIENCE = 60.0
 
 
 @dataclass
 class Tally:
-    """What came of many kills."""
+    """Results of many kills."""
 
     victims: Counter[str] = field(default_factory=Counter)
     exits: Counter[int] = field(default_factory=Counter)
     measurements: int = 0
-    missed: int = 0  # nothing to kill was there any more
+    missed: int = 0  # the process to kill had already ended
 
 
 class Broken(AssertionError):
-    """Something that must hold did not."""
+    """A condition that must hold was violated."""
 
 
 def one_kill(folder: Path, seed: int, *, real: bool, last: float, tally: Tally) -> None:
-    """Run a campaign, kill something within ``last`` seconds, go on until it ends, look at it.
+    """Run a campaign, kill a process within ``last`` seconds, resume until it ends, and check it.
 
     Raises Broken, with the seed.
     """
@@ -75,7 +75,7 @@ def one_kill(folder: Path, seed: int, *, real: bool, last: float, tally: Tally) 
     token = uuid.uuid4().hex
     victim = draw.choice(VICTIMS if real else ("assay",))
     process = _start(folder, token, real, "plan.toml")
-    if draw.random() < 0.3:  # at any time, the time before the first launch included
+    if draw.random() < 0.3:  # at any time, including before the first launch
         time.sleep(draw.uniform(0.0, last))
     else:  # in one of the launches
         _wait_for_launch(folder, process, draw.randint(1, 2 * LAUNCHES))
@@ -117,7 +117,7 @@ def _start(folder: Path, token: str, real: bool, *words: str) -> subprocess.Pope
 
 
 def _wait_for_launch(folder: Path, process: subprocess.Popen[bytes], count: int) -> None:
-    """Until so many launches were started, or the campaign has ended."""
+    """Wait until this many launches were started, or the campaign has ended."""
     while process.poll() is None and len(list(folder.glob("runs/*/raw/*.jsonl"))) < count:
         time.sleep(0.005)
 
@@ -130,7 +130,7 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def _of(token: str) -> Iterator[tuple[int, str, str]]:
-    """Process, name and command line of all that a campaign has started and that still runs."""
+    """Process, name and command line of every running process that a campaign started."""
     mark = f"{TOKEN}={token}".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -143,7 +143,7 @@ def _of(token: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _kill(victim: str, process: subprocess.Popen[bytes], token: str, draw: random.Random) -> bool:
-    """Send SIGKILL; whether there was anybody."""
+    """Send SIGKILL; return whether there was a process."""
     found = [each for each in _of(token) if each[0] != process.pid]
     groups = {
         "rank": [pid for pid, name, _ in found if name.startswith("assay-kernels")],
@@ -185,7 +185,7 @@ def _counted(folder: Path) -> list[str]:
 
 
 def _look(folder: Path, status: int, kept: set[str], seed: int, victim: str) -> None:
-    """What must hold once a campaign has ended, whatever was killed."""
+    """Check a campaign that has ended, whichever process was killed."""
     where = f"seed {seed}, {victim}, exit {status}, {folder}"
     said = (folder / "err").read_text("utf-8", "replace")
     run = _run(folder)

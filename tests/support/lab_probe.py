@@ -1,7 +1,7 @@
-"""Sockets on all hosts of a virtual cluster, in one process, and what adapters have counted.
+"""Sockets on all hosts of a virtual cluster, in one process, and counters of adapters.
 
-A socket stays in the namespace in which it was made, so a thread that visits each host in turn can
-leave one there.
+A socket stays in the namespace in which it was created, so a thread that enters each host's
+namespace in turn can create one there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 
 def inside(namespace: str, do: Callable[[], _T]) -> _T:
-    """What a function returns in a namespace: in a thread of its own, which alone moves there."""
+    """Call a function in a namespace, on a separate thread inside it, and return its result."""
     result: list[_T] = []
     failure: list[BaseException] = []
 
@@ -54,7 +54,7 @@ def inside(namespace: str, do: Callable[[], _T]) -> _T:
 
 
 def datagram_socket() -> socket.socket:
-    """One that hears what comes to the host, and tells the TTL with which it came."""
+    """A socket that receives datagrams to the host, and their TTL."""
     probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     probe.bind(("0.0.0.0", PORT))
     probe.setsockopt(socket.IPPROTO_IP, _IP_RECVTTL, 1)
@@ -66,7 +66,7 @@ def datagram_socket() -> socket.socket:
 def sockets(
     cluster: Cluster, make: Callable[[], socket.socket] = datagram_socket
 ) -> Iterator[dict[str, socket.socket]]:
-    """A socket on each host, by its name."""
+    """One socket per host, by its name."""
     with contextlib.ExitStack() as stack:
         yield {
             host.name: stack.enter_context(inside(host.namespace, make)) for host in cluster.hosts
@@ -74,7 +74,7 @@ def sockets(
 
 
 def receive(listening: socket.socket) -> tuple[bytes, str, int]:
-    """The next datagram: what it says, where it comes from, and the TTL that is left."""
+    """The next datagram: its content, its sender, and its remaining TTL."""
     text, extras, _, (address, _) = listening.recvmsg(100, 100)
     ttl = next(
         int.from_bytes(data[:4], "little")
@@ -96,9 +96,9 @@ def sent_packets(cluster: Cluster) -> dict[tuple[str, str], int]:
 
 
 def machine(prefix: str) -> dict[str, object]:
-    """What of this machine no virtual cluster may change, as far as other clusters don't.
+    """State of this machine that no virtual cluster may change, as far as other clusters don't.
 
-    ``prefix``: of the labs that are looked at; others, and their mounts, come and go meanwhile.
+    ``prefix``: of the tested labs; other labs and their mounts may change meanwhile.
     """
 
     def others(text: str) -> bool:

@@ -1,7 +1,8 @@
-"""A remote shell whose processes are nobody's children here, as with ssh: for tests of killing.
+"""A remote shell whose processes are not children of the client, as with ssh: for kill tests.
 
-The server starts what clients ask for and hands it their stdout and stderr; a client waits for the
-exit status. When a client is killed its command goes on, as under an sshd without a terminal.
+The server starts the commands of clients and gives them the clients' stdout and stderr; a client
+waits for the exit status. When a client is killed its command continues, as under an sshd without a
+terminal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def detached(remote_shell: Path, folder: Path) -> Iterator[Path]:
-    """A program that does what ``remote_shell`` does, in processes of this server's."""
+    """A program with the effect of ``remote_shell``, in processes of this server."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(folder / "server"))
     listening.listen()

@@ -1,4 +1,4 @@
-"""The question of speed asked of planted Linpack results."""
+"""The answer to the question of speed on planted Linpack results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def said(sentences, word):
 
 
 def seth():
-    """What Edmundsson et al. (2004), 5.3 and 5.4, measured, cell by cell."""
+    """Results of Edmundsson et al. (2004), 5.3 and 5.4, cell by cell."""
     rmax = cell(480.7e9, order=116_100, nodes=120, ppn=2)
     one = cell(480.7e9 / 110, order=10_000, nodes=1, ppn=2)
     return [rmax, one, dgemm(2.664e9, n=5490), dgemm(2.5e9, n=30), dgemm(5.208e9, threads=2)]

@@ -22,17 +22,17 @@ CANDIDATES = {
 
 
 def hockney(best, half):
-    """The rate best n / (n + half): half of ``best``, its limit, at n = half."""
+    """The rate best n / (n + half): half of its limit ``best`` at n = half."""
     return lambda n: best * n / (n + half)
 
 
 def half_of_largest(half, largest):
-    """Where best n / (n + half) has half of what it has at the largest order."""
+    """The order at which best n / (n + half) is half of its value at the largest order."""
     return half * largest / (largest + 2 * half)
 
 
 def cell(rate, *, ppn=2, phases=None, n=8, spread=0.004, toolchain="embedded", **options):
-    """A cell of linpack as a search settles it: ``order`` is what was solved."""
+    """A cell of linpack as chosen by a search; ``order``: of the system that was solved."""
     order = options.pop("order")
     placement = Placement(ppn=ppn, threads=options.pop("threads", 1), nodes=options.pop("nodes", 1))
     settings = {"nb": 192, "p": 1, "broadcast": "ring", "swap": "spread", "depth": 1} | options
@@ -50,7 +50,7 @@ def cell(rate, *, ppn=2, phases=None, n=8, spread=0.004, toolchain="embedded", *
 
 
 def curve(rate_at, orders, **options):
-    """One cell an order."""
+    """One cell per order."""
     return [cell(rate_at(order), order=order, **options) for order in orders]
 
 
@@ -79,7 +79,7 @@ def search(candidates=CANDIDATES, *, ppn=2, n=3000, memory=8e9, toolchain="embed
 
 
 def run_of(cells, *, searches=(), prices=None, complete=True):
-    """A run of these cells, with the clock's covariate and what searches found."""
+    """A run of these cells, with the clock's covariate and the results of searches."""
     own = [
         dataclasses.replace(
             built := make_measurement(c.cell, []),
@@ -93,7 +93,7 @@ def run_of(cells, *, searches=(), prices=None, complete=True):
 
 
 def whole():
-    """What the suite yields on a planted machine of two cores: curve, scaling, DGEMM, peak."""
+    """Results of the suite on a planted machine of two cores: curve, scaling, DGEMM, peak."""
     rate = hockney(110e9, 2500)
     cells = curve(rate, [2000 * i for i in range(1, 11)])
     cells += curve(hockney(54e9, 900), [14_000], ppn=1)

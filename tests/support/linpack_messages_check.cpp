@@ -1,6 +1,6 @@
-// Shows Linpack's distribution, panel broadcasts, row interchanges and search to
-// tests/native/linpack/test_linpack_messages.py: reads questions on stdin of rank 0, one a line,
-// and answers each with a line. Those about messages name how many of the ranks take part.
+// Gives tests/native/linpack/test_linpack_messages.py access to Linpack's distribution, panel
+// broadcasts, row interchanges and search: reads questions on stdin of rank 0, one per line, and
+// answers each with a line. Questions about messages give the number of participating ranks.
 #include <mpi.h>
 
 #include <algorithm>
@@ -56,8 +56,8 @@ void tell_sum(std::int64_t wrong) {
   if (speaks()) std::printf("%lld\n", static_cast<long long>(wrong));
 }
 
-// size block parts: of each index its owner and local index, of each part its count, and of each
-// part and limit the indices below.
+// size block parts: for each index its owner and local index, for each part its count, and for each
+// part and limit the number of indices below.
 void cyclic(std::istream& in) {
   Cyclic cyclic;
   in >> cyclic.size >> cyclic.block >> cyclic.parts;
@@ -76,7 +76,7 @@ void cyclic(std::istream& in) {
   std::printf("\n");
 }
 
-// scheme ranks root count: of each rank its messages, "+" for incoming, "-" for outgoing ones.
+// scheme ranks root count: for each rank its messages, "+" for incoming, "-" for outgoing ones.
 void schedule(std::istream& in) {
   int scheme = 0;
   int ranks = 0;
@@ -98,7 +98,7 @@ void schedule(std::istream& in) {
   std::printf("\n");
 }
 
-// A buffer whose every value says which broadcast it is of, and what must not be touched around it.
+// A buffer whose every value identifies its broadcast, with guard values around it.
 class Message {
  public:
   Message(std::size_t count, int key, bool known) : key_(key), values_(count + 2, -1.0) {
@@ -120,9 +120,9 @@ class Message {
   std::vector<double> values_;
 };
 
-// scheme ranks root count rounds seed: broadcasts by two objects at once, round after round with
-// the next root, moved on by progress() in an order that each rank draws for itself, the first two
-// at once and in the last round waited for. Values that are wrong on all ranks.
+// scheme ranks root count rounds seed: broadcasts by two objects concurrently, round after round
+// with the next root, progressed by progress() in an order that each rank draws itself; the first
+// two together, the last round by waiting. Returns the number of wrong values on all ranks.
 void broadcast(std::istream& in) {
   int scheme = 0;
   int ranks = 0;
@@ -152,7 +152,7 @@ void broadcast(std::istream& in) {
         while (!done[0] || !done[1]) {
           const unsigned which = draw() % 2;
           const bool now = (which == 0 ? one : other).progress();
-          if (done[which] && !now) ++wrong;  // done once is done for good
+          if (done[which] && !now) ++wrong;  // done once means done for good
           done[which] = now;
           if (draw() % 8 == 0) sched_yield();
         }
@@ -166,9 +166,10 @@ void broadcast(std::istream& in) {
   tell_sum(wrong);
 }
 
-// Three ranks: the first has a long message for each of the others, the second's to go when the
-// first's is gone. The first receiver doesn't receive before the second has looked for its message
-// for a while. How many of them it saw too early, and values that are wrong in the end.
+// Three ranks: the first has a long message for each of the others, the second message to be sent
+// when the first is complete. The first receiver doesn't receive before the second has polled for
+// its message for a while. Returns how many of them it saw too early, and the number of wrong
+// values at the end.
 void order(std::istream&) {
   constexpr std::size_t kCount = std::size_t{1} << 20;
   const Some some(3);
@@ -202,9 +203,9 @@ double entry(std::int64_t row, std::int64_t column) {
 }
 
 // scheme ranks size block first count columns from padding polls pivots…: interchanges on the
-// columns from `from`, of a matrix each of whose entries says where it was; U lies apart, and in
-// the matrix where one rank has all. Values that are wrong, of the matrix, of U, or around either;
-// and 1 for each rank that had to wait but was not polled.
+// columns from `from`, of a matrix whose entries identify their original place; U is separate, and
+// in the matrix if one rank has all. Returns the number of wrong values, of the matrix, of U, or
+// around either; plus 1 for each rank that had to wait but was not polled.
 void swap(std::istream& in) {
   int scheme = 0;
   int ranks = 0;
@@ -219,7 +220,7 @@ void swap(std::istream& in) {
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(count));
   for (std::int64_t& each : pivots) in >> each;
 
-  // The truth: whole rows, exchanged one after the other.
+  // The reference: whole rows, exchanged one after the other.
   std::vector<std::int64_t> stands(static_cast<std::size_t>(rows.size));
   for (std::int64_t i = 0; i < rows.size; ++i) stands[static_cast<std::size_t>(i)] = i;
   for (std::int32_t j = 0; j < count; ++j) {
@@ -248,7 +249,7 @@ void swap(std::istream& in) {
       double* const u =
           in_place ? &a[static_cast<std::size_t>(plan.first_row + from * lda)] : apart.data();
       for (int again = 0; again < 2; ++again) {
-        // Twice with the columns in two parts, as a look-ahead does: none is touched twice.
+        // Twice with the columns in two parts, as with look-ahead: none is touched twice.
         const std::int64_t middle = (from + columns) / 2;
         const std::int64_t begin = again == 0 ? from : middle;
         swaps.apply(plan, a.data(), lda, begin, again == 0 ? middle : columns,
@@ -279,9 +280,9 @@ void swap(std::istream& in) {
   tell_sum(wrong);
 }
 
-// A machine whose solutions take a known time: products run at a rate that depends on the width and
-// falls off on either side of the caches' favourite; panels take time in proportion to it; messages
-// cost by scheme and grid. Drawn from a seed.
+// A machine whose solutions take a known time: products run at a rate that depends on the width
+// with an optimum; panels take time in proportion to the width; messages cost by scheme and grid.
+// Drawn from a seed.
 class Machine {
  public:
   Machine(int ranks, unsigned seed) : ranks_(ranks) {
@@ -309,13 +310,13 @@ class Machine {
     const double words = n * n / rate_ * 1000.0 * network_;
     const double sent = words / p * (q > 1 ? broadcast_[int(c.broadcast)] : 0.0);
     const double swapped = words / q * (p > 1 ? 1.5 * swap_[int(c.swap)] : 0.0);
-    // A look-ahead hides panels and broadcasts as long as there is an update to hide them behind.
+    // Look-ahead hides panels and broadcasts as far as the update takes time.
     const double hidden = c.depth > 0 && q > 1 ? 0.7 * std::min(update, panel + sent) : 0.0;
     return update + panel + sent + swapped - hidden +
            (c.depth == 0 ? 0.0 : exposed_ * 1e-3 * update);
   }
 
-  // Of all candidates there are.
+  // The minimum over all candidates.
   double least(std::int64_t n) const {
     double found = seconds({1, 1}, n);
     for (int p = 1; p <= ranks_; ++p) {
@@ -342,10 +343,10 @@ class Machine {
   double exposed_;
 };
 
-// ranks seconds n noise seed: a search on such a machine, whose trials are longer than the truth by
-// an exponentially distributed share. What the choice takes against the best that there is, at the
-// order that was last tried; that order; the time taken; trials in all; and by how much it was last
-// tried beyond the first order.
+// ranks seconds n noise seed: a search on such a machine, whose trials are longer than the true
+// time by an exponentially distributed share. Returns the time of the choice relative to the
+// optimum at the last order; that order; the time taken; the number of trials; and the last order
+// relative to the first.
 void search(std::istream& in) {
   SearchLimits limits;
   double noise = 0.0;

@@ -1,4 +1,4 @@
-"""Counts what a kernel sends, through MPI's profiling interface."""
+"""Counts the messages of a kernel, through MPI's profiling interface."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PROFILE = NATIVE / "tests" / "profile"
 
 @dataclass(frozen=True)
 class RankCounts:
-    """What one rank sent in ``runs`` marked runs: (calls, bytes) by function, ``MPI_`` left out;
-    ``peers``: bytes for each rank that was sent something by itself.
+    """The messages of one rank in ``runs`` marked runs: (calls, bytes) by function, without
+    ``MPI_``; ``peers``: bytes to each rank that was sent data individually.
     """
 
     runs: int
@@ -30,7 +30,7 @@ class RankCounts:
 @dataclass(frozen=True)
 class Sent:
     """One operation, all ranks together: messages, their payload in bytes, and both by function;
-    ``peers``: bytes from one rank to another that were for it alone.
+    ``peers``: bytes sent individually from one rank to another.
     """
 
     messages: float
@@ -54,7 +54,7 @@ def compile_against_mpi(to: Path, *arguments: str) -> None:
 
 
 def read_counts(path: Path, ranks: int) -> list[RankCounts]:
-    """What the ranks wrote at their ends; raises if one is missing."""
+    """The counts that the ranks wrote when they ended; raises if one is missing."""
     found = []
     for rank in range(ranks):
         first, *lines = path.with_name(f"{path.name}.{rank}").read_text().splitlines()
@@ -68,7 +68,7 @@ def read_counts(path: Path, ranks: int) -> list[RankCounts]:
 
 
 def sent_by(kernel: str, parameters: Mapping[str, Value], ranks: int, threads: int = 1) -> Sent:
-    """Of a whole benchmark (one that is never batched): what its timed part sends."""
+    """The messages of the timed part of a whole benchmark (one that is never batched)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "counts")
         prefix = ["env", f"LD_PRELOAD={counting_library()}", f"ASSAY_MPI_COUNTS={path}"]

@@ -1,4 +1,4 @@
-"""Builds the native kernels for tests: once per content and options, in whatever process."""
+"""Builds the native kernels for tests: once per content and options, for all processes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 TOOLS = Path(sys.prefix) / "bin"
-# Folders that are built by themselves: libraries for other programs, and the counter of messages.
+# Folders that are built separately: libraries for other programs, and the message counter.
 APART = {"heartbeat", "profile"}
-# The builds with what tests need beside what is shipped: the kernels ``test.*``, faults that can be
-# planted before a check (the parameter ``fault``), and every warning an error. The first serves all
-# tests, the second those that look for what sanitizers find. ``make test-all`` sets
-# ``ASSAY_TEST_SANITIZED``: then all are under the sanitizers, and these check every access too,
-# which takes twice the time to compile.
+# Builds with what tests need in addition to what is shipped: the kernels ``test.*``, faults that
+# can be planted before a check (the parameter ``fault``), and warnings as errors. The first is for
+# all tests, the second for those marked ``sanitized``. ``make test-sanitized`` sets
+# ``ASSAY_TEST_SANITIZED``: then tests marked ``sanitizable`` run under the sanitizers too, which
+# then also check every access, at twice the compile time.
 OPTIMISED = {
     "ASSAY_WERROR": "ON",
     "ASSAY_UNITY": "ON",
@@ -37,6 +37,7 @@ SANITIZED = {
     "ASSAY_CXX_FLAGS": "-O0 -march=native -fopenmp",
 }
 FOR_TESTS = SANITIZED if _EVERYTHING else OPTIMISED
+INSIDE = "libassay-inside.a"
 KEPT = 12  # executables of earlier contents that stay in the cache
 
 
@@ -63,7 +64,7 @@ def _options(extra: dict[str, str]) -> dict[str, str]:
 
 
 def digest(*parts: bytes) -> str:
-    """Of all parts and their bounds, in 16 hexadecimal digits."""
+    """A digest of all parts and their boundaries, in 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little") + part)
@@ -71,7 +72,7 @@ def digest(*parts: bytes) -> str:
 
 
 def content() -> bytes:
-    """What the build depends on: paths and bytes of all native sources."""
+    """The inputs of the build: paths and bytes of all native sources."""
     files = sorted(p for p in NATIVE.rglob("*") if p.is_file() and APART.isdisjoint(p.parts))
     return digest(*(part for p in files for part in (os.fsencode(p), p.read_bytes()))).encode()
 
@@ -83,12 +84,13 @@ def _run(*command: str | Path) -> None:
 
 
 def build_kernels(extra_cmake: dict[str, str] | None = None) -> Path:
-    """The executable ``assay-kernels`` with the test kernels, the unit tests' one beside it.
+    """The executable ``assay-kernels`` with the test kernels; the unit tests' executable is in the
+    same folder.
 
-    ``extra_cmake``: cache variables on top of the defaults (the environment's own MPI and BLAS).
-    The tree is compiled in one folder per set of options, so that a changed file costs only itself,
-    and what came out is kept under the digest of the sources. Raises RuntimeError with the
-    compiler's words.
+    ``extra_cmake``: cache variables in addition to the defaults (the environment's own MPI and
+    BLAS). The tree is compiled in one folder per set of options, so that only changed files are
+    recompiled, and the result is kept under the digest of the sources. Raises RuntimeError with the
+    compiler's output.
     """
     options = json.dumps(_options(extra_cmake or {}), sort_keys=True).encode()
 
@@ -101,19 +103,19 @@ def build_kernels(extra_cmake: dict[str, str] | None = None) -> Path:
 
 @contextlib.contextmanager
 def by_one_at_a_time(what: str) -> Iterator[Path]:
-    """The folder that is this thing's, for one process at a time."""
+    """The folder for this target, for one process at a time."""
     folder = Path(tempfile.gettempdir()) / f"assay-tests-{getpass.getuser()}" / what
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # goes with the process, however that ends
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the process ends, in any way
         yield folder
 
 
 def kept_in_cache(what: str, version: str, make: Callable[[Path], None]) -> Path:
-    """The folder with that version of something, made if it isn't there.
+    """The folder with that version of a target, created if it doesn't exist.
 
-    ``make`` fills the folder that it is given; nobody makes the same thing at the same time. The
-    versions used last are kept.
+    ``make`` fills the given folder; only one process makes the same target at a time. The versions
+    used last are kept.
     """
     with by_one_at_a_time(what) as folder:
         kept = folder / "kept" / version
@@ -133,12 +135,13 @@ def _compile(build: Path, options: dict[str, str], new: Path) -> None:
         *(TOOLS / "cmake", "-G", "Ninja", "-S", NATIVE, "-B", build),
         *(f"-D{name}={value}" for name, value in options.items()),
     )
-    _run(TOOLS / "cmake", "--build", build)
-    for name in ("assay-kernels", "libassay-blas.so", "assay-unit-tests"):
+    # Unit tests and check programs use one build: under the sanitizers only if all tests do.
+    kernels_alone = options.get("ASSAY_SANITIZE") and not _EVERYTHING
+    _run(TOOLS / "cmake", "--build", build, *(["--target", "assay-kernels"] * bool(kernels_alone)))
+    for name in ("assay-kernels", "libassay-blas.so", "assay-unit-tests", INSIDE):
         if (build / name).exists():
             shutil.copy2(build / name, new / name)
 
 
 if __name__ == "__main__":
-    for each in (SANITIZED, FOR_TESTS):
-        build_kernels(each)
+    build_kernels(FOR_TESTS)

@@ -1,4 +1,4 @@
-"""What the tests of the native harness share: the executable, jobs, launches, strict reading."""
+"""Common parts of the native harness's tests: executable, jobs, launches, strict reading."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def job(
     *measurements: tuple[str, dict[str, Any]] | tuple[str, dict[str, Any], dict[str, Any]],
     **changes: Any,
 ) -> bytes:
-    """A job of (kernel, parameters[, limits]), measured quickly; ``changes`` to the job itself."""
+    """A job of (kernel, parameters[, limits]), measured quickly; ``changes``: fields of the job."""
     usual = {
         "precision": 0.05,
         "confidence": 0.95,
@@ -96,7 +96,7 @@ class Finished:
 
     @property
     def complaints(self) -> list[str]:
-        """What the program itself said on stderr, without mpirun's own words."""
+        """The program's own lines on stderr, without mpirun's."""
         return [line for line in self.stderr.splitlines() if line.startswith("assay-kernels:")]
 
 
@@ -113,14 +113,14 @@ def command(executable: Path, ranks: int, job_path: Path, stream: Path | str) ->
     ]
 
 
-# As the launcher does: a BLAS's idle threads spin, and would count as the rank's time.
+# As by the launcher: idle threads of a BLAS spin, and would count as the rank's time.
 ENVIRONMENT = {**SANITIZERS, "OPENBLAS_NUM_THREADS": "1"}
 Launch = Callable[..., Finished]
 
 
 @pytest.fixture
 def launch(kernels: Path, tmp_path: Path) -> Launch:
-    """``launch(job, ranks=1, stream=path)`` runs it to its end; each has a stream of its own."""
+    """``launch(job, ranks=1, stream=path)`` runs it to its end; each launch has its own stream."""
     number = itertools.count()
 
     def run(

@@ -1,4 +1,4 @@
-"""Noise traces for several tests."""
+"""Traces of operating system noise, for several tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STEP = 1e-4
 
 
 def lost_to_pulses(count, period, length, begin, step=STEP):
-    """Seconds of each interval that pulses of ``length`` every ``period`` take, exactly."""
+    """Seconds of each interval taken by pulses of ``length`` every ``period``, exactly."""
     starts = np.arange(begin - period, count * step + period, period)
     edges = np.arange(count + 1) * step
     overlaps = (
@@ -18,9 +18,9 @@ def lost_to_pulses(count, period, length, begin, step=STEP):
 
 
 def interrupted_quanta(rng, count, jitter, period, length, once=None):
-    """How long equal quanta take by a clock at whose every ``period`` something takes ``length``.
+    """Times of equal quanta, if ``length`` is taken once every ``period`` by the clock.
 
-    ``once``: the index of a quantum that also loses 3 ms.
+    ``once``: the index of a quantum that additionally loses 3 ms.
     """
     clock, due, spans = 0.0, 0.3 * period, []
     for index, more in enumerate(np.abs(rng.normal(0.0, jitter, count))):

@@ -1,5 +1,5 @@
-// Shows the insides of npb.bt and npb.sp to tests/native/npb/test_adi.py: reads questions on
-// stdin, one a line, and answers each with a line.
+// Gives tests/native/npb/test_adi.py access to internals of npb.bt and npb.sp: reads questions on
+// stdin, one per line, and answers each with a line.
 #include <cstdio>
 #include <istream>
 #include <string>
@@ -26,8 +26,8 @@ void print(const HugeArray<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) std::printf("%a ", values[i]);
 }
 
-// rows parts time_step spacing: lines with random states and right-hand sides, cut into so many
-// parts, solved. Tells the lines, states [component][row][line] with the rows before and after,
+// rows parts time_step spacing: lines with random states and right-hand sides, cut into this many
+// parts, solved. Returns the lines, states [component][row][line] with the rows before and after,
 // right-hand sides and solutions, [component][row][line].
 template <typename System, int kDimension>
 void solve(std::istream& in) {
@@ -139,7 +139,7 @@ void memory(std::istream& in) {
   std::printf("%a %d\n", bytes, kLanes);
 }
 
-// class threads: by how many bytes the process grows until a step is done, and what a rank needs.
+// class threads: the growth of the process in bytes until a step is done, and the memory of a rank.
 template <typename System, const auto& kClasses>
 void built(std::istream& in) {
   std::string name;

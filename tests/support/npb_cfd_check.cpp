@@ -1,5 +1,5 @@
-// Shows the insides of the CFD core of LU, BT and SP to tests/native/npb/test_cfd.py: reads
-// questions on stdin, one a line, and answers each with a line.
+// Gives tests/native/npb/test_cfd.py access to the CFD core of LU, BT and SP: reads questions on
+// stdin, one per line, and answers each with a line.
 #include <mpi.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace assay::npb::cfd;
 
 namespace {
 
-// The operator point by point out of the formulas: fluxes, and viscous fluxes at half points.
+// The operator point by point from the formulas: fluxes, and viscous fluxes at half points.
 class Plain {
  public:
   explicit Plain(const Field& u, int points) : u_(u), n_(points), h_(1.0 / (points - 1)) {}
@@ -110,9 +110,9 @@ std::vector<Block> cut(int points, int parts_x, int parts_y, int parts_z) {
   return blocks;
 }
 
-// points x y z rows: the operator on the initial field cut into so many blocks, `rows` rows at a
-// time: the greatest error relative to the greatest value, against the plain one; and values on the
-// boundary that are not 0.
+// points x y z rows: the operator on the initial field cut into these blocks, `rows` rows at a
+// time: the greatest error relative to the greatest value, against the plain one; and the number of
+// values on the boundary that are not 0.
 void apply_cut(std::istream& in) {
   int points = 0;
   int parts[3];

@@ -1,5 +1,5 @@
-// Shows the insides of the NPB kernels to tests/native/npb/test_npb.py: reads questions on stdin,
-// one a line, and answers each with a line.
+// Gives tests/native/npb/test_npb.py access to internals of the NPB kernels: reads questions on
+// stdin, one per line, and answers each with a line.
 #include <mpi.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ using namespace assay::npb;
 
 namespace {
 
-// seed skip: the state after so many steps, and the number that the next step yields.
+// seed skip: the state after that many steps, and the number that the next step yields.
 void random(std::istream& in) {
   std::uint64_t seed = 0;
   std::uint64_t skip = 0;
@@ -152,8 +152,8 @@ void memory(std::istream& in) {
   std::printf("%a\n", cg_bytes_per_rank(find_class(kCgClasses, name), ranks, threads));
 }
 
-// class threads: by how many bytes the process grows when it builds the rank's rows and solves
-// once, the bytes foretold, and the nonzeros. In a program that has done nothing else.
+// class threads: the growth of the process in bytes when it builds the rank's rows and solves once,
+// the predicted bytes, and the nonzeros. In a program that has done nothing else.
 void built(std::istream& in) {
   std::string name;
   int threads = 0;

@@ -1,5 +1,5 @@
-// Shows the insides of npb.ft to tests/native/npb/test_ft.py: reads questions on stdin of rank
-// 0, one a line, and answers each with lines, on any number of ranks.
+// Gives tests/native/npb/test_ft.py access to internals of npb.ft: reads questions on stdin of rank
+// 0, one per line, and answers each with lines, on any number of ranks.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,11 +21,11 @@ using namespace assay::npb;
 
 namespace {
 
-// fft N: on each lane other numbers; input, transform and inverse transform, a line for each lane
-// and each of the three.
+// fft N: different numbers on each lane; input, transform and inverse transform, a line for each
+// lane and each of the three.
 template <bool kInverse>
 std::vector<Packet> transformed(const Fft& fft, const std::vector<Packet>& from) {
-  std::vector<Packet> work = from;  // which is also where the input is, as in the solver
+  std::vector<Packet> work = from;  // also holds the input, as in the solver
   std::vector<Packet> to(from.size());
   fft.transform<kInverse>(
       work.data(), [&](std::size_t j) ASSAY_INLINE_LAMBDA { return work[j]; },
@@ -56,7 +56,7 @@ void fft(std::istream& in) {
   }
 }
 
-// lanes: a square of lanes turned over: row by row, real parts and then imaginary ones.
+// lanes: a square of lanes transposed: row by row, real parts and then imaginary ones.
 void lanes(std::istream&) {
   Packet rows[kLanes];
   for (int row = 0; row < kLanes; ++row) {
@@ -96,8 +96,8 @@ void grid(std::istream& in) {
               ft_bytes_per_rank(problem, ranks, threads));
 }
 
-// transpose X Y Z WHOLE CUT OWN_STAYS: elements of all ranks that are wrong after the transpose,
-// and after the way back; and elements in all.
+// transpose X Y Z WHOLE CUT OWN_STAYS: number of wrong elements on all ranks after the transpose,
+// and after the transpose back; and the number of all elements.
 void transpose(std::istream& in) {
   int rank = 0;
   int ranks = 1;
@@ -160,7 +160,7 @@ void transpose(std::istream& in) {
 }
 
 // solve X Y Z TIMES ACROSS ALONG THREADS CACHE: the checksums of states in reverse order of time,
-// from a start that was made twice.
+// after start() was called twice.
 void solve(std::istream& in) {
   const FtClass problem = read_problem(in);
   int times = 0;

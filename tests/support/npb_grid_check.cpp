@@ -1,5 +1,5 @@
-// Shows process grids and halos to tests/native/npb/test_grid.py: reads questions on stdin of rank
-// 0, one a line, and answers each with a line.
+// Gives tests/native/npb/test_grid.py access to process grids and halos: reads questions on stdin
+// of rank 0, one per line, and answers each with a line.
 #include <mpi.h>
 
 #include <cstdio>
@@ -45,14 +45,14 @@ void grid(std::istream& in) {
   std::printf("\n");
 }
 
-// A field whose every value says which point of which component it is.
+// A field whose every value identifies its point and component.
 double value_at(PerDimension<std::int64_t> point, int component) {
   return static_cast<double>(((component * 1000 + point[2]) * 1000 + point[1]) * 1000 + point[0]);
 }
 
-// cutting periodic[3] depth[3] corners components padding threads: the ranks that work, ghosts that
-// are wrong on all ranks, those that are right though nothing should have brought them, and the
-// messages and bytes of all ranks.
+// cutting periodic[3] depth[3] corners components padding threads: the ranks that work, the number
+// of wrong ghosts on all ranks, of ghosts that are right though no message should have filled them,
+// and the messages and bytes of all ranks.
 void halo(std::istream& in) {
   const Cutting cutting = read_cutting(in);
   PerDimension<bool> periodic{};

@@ -1,5 +1,6 @@
-// Counts what npb.is ranks, for tests/native/npb/test_is.py: reads questions on stdin, one a line,
-// and answers each with a line. It keeps no keys: class E takes two minutes of a core, no memory.
+// Counts the keys of npb.is for tests/native/npb/test_is.py: reads questions on stdin, one per
+// line, and answers each with a line. It stores no keys: class E takes two minutes on one core, and
+// no memory.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +33,7 @@ std::uint64_t sum_at(std::uint64_t key) {
   return sum;
 }
 
-// class: of each test key after each iteration, the number of keys below it and its official rank.
+// class: for each test key after each iteration, the number of keys below it and its official rank.
 void ranks(std::istream& in) {
   std::string name;
   in >> name;

@@ -1,5 +1,5 @@
-// Shows the insides of npb.lu to tests/native/npb/test_lu.py: reads questions on stdin, one a
-// line, and answers each with a line.
+// Gives tests/native/npb/test_lu.py access to internals of npb.lu: reads questions on stdin, one
+// per line, and answers each with a line.
 #include <mpi.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ void print(const cfd::Field& field, int points) {
 }
 
 // points dt parts_x parts_y: both sweeps over the initial field, from v = sin(1 + number of the
-// value), by so many parts that hand sums to each other: v after the lower sweep, u after the
+// value), by that many parts that pass sums to each other: v after the lower sweep, u after the
 // upper.
 void sweeps(std::istream& in) {
   int n = 0;
@@ -69,7 +69,7 @@ void sweeps(std::istream& in) {
     for (LuSweep& each : parts) each.begin();
     for (int p = 1; p < n - 1; ++p) {
       const int z = upper ? n - 1 - p : p;
-      // What goes on, by part: along x from this row of parts, along y from the row before.
+      // Sums passed on, by part: along x from this row of parts, along y from the row before.
       std::vector<std::vector<double>> to_y(static_cast<std::size_t>(parts_x));
       for (int iy = 0; iy < parts_y; ++iy) {
         const int py = upper ? parts_y - 1 - iy : iy;
@@ -104,7 +104,7 @@ void sweeps(std::istream& in) {
   std::printf("\n");
 }
 
-// class ranks threads: bytes a rank. The lanes of this build.
+// class ranks threads: bytes per rank. The lanes of this build.
 void memory(std::istream& in) {
   std::string name;
   int ranks = 0;
@@ -114,7 +114,7 @@ void memory(std::istream& in) {
   std::printf("%a %d\n", lu_bytes_per_rank(problem, ranks, threads), kLanes);
 }
 
-// class threads: by how many bytes the process grows until a step is done, and what a rank needs.
+// class threads: the growth of the process in bytes until a step is done, and the memory of a rank.
 void built(std::istream& in) {
   std::string name;
   int threads = 0;
@@ -131,7 +131,7 @@ void built(std::istream& in) {
               lu_bytes_per_rank(problem, ranks, threads));
 }
 
-// class ranks: blocks along x, y, z, and planes to a message.
+// class ranks: blocks along x, y, z, and planes per message.
 void grid(std::istream& in) {
   std::string name;
   int ranks = 0;

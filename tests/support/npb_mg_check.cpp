@@ -1,5 +1,5 @@
-// Shows MG's insides to tests/native/npb/test_mg.py: reads questions on stdin, one a line, and
-// answers each with a line.
+// Gives tests/native/npb/test_mg.py access to internals of MG: reads questions on stdin, one per
+// line, and answers each with a line.
 #include <mpi.h>
 
 #include <cstdio>

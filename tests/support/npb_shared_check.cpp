@@ -1,5 +1,5 @@
-// Shows what C++ reads in native/npb/**/*.def to tests/native/npb/test_shared.py: reads questions
-// on stdin, one a line, and answers each with a line.
+// Gives tests/native/npb/test_shared.py the C++ reading of native/npb/**/*.def: reads questions on
+// stdin, one per line, and answers each with a line.
 #include <cstdint>
 #include <cstdio>
 #include <istream>

@@ -1,4 +1,4 @@
-"""The Open MPI that tests are given beside MPICH, where ``ASSAY_TEST_OPENMPI`` names its folder."""
+"""The Open MPI for tests in addition to MPICH; ``ASSAY_TEST_OPENMPI`` names its folder."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ needs_open_mpi = pytest.mark.skipif(
     not PREFIX or not (Path(PREFIX) / "bin" / "mpirun").exists(),
     reason="no Open MPI: ASSAY_TEST_OPENMPI names no prefix with bin/mpirun",
 )
-# Beside "embedded", where a test is parametrised by toolchains: it takes a build of its own.
+# In addition to "embedded", where a test is parametrised by toolchains: it needs its own build.
 OPEN_MPI = pytest.param("openmpi", marks=[needs_open_mpi, pytest.mark.long])
-# A toolchain in assay.toml. All who measure with it share one build, of which no speed is asked:
-# without optimisation it takes a quarter of the time.
+# A toolchain in assay.toml. All tests with it share one build without optimisation, which takes a
+# quarter of the compile time; its speed doesn't matter.
 _NAME, _FLAGS = "openmpi", "-O0 -march=native"
 TOOLCHAIN = f'[toolchains.{_NAME}]\nmpi_prefix = "{PREFIX}"\nflags = "{_FLAGS}"\n'
 
 
 @cache
 def build_open_mpi() -> None:
-    """The kernels of ``TOOLCHAIN``, of which others would each build theirs if they met."""
+    """Build the kernels of ``TOOLCHAIN`` once, so that concurrent tests don't build them each."""
     entry = ToolchainConfig(mpi_prefix=PREFIX, flags=_FLAGS)
     with by_one_at_a_time("open-mpi"):
         building.build_kernels(select_toolchain(_NAME, Config(toolchains={_NAME: entry})))

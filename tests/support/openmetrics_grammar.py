@@ -1,6 +1,6 @@
-"""OpenMetrics 1.0 text read back, by the specification's ABNF and its rules for families.
+"""Parses OpenMetrics 1.0 text, by the specification's ABNF and its rules for families.
 
-Whatever breaks a rule raises ``WrongText``. It knows the types that assay writes: gauge, stateset.
+Raises ``WrongText`` for any violation. It knows the types that assay writes: gauge, stateset.
 """
 
 from __future__ import annotations

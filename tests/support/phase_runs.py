@@ -1,4 +1,4 @@
-"""Phase runs for several tests."""
+"""Runs with phases, for several tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Phases = Mapping[str, float]
 
 
 def measured_phases(cell: Cell, phases: Phases, replicate: int, noise: float) -> Measurement:
-    """A launch that tells phases; its time is their sum, 1% longer."""
+    """A launch with phases; its time is their sum plus 1%."""
     whole = sum(value for name, value in phases.items() if not name.endswith("_compute"))
     measurement = make_measurement(cell, [1.01 * whole * noise], replicate)
     own = noise * SPREAD[(replicate + 2) % len(SPREAD)]

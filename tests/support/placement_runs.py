@@ -1,4 +1,4 @@
-"""Placement runs for several tests."""
+"""Runs with varied placements, for several tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.model.replication import Replication
 from assay.records.model import RunData
 from report_builder import make_measurement, make_run
 
-# Six launches, so that there are intervals; a percent between the slowest and the quickest.
+# Six launches, so that there are intervals; one percent between slowest and fastest.
 SPREAD = (1.0, 1.004, 0.998, 1.002, 0.996, 1.001)
 
 
@@ -29,7 +29,7 @@ def run_of(
     untried: Sequence[Cell] = (),
     **changes: object,
 ) -> RunData:
-    """A finished run of the cells; ``searched``: those that only the search asked for."""
+    """A finished run of the cells; ``searched``: cells that only the search requested."""
     measurements = [
         make_measurement(one, [time(one) * factor], replicate)
         for one in cells

@@ -1,7 +1,7 @@
-"""A batch scheduler whose nodes are processes of this machine, with every fault to order.
+"""A batch scheduler whose nodes are processes of this machine, with faults on request.
 
-A folder holds its settings and its jobs, so that all processes of a test see the same scheduler. A
-job has a keeper of its own: ``python process_scheduler.py FOLDER ID``.
+A folder holds its settings and its jobs, so that all processes of a test use the same scheduler.
+Each job has its own keeper process: ``python process_scheduler.py FOLDER ID``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from assay.errors import AssayError
 from assay.records.jobs import JobAccounting
 from assay.schedulers.model import TASK_VARIABLE, JobRequest, JobStatus, SchedulerSilent
 
-# What a test may set; times in seconds.
+# Settings of a test; times in seconds.
 SETTINGS: dict[str, Any] = {
-    "delay": 0.0,  # in the queue; a job may be told to ``begin`` before
-    "reject": "",  # the words in which every job is refused
+    "delay": 0.0,  # in the queue; ``begin`` starts a job earlier
+    "reject": "",  # the message with which every job is refused
     "silent": False,  # no answer to anything
     "forgetful": False,  # jobs that have ended are unknown
-    "kill_wait": 5.0,  # from asking a job to end to killing it
+    "kill_wait": 5.0,  # from the request to end a job to killing it
     "walltime_factor": 1.0,  # of each job's walltime, so that minutes are seconds
-    "accounts": True,  # what jobs took is told
+    "accounts": True,  # whether the resources used by jobs are reported
 }
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether a process has not ended, not even since it was found."""
+    """Whether a process has not ended, even since it was found."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -137,7 +137,7 @@ class ProcessScheduler:
         return dict(json.loads((self.folder / "jobs" / job / "order.json").read_text()))
 
     def processes(self, job: str | None = None) -> list[psutil.Process]:
-        """What runs of a job, its keeper apart."""
+        """The running processes of a job, without its keeper."""
         homes = [self.folder / "jobs" / name for name in ([job] if job else self.jobs())]
         found = []
         for home in homes:
@@ -146,7 +146,7 @@ class ProcessScheduler:
         return [process for process in found if _runs(process)]
 
     def end(self) -> None:
-        """End whatever still runs, keepers too."""
+        """End all running processes, including keepers."""
         left = self.processes()
         for name in self.jobs():
             with contextlib.suppress(psutil.Error, OSError, ValueError):
@@ -215,7 +215,7 @@ class ProcessScheduler:
     def _until_over(
         self, home: Path, tasks: list[subprocess.Popen[bytes]], until: float
     ) -> str | None:
-        """Wait for the tasks; why they were ended, if they were."""
+        """Wait for the tasks; return why they were ended, if they were."""
         asked, why = 0.0, None
         names = {"cancel": "cancelled", "preempt": "preempted"}
         while any(task.poll() is None for task in tasks):

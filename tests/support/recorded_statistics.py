@@ -1,4 +1,4 @@
-"""What other programs found for the same numbers: tests/data/statistics, and who made it."""
+"""Results of other programs for the same numbers: tests/data/statistics, and their source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DESIGN: dict[str, list[Any]] = PYTHON["design"]
 
 
 def recorded(call: str) -> Any:
-    """The result of the one call that begins so."""
+    """The result of the only call that begins with this text."""
     (found,) = [
         each["result"]
         for each in [*PYTHON["results"], *R["results"]]

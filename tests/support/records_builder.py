@@ -11,7 +11,8 @@ from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.model.plan import Plan
 from assay.model.replication import Replication
-from assay.records.directory import RunDirectory, create_run
+from assay.records.creation import create_run
+from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord
 from assay.records.reading import measurement_id
 from assay.records.schema import (

@@ -1,4 +1,4 @@
-"""Repeats builder for several tests."""
+"""Repeated results with planted effects, for several tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Covariates = dict[str, np.ndarray]
 
 
 def make_repeats(cost: np.ndarray, covariates: Covariates, **changes: object) -> Repeats:
-    """A cell's results, one a minute; samples were taken for 2 s each."""
+    """A cell's results, one per minute; each launch sampled for 2 s."""
     n = cost.size
     repeats = Repeats(
         cell=Cell("npb.lu", {"class": "A"}, Placement(ppn=4), "embedded"),
@@ -36,7 +36,7 @@ def make_repeats(cost: np.ndarray, covariates: Covariates, **changes: object) ->
 
 
 def planted(n: int, seed: int, **parts: float) -> Repeats:
-    """Log costs of variance 0.03², of which each covariate makes its part, the rest is noise."""
+    """Log costs of variance 0.03², the sum of the covariates' parts and noise."""
     random = np.random.default_rng(seed)
     covariates: Covariates = {}
     log_cost = math.sqrt(1.0 - sum(parts.values())) * random.normal(size=n)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from assay.kernels import find_kernel
 from assay.model.cell import Cell
@@ -32,7 +35,8 @@ from assay.system.model import (
 
 CLOCK = 2.6e9  # Hz, planted as the clock rate of every measurement
 
-# Eight 64-bit lanes, two pipes, fused multiply-add: 32 flops a cycle, 83.2 Gflop/s a core at CLOCK.
+# Eight 64-bit lanes, two pipes, fused multiply-add: 32 flops per cycle, 83.2 Gflop/s per core at
+# CLOCK.
 SYSTEM = System(
     processor=Processor(
         vendor="GenuineIntel",
@@ -84,7 +88,7 @@ def make_metric(
     n: int = 8,
     stop: str = "precision",
 ) -> MetricSummary:
-    """A summary around the median; under six launches there is no interval, as in life."""
+    """A summary around the median; with fewer than six launches it has no interval, as in assay."""
     return MetricSummary(
         unit=unit,
         better=better,
@@ -117,7 +121,7 @@ def make_summary(
     stop: str = "precision",
     **resolved,
 ) -> CellSummary:
-    """A cell whose headline metric is ``value``; the metric it comes from or yields comes along."""
+    """A cell with the headline metric ``value`` and the metric that it comes from or yields."""
     kernel = find_kernel(cell.kernel)
     parameters = {**cell.parameters, **resolved}
     metrics: dict[str, MetricSummary] = {}
@@ -160,7 +164,7 @@ def make_failure(cell: Cell, error: str = "out of memory", *, wrong: bool = Fals
 
 
 def quick_cells() -> list[CellSummary]:
-    """What the quick suite yields on the planted machine."""
+    """Results of the quick suite on the planted machine."""
     summaries = [
         make_summary(
             make_cell("memory.stream", ppn=ppn, op=op),
@@ -184,7 +188,7 @@ def quick_cells() -> list[CellSummary]:
 
 
 def make_measurement(cell: Cell, values: Sequence[float], replicate: int = 1) -> Measurement:
-    """A measurement whose samples of time are ``values``, at the planted clock."""
+    """A measurement with ``values`` as its samples of time, at the planted clock."""
     starts = [float(i) for i in range(len(values))]
     return Measurement(
         cell=cell,
@@ -208,6 +212,20 @@ def make_measurement(cell: Cell, values: Sequence[float], replicate: int = 1) ->
         clock=ClockRecord("CLOCK_MONOTONIC", 2.1e-8, 1e-9),
         ranks=(RankRecord(0, "box", 4711, 0, [0], 0, True, False),),
     )
+
+
+def make_disturbed(
+    cell: Cell, busy: float, cpus: float | None = 2.0, spans: float = 1.0
+) -> Measurement:
+    """One second of sampling, during which other processes used ``busy`` seconds of CPU time."""
+    plain = make_measurement(cell, [])
+    covariates = plain.record.covariates | {
+        "sampling_seconds": spans,
+        "other_cpu_seconds": busy * spans,
+        "online_cpus": cpus,
+    }
+    record = msgspec.structs.replace(plain.record, covariates=covariates)
+    return dataclasses.replace(plain, record=record)
 
 
 def make_run(

@@ -1,4 +1,4 @@
-"""Reports as pages and on terminals, and a cache for what draws their figures."""
+"""Reports as pages and on terminals, and a cache for the bundle that draws their figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.report import print_summary
 
 @pytest.fixture(autouse=True, scope="module")
 def drawing_cache(tmp_path_factory):
-    """A cache of the tests' own, shared so that the bundle is made once."""
+    """A shared cache for the tests, so that the bundle is created once."""
     os.environ["ASSAY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     yield
     del os.environ["ASSAY_CACHE"]

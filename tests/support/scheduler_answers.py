@@ -1,4 +1,4 @@
-"""Commands of schedulers that answer what a test puts into their mouths."""
+"""Scheduler commands that give predefined answers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Put = Callable[..., None]
 
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    """``put("squeue", out, err, status)``: a command that says so and notes how it was called.
+    """``put("squeue", out, err, status)``: a command with this output that logs its calls.
 
-    ``when``: a shell pattern of its words for which the answer holds; those put later come first.
+    ``when``: a shell pattern of its arguments for which the answer is used; later ones take
+    precedence.
     """
     folder = tmp_path / "bin"
     folder.mkdir()

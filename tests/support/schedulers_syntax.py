@@ -1,8 +1,8 @@
-"""The documented syntax of job scripts, scheduler by scheduler, as far as ours use it.
+"""The documented syntax of job scripts, per scheduler, as far as assay uses it.
 
-``read(kind, script)`` gives the directives as (option, value) and the lines of shell below them. It
-raises SyntaxProblem for an option that the manual does not have, for a value of another form than
-the manual's, and for a directive where the scheduler would not look for one or refuse it.
+``read(kind, script)`` returns the directives as (option, value) and the shell lines below them. It
+raises SyntaxProblem for an option that the manual doesn't have, for a value whose form differs from
+the manual's, and for a directive where the scheduler would ignore or refuse it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class SyntaxProblem(Exception):
 
 @dataclass(frozen=True)
 class Syntax:
-    """``mark``: what a directive begins with. ``options``: each with its value's form.
+    """``mark``: the beginning of a directive. ``options``: each with its value's form.
 
-    None is an option that takes no value. ``assign``: whether a value stands after "=".
+    None is an option without a value. ``assign``: whether a value follows "=".
     """
 
     manual: str
@@ -49,7 +49,7 @@ SLURM = Syntax(
         "--no-requeue": None,
         "--signal": r"(?:[BR]{1,2}:)?(?:[A-Z]+\d?|\d+)(?:@\d{1,5})?",
         "--array": r"\d+(?:-\d+(?::\d+)?)?(?:,\d+(?:-\d+)?)*(?:%\d+)?",
-        # "YYYY-MM-DD[THH:MM[:SS]]", of the forms that --begin takes.
+        # "YYYY-MM-DD[THH:MM[:SS]]", one of the forms that --begin accepts.
         "--begin": r"\d{4}-[01]\d-[0-3]\d(?:T[0-2]\d:[0-5]\d(?::[0-5]\d)?)?",
         "--partition": ANY,
         "--account": ANY,
@@ -153,7 +153,7 @@ def read(kind: str, script: str) -> tuple[list[tuple[str, str | None]], list[str
     shell: list[str] = []
     for line in lines[1:]:
         # Each scheduler reads directives up to the first line that is neither empty nor a comment;
-        # LSF goes on looking, and Flux complains of a later one.
+        # LSF continues after it, and Flux refuses a later one.
         if re.match(r"\W*(?:SBATCH|PBS|BSUB|flux:|FLUX:)", line):
             if shell or not line.startswith(syntax.mark):
                 raise SyntaxProblem(f"a directive out of place: {line!r}")
@@ -188,10 +188,10 @@ def _options(syntax: Syntax, text: str) -> list[tuple[str, str | None]]:
 
 
 def slurm_words(text: str) -> list[str]:
-    """As sbatch takes a directive apart: see test_schedulers_slurm, which asks sbatch itself.
+    """Split a directive as sbatch does: see tests/schedulers/test_slurm.py, which calls sbatch.
 
-    Words are parted by spaces; double and single quotes keep them together; a backslash, within
-    quotes too, takes the next character as it is; a # that begins nothing ends the line.
+    Words are separated by spaces; double and single quotes keep them together; a backslash, within
+    quotes too, quotes the next character; a # at the start of a word ends the line.
     """
     words: list[str] = []
     word, quote, begun, position = "", "", False, 0

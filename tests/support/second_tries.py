@@ -1,4 +1,4 @@
-"""A plugin of pytest: a test that may be tried again says why, and those that were are counted."""
+"""A pytest plugin: a test that may be repeated states why, and repeated tests are counted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Surroundings without a site's software: what tests find doesn't differ from machine to machine.
+"""Removes a site's settings from the environment, so that tests run alike on all machines.
 
-HPC machines set variables that tell of the job, the modules and the compilers around a shell. MPI
-libraries and schedulers that are on PATH all the same do no harm: tests name their own.
+HPC machines set variables that describe the job, the modules and the compilers of a shell. MPI
+libraries and schedulers on PATH do no harm: tests name their own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
-# Of jobs and ranks, of module systems, and of what launchers and threaded libraries are told.
+# Of jobs and ranks, of module systems, and for launchers and threaded libraries.
 _PREFIXES = (
     *("SLURM", "SBATCH", "SALLOC", "SRUN", "PBS", "LSB_", "LSF_", "FLUX_", "SGE_", "COBALT_"),
     *("PMI", "OMPI_", "ORTE_", "PRTE_", "OPAL_", "MPI", "HYDRA_", "I_MPI_", "FI_", "UCX_"),
@@ -26,12 +26,12 @@ _NAMES = {
 
 
 def site_variables(names: Iterable[str]) -> list[str]:
-    """Those that a site's software sets or reads."""
+    """The variables that a site's software sets or reads."""
     return [name for name in names if name in _NAMES or name.startswith(_PREFIXES)]
 
 
 def forget_the_site(environment: MutableMapping[str, str]) -> None:
-    """Takes the site's variables and the user's settings out of the environment."""
+    """Remove the site's variables and the user's settings from the environment."""
     for name in site_variables(list(environment)):
         del environment[name]
     environment["XDG_CONFIG_HOME"] = str(Path(tempfile.gettempdir()) / "assay-tests-no-settings")

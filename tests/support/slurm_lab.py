@@ -1,4 +1,4 @@
-"""A Slurm over virtual hosts for tests: where it can't be, and commands that are its own."""
+"""A Slurm over virtual hosts for tests: the condition to run it, and its commands."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ reason = network.why_not() or slurm.why_not()
 def running_slurm(
     hosts: int = 4, *, login: bool = True, settings: Mapping[str, str] | None = None
 ) -> Iterator[SlurmCluster]:
-    """A Slurm whose commands are on PATH meanwhile.
+    """A Slurm whose commands are on PATH within the context.
 
-    ``login``: whether the first host only has the controller, so that each node can be killed.
+    ``login``: whether the first host only runs the controller, so that each node can be killed.
     """
     if reason:
         pytest.skip(reason)
@@ -39,7 +39,7 @@ def running_slurm(
 def follow(
     scheduler: BatchScheduler, job: str, until: Collection[str], patience: float = 90.0
 ) -> JobStatus:
-    """Ask after a job until it is in one of the states; fails when it ends in another."""
+    """Poll a job until it is in one of the states; fail if it ends in another."""
     end = time.monotonic() + patience
     while True:
         status = scheduler.status([job])[job]

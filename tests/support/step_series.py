@@ -1,4 +1,4 @@
-"""Series of step times with planted truth, for the tests and for benchmarks/rates."""
+"""Series of step times with planted effects, for the tests and for benchmarks/rates."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def lognormal(rng: np.random.Generator, n: int) -> Floats:
 
 
 def bimodal(rng: np.random.Generator, n: int) -> Floats:
-    """A fifth of the steps take half as long again."""
+    """A fifth of the steps take 50% longer."""
     return normal(rng, n) * np.where(rng.random(n) < 0.2, 1.5, 1.0)
 
 
 def periodic(rng: np.random.Generator, n: int) -> Floats:
-    """Every hundredth step writes a file, ten times as long."""
+    """Every hundredth step writes a file and takes ten times as long."""
     return normal(rng, n) * np.where(np.arange(1, n + 1) % 100 == 0, 10.0, 1.0)
 
 

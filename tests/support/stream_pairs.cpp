@@ -1,5 +1,5 @@
-// Pairs every tuned loop of memory.stream with the reference: same results at sizes and offsets
-// that leave heads and tails, nothing written outside. Prints one line per pair.
+// Compares every tuned loop of memory.stream with the reference: same results at sizes and offsets
+// with unaligned ends, nothing written outside. Prints one line per pair.
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 using assay::stream::Operation;
 using assay::stream::Pass;
 
-constexpr std::size_t margin = 16;  // elements around the result that must stay as they are
+constexpr std::size_t margin = 16;  // elements around the result that must not change
 constexpr double untouched = -7.0;
 
 std::vector<double> result_of(Pass pass, const Operation& operation, std::size_t n,
@@ -35,7 +35,7 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-// By its own formula, so that the reference is not its own judge.
+// By an independent formula, so that the reference is not compared with itself.
 double by_definition(const std::string& name, double x, double y, double scalar) {
   if (name == "copy") return x;
   if (name == "scale") return scalar * x;

@@ -1,4 +1,4 @@
-"""Runs whose cells were measured over and over, with planted times."""
+"""Runs with repeated measurements of their cells, with planted times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_of(
     name: str = "20260315T083012Z-box-quick",
     hosts: Sequence[str] = ("box",),
 ) -> RunData:
-    """A run: of each cell one launch a value (s), the cells taking turns every so many s."""
+    """A run: one launch per value (s) of each cell; the cells alternate, at this spacing in s."""
     cells = list(planted.values()) if isinstance(planted, Mapping) else list(planted)
     measurements = []
     for place, (cell, values) in enumerate(cells):
@@ -59,7 +59,7 @@ def normal(seed: int, n: int, cov: float, median: float = 2.0) -> np.ndarray:
 
 
 def tailed(seed: int, n: int, cov: float, share: float, mean: float, median: float = 2.0):
-    """A bell curve, of which a share takes longer by exponentially distributed amounts."""
+    """A normal distribution in which a share takes longer by exponentially distributed amounts."""
     rng = np.random.default_rng(seed)
     values = median * (1.0 + cov * rng.standard_normal(n))
     slow = rng.random(n) < share

@@ -1,4 +1,4 @@
-"""Runs ``assay watch`` on programs, as people run it."""
+"""Runs ``assay watch`` on programs, as users do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WATCH = [sys.executable, "-m", "assay", "watch"]
 
 
 def watch(*words, program, stdin=None, **options):
-    """Run it to its end; what it printed, and its status."""
+    """Run it to its end; return its output and its status."""
     return subprocess.run(
         [*WATCH, *map(str, words), "--", *map(str, program)],
         capture_output=True,
@@ -37,7 +37,7 @@ def log_of(path: Path) -> list[dict]:
 
 
 def gone(pid: int, patience: float = 20.0) -> bool:
-    """Whether the process ends within so many seconds."""
+    """Whether the process ends within this many seconds."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         try:
@@ -52,7 +52,7 @@ def gone(pid: int, patience: float = 20.0) -> bool:
 
 @contextlib.contextmanager
 def running(*words, program, assay=WATCH, **options):
-    """The command while it runs; ended with all that it started, whatever happens."""
+    """The command while it runs; at the end it and all its processes are ended in any case."""
     process = subprocess.Popen(
         [*assay, *map(str, words), "--", *map(str, program)],
         stdin=subprocess.DEVNULL,
@@ -64,7 +64,7 @@ def running(*words, program, assay=WATCH, **options):
     try:
         yield process
     finally:
-        # All of it is in one session; who left it isn't started by any test here.
+        # All processes are in one session; no test starts a process that leaves it.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)

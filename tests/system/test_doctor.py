@@ -1,4 +1,4 @@
-"""Which machine gets which findings, and what the command makes of them."""
+"""Findings on different machines, and the command's output."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def test_xeon(machine):
 
 def test_xeon_adapters(machine):
     found = [f.what for f in diagnose(machine("xeon")).findings if f.check == "adapters"]
-    # docker0 is down too, but no device stands behind it.
+    # docker0 is down too, but it has no device.
     assert found == [
-        "eno2 runs at 1.00 Gb/s, its like at 10.0 Gb/s.",
+        "eno2 runs at 1.00 Gb/s, others of its kind at 10.0 Gb/s.",
         "mlx5_1:1 (infiniband) is down.",
     ]
 
@@ -108,7 +108,7 @@ def test_virtual_machine(machine):
         "cpuset": "ok",
         "memory": "ok",
         "clock-source": "problem",
-        "tsc": "ok",  # it is not offered, but whether to offer it is the hypervisor's choice
+        "tsc": "ok",  # it is not available, but whether to provide it is the hypervisor's choice
         "adapters": "ok",
     }
     assert diagnosis.worst == "problem"
@@ -138,7 +138,7 @@ def test_a_machine_that_shows_nothing_gets_no_finding():
     assert diagnosis.worst == "ok"
 
 
-# One fact changed on a quiet machine, and what must come of it.
+# One fact changed on a quiet machine, and the expected finding.
 FACTS = [
     ("processor.frequency", model.Frequency(governors=["performance"]), "governor", "ok"),
     ("processor.frequency", model.Frequency(governors=["ondemand"]), "governor", "warning"),
@@ -192,7 +192,7 @@ def test_a_link_of_one_lane():
     assert "one lane" in found[0]
 
 
-# One fact changed of a quiet look, and what must come of it.
+# One fact changed in a quiet probe, and the expected finding.
 LOOKS = [
     ({}, "load", "ok"),
     ({"others": 0.5}, "load", "warning"),
@@ -247,10 +247,10 @@ def test_which_variables_steer():
 def test_the_busiest_are_named(machine):
     look = msgspec.structs.replace(QUIET, others=1.5, busiest=[Process(99, "a) b", 1.5)])
     what = next(f.what for f in diagnose(machine("xeon"), look).findings if f.check == "load")
-    assert what == "Others use 1.50 of 8 CPUs: a) b (99): 1.50."
+    assert what == "Other processes use 1.50 of 8 CPUs: a) b (99): 1.50."
 
 
-def test_every_complaint_says_what_it_means_and_what_to_do(machine, xeon):
+def test_every_finding_says_what_it_means_and_what_to_do(machine, xeon):
     diagnoses = [diagnose(s) for s in (xeon, *map(machine, ("graviton", "vm", "container")))]
     diagnoses += [
         diagnose(xeon, msgspec.structs.replace(QUIET, **changes)) for changes, _, _ in LOOKS
@@ -293,10 +293,10 @@ def test_a_missing_compiler_is_fixed_in_the_distribution_s_way(machine, identifi
     assert finding.fix.startswith(command + ";")
 
 
-def test_steal_is_a_share_of_the_time_that_was_wanted():
+def test_steal_is_a_share_of_the_wanted_time():
     before = [100, 0, 100, 5000, 0, 0, 0, 10, 0, 0]
     after = [160, 0, 130, 9000, 50, 0, 0, 20, 0, 0]
-    # 90 ticks ran, 10 were stolen; the 4000 idle ones say nothing.
+    # 90 ticks ran, 10 were stolen; the 4000 idle ones don't count.
     assert steal_share(before, after) == 0.1
     assert steal_share(before, before) is None
     assert steal_share(before[:5], after) is None
@@ -312,7 +312,7 @@ def test_processes_with_odd_names():
         assert parse_state(broken) is None
 
 
-def test_looking_sees_another_process_at_work(tmp_path, monkeypatch):
+def test_probing_finds_another_running_process(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.system.processes._LISTED", 10_000)  # others may be busier
     child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
@@ -326,13 +326,13 @@ def test_looking_sees_another_process_at_work(tmp_path, monkeypatch):
     assert os.getpid() not in used
     assert look.others > 0.05
     assert look.seconds >= 0.5
-    assert look.worked == (not look.kernels)  # somebody may really be measuring
+    assert look.worked == (not look.kernels)  # another user may really be measuring
     assert look.disk_path == str(tmp_path)
     assert 0 < look.clock_step < 1e-3
     assert look.steal is None or 0 <= look.steal <= 1
 
 
-def test_looking_finds_kernels_and_leaves_them_alone(tmp_path):
+def test_probing_finds_kernels_and_leaves_them_alone(tmp_path):
     program = tmp_path / probing.KERNELS
     program.symlink_to("/bin/sleep")
     child = subprocess.Popen([program, "30"])
@@ -384,6 +384,6 @@ def test_system_command():
     assert set(found) == {"system", "peak", "toolchains"}
     assert System.from_dict(found["system"]).processor.threads == os.cpu_count()
     text = run("system").stdout
-    for title in ("Processor", "Memory", "Surroundings", "Toolchains"):
+    for title in ("Processor", "Memory", "Host and limits", "Toolchains"):
         assert title in text
     assert "\x1b" not in text

@@ -1,4 +1,4 @@
-"""What hosts tell: bytes through their adapters, and what time they have. Read, and said."""
+"""Host records: bytes through adapters, and the time of day. Parsed, and reported."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from assay.records.schema import (
     RankRecord,
     StreamRecord,
 )
+from assay.records.stream import sent_by_adapter
 from assay.records.tables import measurement_table
-from assay.records.traffic import sent_by_adapter
 from assay.report.hosts import clock_notes, clock_text, network_text
 from assay.report.machine import provenance_tables
 from assay.stats.cells.summarise import summarise_cells
@@ -72,7 +72,7 @@ def test_bytes_are_added_up_over_hosts_and_measurements() -> None:
     assert sent_by_adapter([]) == {}
 
 
-def test_the_report_says_over_which_adapter() -> None:
+def test_the_report_names_the_adapter() -> None:
     run = run_of(over_network("eth1", [sent("eth1", 12e9), sent("eth0", 5e6)]))
     assert network_text(run) == "12.0 GB over eth1, 5.00 MB over eth0"
     (origin, *_) = provenance_tables(run)
@@ -87,7 +87,7 @@ def test_the_report_says_over_which_adapter() -> None:
     [
         ("eth1", {"eth0": 12e9, "eth1": 1e6}, "12.0 GB went over eth0 and 1.00 MB over eth1"),
         ("eth1", {"eth0": 12e9}, "12.0 GB went over eth0 and 0 B over eth1"),
-        ("eth0,eth1", {"ib0": 1e9, "eth1": 1e3}, "eth0 and eth1 was asked for"),
+        ("eth0,eth1", {"ib0": 1e9, "eth1": 1e3}, "eth0 and eth1 was requested"),
         ("eth1", {"eth1": 12e9, "eth0": 11e9}, ""),
         ("eth1", {"eth0": 12e9, "eth1": 7e9}, ""),  # a bond, or both rails
         ("bond0", {"eth0": 6e9, "eth1": 6e9, "bond0": 12e9}, ""),
@@ -96,12 +96,12 @@ def test_the_report_says_over_which_adapter() -> None:
         (None, {"eth0": 12e9}, ""),
     ],
 )
-def test_bytes_that_went_another_way_are_a_finding(
+def test_bytes_over_another_adapter_are_a_finding(
     asked: str | None, traffic: dict[str, float], said: str
 ) -> None:
     run = run_of(over_network(asked, [sent(name, most) for name, most in traffic.items()]))
     (cell,) = summarise_cells(run)
-    found = [caveat for caveat in cell.caveats if "asked for, but" in caveat]
+    found = [caveat for caveat in cell.caveats if "requested, but" in caveat]
     assert len(found) == bool(said)
     assert all(said in caveat for caveat in found)
 
@@ -115,7 +115,7 @@ def test_the_table_has_it_in_a_column() -> None:
 # ---- clocks ----------------------------------------------------------------------------------
 
 
-def test_clocks_far_apart_are_said_and_what_to_do() -> None:
+def test_clocks_far_apart_are_reported_with_a_remedy() -> None:
     run = run_of(over_network(None, [], ranks(("n1", 0.0), ("n2", 0.5))))
     (note,) = clock_notes(run)
     assert "The time of day of n2 is 500 ms ahead of that of n1" in note
@@ -125,7 +125,7 @@ def test_clocks_far_apart_are_said_and_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(("apart", "error"), [(0.09, EXACT), (0.0, EXACT), (0.3, 0.2)])
-def test_what_may_be_chance_is_not_said(apart: float, error: float) -> None:
+def test_possible_chance_is_not_reported(apart: float, error: float) -> None:
     seats = ranks(("n1", 0.0), ("n2", None))
     far = msgspec.structs.replace(seats[1], clocks=clocks(apart, error))
     run = run_of(over_network(None, [], (seats[0], far)))

@@ -105,7 +105,7 @@ def test_zen_5_differs_by_model(model, flops, name):
     assert identify("AuthenticAMD", 26, model, None).name == name
 
 
-def test_what_a_hypervisor_hides_is_not_counted():
+def test_hidden_features_are_not_counted():
     full = system_of("GenuineIntel", 6, 143)
     assert flops_per_cycle(full.processor)[0] == 32
     narrow = msgspec.structs.replace(full.processor, vector_bits=256)
@@ -175,7 +175,7 @@ def test_more_threads_than_cores_add_no_peak(tmp_path):
 def test_explanation_can_be_checked_by_hand(tmp_path):
     peak = peak_flops(detect(unpack("xeon", tmp_path)), 4, 2.9e9)
     assert peak.explanation == (
-        "4 cores × 32 flops a cycle (Skylake/Cascade Lake (server): 2 512-bit FMA pipes) × "
+        "4 cores × 32 flops per cycle (Skylake/Cascade Lake (server): 2 512-bit FMA pipes) × "
         "2.90 GHz (measured while it ran) = 371 Gflop/s"
     )
     assert peak.value == pytest.approx(371.2e9)
@@ -195,7 +195,7 @@ def test_every_entry_has_its_source_and_is_reachable():
 
 
 def test_no_model_number_is_claimed_twice():
-    """But for entries that are told apart by name, which come first."""
+    """Except entries that are distinguished by name, which come first."""
     claimed = {}
     for entry in microarchitectures():
         if entry.name_matches:

@@ -1,4 +1,4 @@
-"""Hosts beside each other: surveys, what differs, what the doctor says, and builds by kind."""
+"""Hosts compared: surveys, differences, the doctor's findings, and builds by kind."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def node(host: str, **facts: object) -> HostSurvey:
 # ---- what differs ----------------------------------------------------------------------------
 
 
-def test_hosts_that_are_alike_say_nothing() -> None:
+def test_equal_hosts_give_no_finding() -> None:
     nodes = [node("a"), node("b", memory=16 * GIB - GIB // 8), node("c", kernel="5.10")]
     assert differences(nodes) == []
 
 
-def test_who_differs_is_named() -> None:
+def test_differing_hosts_are_named() -> None:
     some = [node("n1"), node("n2"), node("n3", cores=1, numa={0: 1}), node("n4", cores=1)]
     assert differences(some) == ["n3 and n4 have 1 core; the others 2 cores."]
     three = [*some[:3], node("n5")]
@@ -111,7 +111,7 @@ def test_the_plan_is_made_for_the_smallest() -> None:
     assert "b has 2 cores; the other 4 cores." in context.notes
 
 
-# ---- surveys, with programs that stand in for ssh ----------------------------------------------
+# ---- surveys, with replacements of ssh ---------------------------------------------------------
 
 
 def shell(folder: Path, body: str = "") -> str:
@@ -146,7 +146,7 @@ def test_hosts_answer_for_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_host_with_another_disk_is_seen(tmp_path: Path) -> None:
-    # It has a folder of the same name: only the word in the file tells.
+    # It has a folder of the same name: only the word in the file distinguishes it.
     lying = shell(tmp_path, f'for f in "{tmp_path}"/runs/.seen-*; do echo x >"$f"; done')
     (tmp_path / "runs").mkdir()
     (found,) = survey_hosts(ClusterConfig(("a",), lying), tmp_path / "runs", None).nodes
@@ -169,7 +169,7 @@ def test_commands_run_on_all_hosts_each_within_its_time(tmp_path: Path) -> None:
         run_on_hosts(str(tmp_path / "missing"), ("a",), "true", patience=5.0)
 
 
-def test_words_arrive_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_arrive_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "it's a $(place)"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -257,11 +257,11 @@ def test_each_fault_is_found(
     assert words in what
 
 
-def test_clocks_within_what_can_be_told_are_no_finding() -> None:
+def test_clocks_within_the_error_are_no_finding() -> None:
     assert says([node("a"), node("b", ahead=(-0.05, 3.0)), node("c", ahead=(0.05, 0.09))]) == []
 
 
-def test_hosts_that_say_nothing_and_programs_that_fail_come_first() -> None:
+def test_silent_hosts_and_failing_programs_come_first() -> None:
     trials = [SmokeTest("runs", "site", ("a", "b"), False, "unable to connect\nmore")]
     found = says([node("a"), node("b", kernel="5")], {"c": "timed out"}, trials=trials)
     assert {check for check, severity, _ in found[:2] if severity == "problem"} == {"hosts", "mpi"}
@@ -306,7 +306,7 @@ TOOLCHAIN = Toolchain("site", "site", "/m/mpicxx", None, "mpich", "4", "g++", "g
 
 @pytest.fixture
 def building(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Builds here are a path; builds elsewhere are what a stand-in for assay prints."""
+    """Builds here are a path; builds elsewhere are the output of a replacement of assay."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(builds, "build_kernels", lambda toolchain, _: tmp_path / "here")
     return tmp_path
@@ -329,7 +329,7 @@ def test_hosts_of_this_kind_take_this_machines_build(building: Path) -> None:
     alike = [node("a", identity=cpu_kind()), node("b", identity=cpu_kind())]
     cluster = elsewhere(building, "exit 1")
     assert build(alike, cluster).described == {"executable": str(building / "here")}
-    # What isn't compiled for one processor suits all.
+    # A portable build suits all.
     mixed = [*alike, node("c", identity="other")]
     assert build(mixed, cluster, flags="-O2").program == building / "here"
     assert not (building / "asked").exists()
@@ -359,7 +359,7 @@ def test_each_other_kind_is_built_on_one_host_of_it(building: Path) -> None:
     assert built.program == Path("/on/a")
 
 
-def test_a_build_that_fails_elsewhere_says_where(building: Path) -> None:
+def test_a_failing_build_elsewhere_says_where(building: Path) -> None:
     cluster = elsewhere(building, 'echo "no compiler" >&2; exit 2')
     with pytest.raises(AssayError, match="can't be built on 'b'") as error:
         build([node("a", identity=cpu_kind()), node("b", identity="x")], cluster)

@@ -1,4 +1,4 @@
-"""What is detected on machines whose files are known, and on files that are garbage."""
+"""Facts detected on machines with known files, and on garbage files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_xeon_memory_and_numa(machine):
     assert (m.swap_total, m.swap_free) == (4 << 30, 1 << 30)
     assert (m.page, m.huge_pages, m.huge_pages_free) == (2 << 20, 16, 8)
     assert (m.transparent, m.defrag, m.numa_balancing) == ("always", "madvise", True)
-    assert m.shared is None  # only the running machine can say
+    assert m.shared is None  # known only on the running machine
     assert [(n.id, n.cpus, n.distances) for n in m.nodes] == [
         (0, [0, 1, 4, 5], [10, 21]),
         (1, [2, 3, 6, 7], [21, 10]),
@@ -178,12 +178,12 @@ def test_scheduler_version_is_asked_for_with_a_time_limit(tmp_path, monkeypatch)
     environ = {"PATH": str(tmp_path)}
     assert detect(environ=environ).scheduler.version == "24.05.3"
     sbatch.write_text("#!/bin/sh\nsleep 5\necho slurm 24.05.3\n")
-    monkeypatch.setattr(scheduler, "_SECONDS_TO_ANSWER", 0.2)
+    monkeypatch.setattr(scheduler, "_TIMEOUT", 0.2)
     assert detect(environ=environ).scheduler.version is None
 
 
 def test_this_machine(tmp_path):
-    """The facts that the running kernel also tells by other ways."""
+    """The facts that the running kernel also reports in other ways."""
     system = detect()
     assert system.limits.affinity == sorted(os.sched_getaffinity(0))
     assert system.processor.threads == os.sysconf("SC_NPROCESSORS_ONLN")
@@ -194,7 +194,7 @@ def test_this_machine(tmp_path):
     assert diagnose(system).findings
 
 
-def test_nothing_there(tmp_path):
+def test_missing_files(tmp_path):
     system = detect(tmp_path)
     assert system == System()
     assert describe(system)
@@ -256,7 +256,7 @@ def test_garbage_in_any_file_never_raises(name):
                 for path, content in changes:
                     path.write_bytes(content)
                 system = detect(root)
-                # What comes out is well typed, and whoever uses it does not stumble either.
+                # The result has the right types, and its users accept it.
                 assert System.from_dict(system.to_dict()) == system
                 assert describe(system)
                 diagnose(system)

@@ -1,4 +1,4 @@
-"""Causes: covariates that are planted, on machines that are made up, and on this one."""
+"""Causes: planted covariates, on synthetic machines, and on this one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 from assay.system.files import Tree
-from assay.system.processes import Process, all_processes, descendants, parse_state
+from assay.system.processes import (
+    Process,
+    all_processes,
+    descendants,
+    last_cpus,
+    parse_state,
+)
 from assay.system.surroundings import quota_seconds, stall_seconds, tcp_retransmits
-from assay.watch.causes import explain, hanging, judge
+from assay.watch.causes import by_name, explain, hanging, judge
 from assay.watch.sampler import WAIT, Family, SampledValue, Sampler, rates
 
 CALM = {
@@ -44,19 +50,19 @@ BEFORE = [{**CALM, WAIT: 0.001 * (1 + i % 3), "minor_faults": 40.0 + i} for i in
         ({"quota_seconds": 0.4}, "quota", "quota"),
         ({"memory_stall_seconds": 0.5, "memory_available": 1e8}, "memory", "100 MB are available"),
         ({"io_stall_seconds": 0.6}, "io", "disks"),
-        ({"frequency": 1.5e9, "throttle_events": 3.0}, "frequency", "throttled for its heat"),
-        ({"major_faults": 80.0}, "faults", "80 major faults a second"),
-        ({"tcp_retransmits": 3.0}, "retransmits", "3 TCP retransmits a second"),
+        ({"frequency": 1.5e9, "throttle_events": 3.0}, "frequency", "throttled thermally"),
+        ({"major_faults": 80.0}, "faults", "80 major faults per second"),
+        ({"tcp_retransmits": 3.0}, "retransmits", "3 TCP retransmits per second"),
     ],
 )
-def test_what_changed_is_named_and_nothing_else(change, name, words):
+def test_a_changed_covariate_is_named_and_nothing_else(change, name, words):
     (cause,) = judge(BEFORE, {**CALM, **change}, loss=0.5)
     assert cause.name == name
     assert words in cause.sentence
     assert 0.5 < cause.share <= 1.0
 
 
-def test_causes_are_ranked_by_what_they_cost():
+def test_causes_are_ranked_by_their_cost():
     during = {**CALM, WAIT: 0.1, "steal_seconds": 0.8, "quota_seconds": 0.2}
     assert [cause.name for cause in judge(BEFORE, during, 0.5)] == ["steal", "quota", "competition"]
 
@@ -67,14 +73,14 @@ def test_shares_are_of_the_slowdown():
 
 
 def test_no_cause_is_credited_with_more_time_than_was_lost_to_it():
-    """A program that a limiter stops for half of the time waits for a moment when it goes on."""
+    """A program that a limiter stops for half of the time waits for a moment when it continues."""
     idle = {**CALM, "own_cpu_seconds": 0.5, "other_cpu_seconds": 0.2}
     assert judge(BEFORE, {**idle, WAIT: 0.03}, loss=0.5) == []
     (cause,) = judge(BEFORE, {**idle, WAIT: 0.08}, loss=0.5)
     assert cause.name == "competition" and cause.share == pytest.approx(0.16, abs=0.01)
 
 
-def test_what_was_lost_before_is_in_the_normal_steps_already():
+def test_earlier_losses_are_part_of_the_normal_steps():
     before = [{**row, WAIT: 0.5} for row in BEFORE]
     (cause,) = judge(before, {**CALM, WAIT: 0.75}, loss=0.5)  # a quarter of the CPU, not a half
     assert cause.share == pytest.approx(1.0)
@@ -82,7 +88,7 @@ def test_what_was_lost_before_is_in_the_normal_steps_already():
     assert cause.share == pytest.approx(0.5)
 
 
-def test_what_was_so_before_is_no_cause():
+def test_an_unchanged_covariate_is_no_cause():
     before = [{**row, WAIT: 0.1 + 0.1 * (i % 5)} for i, row in enumerate(BEFORE)]
     assert judge(before, {**CALM, WAIT: 0.5}, loss=0.3) == []
     assert judge(before, {**CALM, WAIT: 0.95}, loss=0.3) != []
@@ -109,7 +115,7 @@ def series(*rows):
     return found
 
 
-def test_none_of_the_covariates_changed_and_what_that_means():
+def test_if_no_covariate_changed_the_meaning_is_explained():
     busy = explain(series(*BEFORE, CALM, CALM, CALM), 9.5, 1.5)
     assert busy.causes == []
     assert busy.sentence.startswith("none of the covariates changed")
@@ -149,7 +155,7 @@ def test_rates_are_of_the_thread_that_waits_most():
         ({}, None, "none of its processes"),
     ],
 )
-def test_what_a_program_does_that_hangs(states, cpus, words):
+def test_the_state_of_a_hanging_program(states, cpus, words):
     assert words in hanging(SampledValue(0.0, {}, {}, {}, states), cpus)
 
 
@@ -175,7 +181,7 @@ def test_files_of_proc_are_read_by_their_names(tmp_path):
 STAT = "{} (a) b (c) {} {} 1 1 0 -1 0 {} 0 {} 0 {} {} 100 50 20 0 1 0 5 0 0" + " 0" * 14 + " 3 0\n"
 
 
-def test_a_line_of_stat_is_read_whatever_the_name():
+def test_a_line_of_stat_is_parsed_for_any_name():
     state = parse_state(STAT.format(9, "D", 4, 11, 12, 200, 100))
     tick = 1 / os.sysconf("SC_CLK_TCK")
     assert (state.name, state.state, state.parent) == ("a) b (c", "D", 4)
@@ -195,7 +201,7 @@ def plant(root: Path, pid: int, parent: int, *, state="S", minor=0, ticks=0, rea
     (folder / "task" / str(pid) / "schedstat").write_text(f"1 {ticks * 1000000} 3\n")
 
 
-def test_the_family_is_found_by_descent_and_kept_when_its_parent_goes(tmp_path):
+def test_the_process_tree_is_found_by_descent_and_kept_when_its_root_ends(tmp_path):
     tree = Tree(tmp_path)
     for pid, parent in ((1, 0), (10, 1), (11, 10), (12, 11), (20, 1)):
         plant(tmp_path, pid, parent)
@@ -236,7 +242,7 @@ def test_cpu_time_of_ended_children_counts_once(tmp_path):
 
 
 def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
-    monkeypatch.setattr("assay.system.processes._LISTED", 10_000)  # others may be busier
+    monkeypatch.setattr("assay.watch.sampler._MOST_EXAMINED", 10_000)  # others may be busier
     work = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
     cpu = {min(os.sched_getaffinity(0))}
     pinned = f"import os\nos.sched_setaffinity(0, {cpu})\n{work}"
@@ -253,7 +259,7 @@ def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
             sampler.read()
             time.sleep(1.0)
             sampler.read()
-            busiest = sampler.busiest()
+            busiest, sharing = sampler.busiest()
         finally:
             other.kill()
             other.wait()
@@ -262,12 +268,61 @@ def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
         own.wait()
     assert own.pid not in [process.pid for process in busiest]
     assert other.pid in [process.pid for process in busiest]
+    assert other.pid in sharing
     during = rates(*sampler.readings[-2:])
     assert during["other_cpu_seconds"] > 0.1
     if WAIT in during:  # the kernel keeps schedstat
         assert during[WAIT] > 0.3
         causes = {cause.name: cause for cause in judge(BEFORE, during, 0.5, busiest)}
         assert f"({other.pid})" in causes["competition"].sentence or len(busiest) > 3
+
+
+def place(root: Path, pid: int, name: str, ticks: int, cpus: list[int]) -> None:
+    """A process and its threads, one per CPU."""
+    plant(root, pid, 1, ticks=ticks)
+    stat = (root / "proc" / str(pid) / "stat").read_text().replace("a) b (c", name)
+    for thread, cpu in enumerate(cpus, pid):
+        folder = root / "proc" / str(pid) / "task" / str(thread)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "stat").write_text(stat.replace(" 3 0\n", f" {cpu} 0\n"))
+    (root / "proc" / str(pid) / "stat").write_text(stat.replace(" 3 0\n", f" {cpus[0]} 0\n"))
+
+
+def test_competitors_share_the_programs_cpus_and_bystanders_do_not(tmp_path):
+    tree = Tree(tmp_path)
+    processes = {
+        10: ("model", [4, 5]), 200: ("stress", [5]), 300: ("stress", [0, 4]), 400: ("cc1", [0, 1]),
+        500: ("idle", [4]),
+    }  # fmt: skip
+    for pid, (name, cpus) in processes.items():
+        place(tmp_path, pid, name, 100, cpus)
+    assert last_cpus(tree, 300, 8) == {0, 4} and last_cpus(tree, 300, 1) == {0}
+    sampler = Sampler(10, 99, tree=tree)
+    assert sampler.busiest() == ([], set())
+    sampler.look_at_others()
+    for pid, ticks in ((10, 900), (200, 150), (300, 160), (400, 900)):
+        place(tmp_path, pid, *(processes[pid][0], ticks, processes[pid][1]))
+    used, sharing = sampler.busiest()
+    assert [process.pid for process in used] == [400, 300, 200]
+    assert sharing == {200, 300}
+
+
+def test_competitors_are_added_up_by_name():
+    busiest = [
+        Process(9, "cc1", 3.0), *(Process(20 + i, "stress", 0.4) for i in range(4)),
+        Process(7, "burn", 0.98), Process(8, "quiet", 0.01),
+    ]  # fmt: skip
+    assert by_name(busiest) == ["cc1 (9) 3.00", "stress (4 processes) 1.60", "burn (7) 0.98"]
+    during = {**CALM, WAIT: 0.5, "other_cpu_seconds": 5.6}
+    (cause,) = judge(BEFORE, during, 0.5, busiest, {7, 20, 21, 22, 23})
+    assert cause.sentence.endswith(
+        "others used 5.60 CPUs (before: 0.03), on its CPUs stress (4 processes) 1.60, burn (7) 0.98"
+    )
+    (alone,) = judge(BEFORE, during, 0.5, busiest, set())
+    assert alone.sentence.endswith("others used 5.60 CPUs (before: 0.03)")
+    # Those that don't compete for CPUs share memory: there all of them count.
+    (beside,) = judge(BEFORE, {**during, WAIT: 0.001}, 0.5, busiest, {7})
+    assert "cc1 (9) 3.00" in beside.sentence and "on its CPUs" not in beside.sentence
 
 
 def test_all_processes_and_who_descends_from_whom():

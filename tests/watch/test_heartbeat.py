@@ -1,4 +1,4 @@
-"""Rings of heartbeats: the layout, writers in all languages, and files that are none."""
+"""Heartbeat rings: the layout, writers in all languages, and invalid files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACTS = struct.Struct("=8sIIIiiIQQ64s")
 
 
 class FakeRing:
-    """A writer by the book."""
+    """A writer that follows the documented layout."""
 
     def __init__(self, path: Path, slots: int = 128, host: str = "n1", pid: int = 7):
         self.path, self.slots, self.count = path, slots, 0
@@ -55,7 +55,7 @@ def test_the_header_and_steps_are_read(tmp_path):
     assert ring.read() == []
 
 
-def test_steps_go_round_and_what_is_overwritten_is_counted(tmp_path):
+def test_steps_wrap_around_and_overwritten_ones_are_counted(tmp_path):
     writer = FakeRing(tmp_path / "a.heartbeat")
     ring = Ring(writer.path)
     found = []
@@ -73,11 +73,11 @@ def test_steps_go_round_and_what_is_overwritten_is_counted(tmp_path):
     assert ring.lost == 300 - len(late)
 
 
-def test_a_step_that_is_being_written_is_waited_for(tmp_path):
+def test_an_incomplete_step_is_waited_for(tmp_path):
     writer = FakeRing(tmp_path / "a.heartbeat")
     ring = Ring(writer.path)
     writer.mark(10)
-    writer._put(128, struct.pack("=Q", 2))  # begun, and the writer is not on a CPU
+    writer._put(128, struct.pack("=Q", 2))  # begun, and the writer is not running
     assert ring.read() == [Mark(10, 1)]
     writer.count = 1
     writer.mark(20)
@@ -85,7 +85,7 @@ def test_a_step_that_is_being_written_is_waited_for(tmp_path):
     assert ring.lost == 0
 
 
-def test_a_step_that_nobody_finished_is_given_up(tmp_path):
+def test_a_step_that_is_never_finished_is_given_up(tmp_path):
     writer = FakeRing(tmp_path / "a.heartbeat", slots=256)
     ring = Ring(writer.path)
     writer.count = 1  # a thread that was killed in the first one
@@ -95,12 +95,12 @@ def test_a_step_that_nobody_finished_is_given_up(tmp_path):
     assert ring.lost == 1
 
 
-def test_steps_that_are_overwritten_while_they_are_read_are_not_taken(tmp_path, monkeypatch):
+def test_steps_overwritten_while_read_are_dropped(tmp_path, monkeypatch):
     writer = FakeRing(tmp_path / "a.heartbeat")
     ring = Ring(writer.path)
     for step in range(1, 61):
         writer.mark(step)
-    # Right after the copy the writer was as far as to begin with the first forty anew.
+    # Immediately after the copy the writer had begun to overwrite the first forty.
     counts = iter([60, 128 - 64 + 40])
     monkeypatch.setattr(ring, "_count", lambda: next(counts))
     assert [mark.time for mark in ring.read()] == list(range(41, 61))
@@ -115,11 +115,11 @@ def test_another_magic_version_or_size_is_no_ring(tmp_path, at, form, value):
     writer = FakeRing(tmp_path / "a.heartbeat")
     Ring(writer.path).close()
     writer._put(at, struct.pack(form, value))
-    with pytest.raises(ValueError, match=r"no ring|a size"):
+    with pytest.raises(ValueError, match=r"no ring|invalid size"):
         Ring(writer.path)
 
 
-def test_folders_are_looked_at_again(tmp_path):
+def test_folders_are_scanned_again(tmp_path):
     rings = Rings(tmp_path / "later")
     assert rings.look() == []
     (tmp_path / "later").mkdir()
@@ -187,7 +187,7 @@ def test_a_step_is_over_when_the_last_rank_is(tmp_path):
     assert (step[0], step[2]) == (340, second)
 
 
-def test_who_comes_late_is_taken_in_where_the_others_are(tmp_path):
+def test_a_late_process_joins_at_the_others_step(tmp_path):
     together, first, second = Together(), make(tmp_path, "a"), make(tmp_path, "b")
     together.add(first, marks(100, 200))
     assert len(together.take()) == 1
@@ -196,7 +196,7 @@ def test_who_comes_late_is_taken_in_where_the_others_are(tmp_path):
     assert [step[0] for step in together.take()] == [310]
 
 
-def test_who_marks_steps_of_its_own_is_left_out(tmp_path):
+def test_a_process_with_different_steps_is_left_out(tmp_path):
     together, first, second = Together(), make(tmp_path, "a"), make(tmp_path, "b")
     together.add(second, marks(5))
     together.add(first, marks(*range(10, 1010, 10)))
@@ -204,7 +204,7 @@ def test_who_marks_steps_of_its_own_is_left_out(tmp_path):
     assert (together.streams, together.apart) == (1, 1)
 
 
-def test_nobody_waits_for_the_dead(tmp_path):
+def test_ended_processes_are_not_waited_for(tmp_path):
     together, first, second = Together(), make(tmp_path, "a"), make(tmp_path, "b")
     together.add(first, marks(10, 20, 30))
     together.add(second, marks(10))
@@ -357,7 +357,7 @@ int main(void) {
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
-def test_a_killed_program_leaves_what_it_marked(tmp_path):
+def test_a_killed_program_leaves_its_marked_steps(tmp_path):
     (tmp_path / "program.c").write_text(
         '#include <signal.h>\n#include "heartbeat.h"\n'
         "int main(void) { assay_heartbeat(); assay_heartbeat(); raise(SIGKILL); }\n"
@@ -370,7 +370,7 @@ def test_a_killed_program_leaves_what_it_marked(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 @pytest.mark.parametrize("folder", ["/nowhere/at/all", "/proc", "x" * 5000])
-def test_a_folder_that_is_none_does_no_harm(tmp_path, folder):
+def test_an_invalid_folder_does_no_harm(tmp_path, folder):
     (tmp_path / "program.c").write_text(
         '#include <errno.h>\n#include "heartbeat.h"\n'
         "int main(void) { errno = 7; assay_heartbeat(); assay_heartbeat(); return errno != 7; }\n"
@@ -405,7 +405,7 @@ def test_python_marks_steps_of_threads_and_of_children(tmp_path):
     assert len(child.read()) == 1
 
 
-def test_python_in_a_folder_that_is_none_does_no_harm(tmp_path):
+def test_python_in_an_invalid_folder_does_no_harm(tmp_path):
     program = "from assay_heartbeat import heartbeat; heartbeat(); heartbeat()"
     env = {**os.environ, "PYTHONPATH": str(library()), "ASSAY_HEARTBEAT": "/nowhere/at/all"}
     subprocess.run([sys.executable, "-c", program], env=env, timeout=60, check=True)

@@ -1,4 +1,4 @@
-"""What ``assay watch`` tells of real programs' steps, that are slowed and hung on purpose."""
+"""Reports of ``assay watch`` on real programs whose steps are slowed and hung on purpose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_steps_are_counted_and_summed_up(tmp_path):
     assert done.returncode == 0
     found = json.loads(done.stdout.splitlines()[-1])
     (source,) = found["sources"]
-    # Where this machine is busy, lines come together, and of the first ones no time is known.
+    # On a busy machine lines arrive together, and the time of the first ones is unknown.
     assert 40 <= source["steps"] <= 59
     assert 0.0 < source["min"] <= source["median"] <= source["p95"] <= source["max"]
     assert source["mean"] > 0.015
@@ -36,7 +36,7 @@ def test_steps_are_counted_and_summed_up(tmp_path):
 @pytest.mark.flaky(
     reruns=2, reason="it measures this machine, whose CPUs other programs may take meanwhile"
 )
-def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
+def test_a_slowdown_is_reported_while_it_lasts_and_then_its_end():
     code = steps(n=200, slow=0.1, first=80, last=110)
     done = watch("--step", "^step", "--json", "--fail-on", "alarm", program=code)
     found = json.loads(done.stdout.splitlines()[-1])
@@ -51,14 +51,14 @@ def test_a_slowdown_is_said_while_it_lasts_and_then_that_it_is_over():
     assert {"recovered", "faster"} & set(later), found
 
 
-def test_a_program_that_fails_keeps_its_status_whatever_was_asked():
+def test_a_failing_program_keeps_its_status():
     code = steps(n=80, slow=0.1, first=60)
     code[-1] += "\nsys.exit(5)"
     done = watch("--step", "^step", "--fail-on", "alarm", program=code)
     assert done.returncode == 5
 
 
-def test_a_hang_is_said_while_it_happens(tmp_path):
+def test_a_hang_is_reported_while_it_lasts(tmp_path):
     code = (
         "import time\n"
         "for i in range(40):\n    time.sleep(0.01)\n    print('step', i, flush=True)\n"
@@ -90,7 +90,7 @@ def test_no_match_at_all_says_so_with_a_hint():
 
 @pytest.mark.slow
 @pytest.mark.alone
-def test_a_program_that_keeps_its_lines_back_is_told_of_pty(monkeypatch):
+def test_a_program_that_buffers_its_lines_is_recommended_pty(monkeypatch):
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     code = "import time\nfor i in range(8000):\n    time.sleep(0.0005)\n    print('step', i)\n"
     done = watch("--step", "^step", program=python(code))
@@ -130,3 +130,18 @@ def test_where_the_heartbeat_files_are():
         assert Path(path).is_file()
     printed = subprocess.run([*WATCH, "--heartbeat"], capture_output=True, timeout=60, check=True)
     assert b"assay_heartbeat()" in printed.stdout and b"gfortran" in printed.stdout
+
+
+def test_a_silence_of_few_steps_is_an_alarm():
+    """Thirteen steps (some lines may arrive together), then a much longer silence."""
+    code = (
+        "import time\n"
+        "for i in range(13):\n    time.sleep(0.1)\n    print('step', i, flush=True)\n"
+        "time.sleep(7.5)\nprint('step 13', flush=True)\n"
+    )
+    done = watch("--step", "^step", "--json", "--fail-on", "alarm", program=python(code))
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (found["outcome"], done.returncode) == ("alarm", 1)
+    assert [hang["over"] for hang in found["hangs"]] == [False, True]
+    assert found["sources"][0]["needed"] == 20
+    assert b"no step for" in done.stderr and b" of the 20 steps needed" in done.stderr

@@ -1,4 +1,4 @@
-"""Steps out of lines: patterns, groups, bursts, and whatever a program may print."""
+"""Steps from lines: patterns, groups, bursts, and arbitrary output."""
 
 from __future__ import annotations
 
@@ -52,33 +52,33 @@ def test_streams_do_not_mix_their_lines():
         ("2 min", 120.0),
     ],
 )
-def test_the_time_that_a_line_tells(text, value):
+def test_the_time_given_by_a_line(text, value):
     for group in ("seconds", "time", "step"):
         lines = StepLines(rf"took (?P<{group}>.+)$")
         assert seconds(lines.feed(OUT, 0, f"took {text}\n".encode())) == [pytest.approx(value)]
 
 
-def test_times_that_are_none_are_counted():
+def test_invalid_times_are_counted():
     lines = StepLines(r"took (?P<seconds>\S+)")
     assert lines.feed(OUT, 0, b"took ages\ntook nan\ntook -1\ntook inf\n") == []
     assert lines.unreadable == 4
 
 
-def test_numbers_tell_how_many_steps_a_line_stands_for():
+def test_numbers_give_the_steps_per_line():
     lines = StepLines(r"step (?P<i>\d+) of (?P<n>\d+)")
     lines.feed(OUT, 0, b"step 10 of 100\n")
     (step,) = lines.feed(OUT, 1000 * MS, b"step 20 of 100\n")
     assert (step.seconds, step.count, step.number, step.of) == (0.1, 10, 20, 100)
-    # Another rank tells of the same step, later.
+    # Another rank reports the same step, later.
     assert lines.feed(OUT, 1500 * MS, b"step 20 of 100\n") == []
     (step,) = lines.feed(OUT, 2000 * MS, b"step 30 of 100\n")
     assert (step.seconds, step.count) == (0.1, 10)
-    # It counts anew: a second phase.
+    # It counts again from the start: a second phase.
     (step,) = lines.feed(OUT, 2200 * MS, b"step 1 of 5\n")
     assert (step.count, step.of) == (1, 5)
 
 
-def test_lines_that_come_together_share_their_time():
+def test_lines_that_arrive_together_share_their_time():
     lines = StepLines("s")
     lines.feed(OUT, 0, b"s\n")
     for burst in range(1, 4):
@@ -87,7 +87,7 @@ def test_lines_that_come_together_share_their_time():
     assert lines.buffered == 20
 
 
-def test_single_lines_are_not_taken_for_bursts():
+def test_single_lines_are_not_treated_as_bursts():
     lines = StepLines("s")
     for at in range(200):
         lines.feed(OUT, at * 1000 * MS, b"s\n")
@@ -100,13 +100,13 @@ def test_carriage_returns_end_lines():
     assert seconds(lines.feed(OUT, 30 * MS, b"it 2\r")) == [0.03]
 
 
-def test_a_wrong_pattern_says_what_a_right_one_is():
+def test_a_wrong_pattern_is_answered_with_a_valid_form():
     with pytest.raises(AssayError, match="no regular expression") as caught:
         StepLines("(step")
     assert "(step" in caught.value.where and "--step" in caught.value.fix
 
 
-def test_a_pattern_is_suggested_for_what_comes_often():
+def test_a_pattern_is_suggested_for_frequent_lines():
     lines = StepLines("never")
     for i in range(50):
         lines.feed(OUT, i, f" iter = {i:3d}  residual 1.{i}e-3\n".encode())
@@ -141,6 +141,7 @@ def test_no_lines_at_all_take_no_memory():
     assert len(lines._rest[OUT]) <= LONGEST_LINE
 
 
+@pytest.mark.long
 def test_a_million_lines_are_counted():
     lines = StepLines(r"step (?P<i>\d+)")
     found = 0
@@ -153,6 +154,6 @@ def test_a_million_lines_are_counted():
                 step.count for step in lines.feed(OUT, block * 100 * MS + at, text[at : at + 65536])
             )
     assert lines.matched == 1_000_000
-    # The first piece ends no step: it is where time begins.
+    # The first piece ends no step: time begins there.
     first = 65536 // len(b"step 1000 of the work\n")
     assert 999_999 - 2 * first <= found < 1_000_000

@@ -1,4 +1,4 @@
-"""``assay watch`` as people run it: real programs, that end, are stopped and killed on purpose."""
+"""``assay watch`` as users run it: real programs that end, are stopped or killed on purpose."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from assay.watch.series import StepSeries
 from assay.watch.steps import Step
 from watch_program import PATIENCE, WATCH, gone, python, running, steps, watch
 
-# What passes through.
+# Input and output.
 
 
-def test_output_passes_untouched_whatever_it_is(tmp_path):
+def test_any_output_passes_unchanged(tmp_path):
     data = os.urandom(300_000) + b"\r\n\0\xff no end"
     (tmp_path / "data").write_bytes(data)
     code = (
@@ -59,23 +59,30 @@ def test_input_reaches_the_program():
     assert done.stdout == b"cba\n"
 
 
-def test_lines_come_through_at_once():
+def test_lines_pass_immediately():
     code = "import time\nprint('first', flush=True)\ntime.sleep(30)"
     with running("--quiet", program=python(code)) as process:
         ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
         assert ready
-        # Unbuffered, Python writes the end of the line by itself.
+        # Unbuffered, Python writes the end of the line separately.
         assert process.stdout.readline() == b"first\n"
         assert process.poll() is None
 
 
-@pytest.mark.parametrize("status", [0, 3, 77])
+@pytest.mark.parametrize("status", [0, pytest.param(3, marks=pytest.mark.long), 77])
 def test_the_exit_status_is_the_programs(status):
     assert watch(program=python(f"raise SystemExit({status})")).returncode == status
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
-def test_a_signal_is_told_as_shells_do(number):
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        signal.SIGKILL,
+        pytest.param(signal.SIGSEGV, marks=pytest.mark.long),
+    ],
+)
+def test_a_signal_is_reported_as_by_shells(number):
     no_core = "import os, resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
     code = f"{no_core}os.kill(os.getpid(), {int(number)})"
     done = watch("--json", program=python(code))
@@ -83,7 +90,7 @@ def test_a_signal_is_told_as_shells_do(number):
     assert json.loads(done.stdout)["signal"] == number
 
 
-def test_a_program_that_is_none_is_an_error_of_use():
+def test_an_invalid_program_is_a_usage_error():
     done = watch(program=["/nowhere/at/all"])
     assert done.returncode == 2
     assert b"can't be started" in done.stderr
@@ -93,20 +100,20 @@ def test_a_program_that_is_none_is_an_error_of_use():
     assert done.returncode == 2 and b"no regular expression" in done.stderr
 
 
-def test_a_reader_that_goes_ends_the_program_as_without():
+def test_a_closed_reader_ends_the_program_as_without_assay():
     code = "import itertools\nfor i in itertools.count(): print(i)"
     with running("--quiet", program=python(code)) as process:
         assert process.stdout.readline() == b"0\n"
         process.stdout.close()
         process.stdout = None
-        # Python takes the broken pipe for an error of its own: 1, or 120 at its end.
+        # Python treats the broken pipe as an error: 1, or 120 at its end.
         assert process.wait(PATIENCE) in (1, 120, 128 + signal.SIGPIPE)
 
 
 # Signals, and ends.
 
 
-def test_ctrl_c_reaches_the_program_and_its_last_words_come_through():
+def test_ctrl_c_reaches_the_program_and_its_last_output_passes():
     code = (
         "import time\nprint('ready', flush=True)\ntry:\n    time.sleep(60)\n"
         "except KeyboardInterrupt:\n    print('caught', flush=True)\n    raise SystemExit(9)"
@@ -158,7 +165,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once(tmp_path):
     assert (tmp_path / "count").read_text() == "1"
 
 
-def test_the_program_lives_on_unblocked_when_assay_is_killed(tmp_path):
+def test_the_program_continues_unblocked_when_assay_is_killed(tmp_path):
     done = tmp_path / "done"
     code = (
         "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(1)\n"
@@ -175,7 +182,8 @@ def test_the_program_lives_on_unblocked_when_assay_is_killed(tmp_path):
     assert done.read_text() == "all of it"
 
 
-def test_the_program_is_not_held_up_when_assay_is_stopped(tmp_path):
+@pytest.mark.long
+def test_the_program_is_not_delayed_when_assay_is_stopped(tmp_path):
     done = tmp_path / "done"
     code = (
         "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(1)\n"
@@ -215,7 +223,7 @@ def test_heartbeats_of_a_killed_assay_are_cleaned_up(tmp_path):
         assert not folder.exists()
 
 
-def test_what_a_killed_one_left_is_cleared_away_by_the_next():
+def test_leftovers_of_a_killed_assay_are_removed_by_the_next():
     code = "import os\nprint(os.environ['ASSAY_HEARTBEAT'], flush=True)\ninput()"
     with running("--quiet", program=["sh", "-c", "echo $ASSAY_HEARTBEAT; sleep 60"]) as process:
         folder = Path(process.stdout.readline().decode().strip())
@@ -228,7 +236,7 @@ def test_what_a_killed_one_left_is_cleared_away_by_the_next():
         assert not folder.exists()
 
 
-def test_assay_ends_with_the_program_though_something_of_it_goes_on(tmp_path):
+def test_assay_ends_with_the_program_though_a_child_continues(tmp_path):
     code = (
         "import os, time\n"
         "if os.fork() == 0:\n"
@@ -245,7 +253,7 @@ def test_assay_ends_with_the_program_though_something_of_it_goes_on(tmp_path):
         assert process.stdout.readline() == b"late\n"  # and is not cut off
 
 
-def test_output_that_is_lost_is_said_and_the_program_lives_on(tmp_path):
+def test_lost_output_is_reported_and_the_program_continues(tmp_path):
     done = tmp_path / "done"
     code = (
         "import os\nfor i in range(100): os.write(1, b'x' * 1000)\n"
@@ -264,14 +272,14 @@ def test_output_that_is_lost_is_said_and_the_program_lives_on(tmp_path):
     assert done.read_text() == "all of it"
 
 
-def test_a_log_that_cannot_be_written_does_not_end_the_following():
+def test_a_log_that_cannot_be_written_does_not_end_the_watch():
     done = watch("--log", "/dev/full", "--step", "^step", "--json", program=steps(30))
     assert done.returncode == 0
     assert b"log can't be written any more" in done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["sources"][0]["steps"] > 10
 
 
-def test_a_fault_of_ours_is_not_the_programs():
+def test_an_internal_error_is_not_the_programs():
     code = (
         "from assay.watch.sampler import Sampler\n"
         "def fail(*_): raise ZeroDivisionError('planted')\n"
@@ -284,7 +292,7 @@ def test_a_fault_of_ours_is_not_the_programs():
     assert b"planted" in done.stderr and b"the program goes on" in done.stderr
 
 
-def test_a_step_of_before_a_stop_is_no_later_than_its_end():
+def test_a_step_begun_before_a_stop_does_not_count_the_stop():
     series = StepSeries("lines", Settings())
     series.last = 9_000_000_000
     series.add(Step(0.02, 1, 7_000_000_000))
@@ -300,13 +308,13 @@ hold()
 from assay.cli.app import main
 from assay.watch import program
 
-hand_on, kept = program.hand_on, []
+forward, kept = program.forward, []
 
 def late(pid):
-    kept.append(hand_on(pid))
+    kept.append(forward(pid))
     return len(kept) > 1 and kept[-2]
 
-program.hand_on = late
+program.forward = late
 sys.argv[0] = "assay"
 sys.exit(main())
 """
@@ -314,11 +322,11 @@ sys.exit(main())
 
 @pytest.mark.slow
 @pytest.mark.alone
-@pytest.mark.parametrize("told", ["at once", "late"])
-def test_a_stop_by_the_terminal_is_no_hang(told):
-    """Late: the signal that continued us is seen one look after the gap."""
+@pytest.mark.parametrize("moment", ["at once", pytest.param("late", marks=pytest.mark.long)])
+def test_a_stop_by_the_terminal_is_no_hang(moment):
+    """Late: the signal that continued assay is seen one reading after the gap."""
     words = ["--step", "^step", "--patience", "1 s", "--json"]
-    assay = WATCH if told == "at once" else [sys.executable, "-c", LATE, "watch"]
+    assay = WATCH if moment == "at once" else [sys.executable, "-c", LATE, "watch"]
     with running(*words, program=steps(120), assay=assay) as process:
         for _ in range(40):
             process.stdout.readline()

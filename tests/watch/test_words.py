@@ -1,15 +1,16 @@
-"""What assay watch says, and how its series are summed up."""
+"""Texts of assay watch, and the summary of its series."""
 
 from __future__ import annotations
 
 import io
 
+import msgspec
 import numpy as np
 import pytest
 
 from assay.stats.changes.control_charts import ControlRange
 from assay.stats.changes.step_change import Settings, StepChange
-from assay.watch.model import Cost, WatchEnd
+from assay.watch.model import Cost, HangLine, WatchEnd, outcome_of
 from assay.watch.series import StepSeries
 from assay.watch.steps import Step
 from assay.watch.words import change_sentence, percent, print_summary, status, times
@@ -70,7 +71,7 @@ def test_the_line_of_status():
     assert found.left() == pytest.approx(4.0, rel=0.02)
 
 
-def test_steps_that_are_short_are_taken_together():
+def test_short_steps_are_combined():
     found = series(np.full(5000, 0.0001) + 1e-6 * np.arange(5000) % 7e-6)
     assert found.steps == 5000
     summary = found.summary()
@@ -79,12 +80,12 @@ def test_steps_that_are_short_are_taken_together():
     assert summary.mean == pytest.approx(0.000103, rel=0.02)
 
 
-def test_long_steps_are_given_one_by_one():
+def test_long_steps_are_given_separately():
     found = series([0.05] * 30)
     assert len(found.values) == 30 and found.summary().grouped == 1
 
 
-def test_when_a_step_began_and_who_came_last():
+def test_the_begin_of_a_step_and_the_last_rank():
     found = series([0.1] * 50)
     assert found.began(31) == 30 * 10**8
     for step in range(20):
@@ -94,6 +95,45 @@ def test_when_a_step_began_and_who_came_last():
     for _ in range(20):
         together.came_last(2, 0.0001)
     assert together.latest(1) is None
+
+
+def summary_text(found: StepSeries, **more: object) -> str:
+    """What is printed at the end of a watch of 18 s."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    sources = [found.summary()]
+    end = WatchEnd(
+        schema=1, command=["x"], host="h", utc=0.0, wall=18.0, exit=0, signal=None,
+        outcome=outcome_of(sources, 0), sources=sources, changes=[], hangs=[],
+        cost=Cost(0.1, 0.002), notes=[],
+    )  # fmt: skip
+    print_summary(msgspec.structs.replace(end, **more), Console(file=text, width=120))
+    return text.getvalue()
+
+
+def test_too_few_steps_raise_no_alarm_but_do_not_mean_that_there_was_none():
+    said = summary_text(series([0.25] * 12 + [15.25]))
+    assert "13 of the 20 steps needed: nothing could be noticed but 45.8 s without one." in said
+    assert "1 step far longer than the others (15.2 s at most)." in said
+    assert "alarm" not in said
+    assert "Watched for 18.0 s; watching took" in said
+    assert series([0.25] * 13).summary().needed == 20
+    assert outcome_of([series([0.25] * 13).summary()], 0) == "too few steps"
+    assert outcome_of([series([0.25] * 13).summary()], 1) == "alarm"
+    assert outcome_of([series([0.25] * 40).summary()], 0) == "ok"
+    assert outcome_of([], 0) == "nothing seen"
+    # Short steps are grouped, so that more are needed.
+    short = series([0.001] * 13)
+    assert (short.summary().steps, short.summary().needed) == (13, 100)
+    assert short.overdue(5.1) and not short.overdue(4.9)
+    hang = HangLine("lines", 13, 3.2, 10.2, False, "no step for 10.2 s")
+    assert "1 alarm in 18.0 s" in summary_text(series([0.25] * 13), hangs=[hang])
+
+
+def test_enough_steps_without_a_change_have_no_alarms():
+    said = summary_text(series([0.25] * 40))
+    assert "needed" not in said and "No alarms in 18.0 s" in said
 
 
 def test_the_summary_is_a_table_and_sentences():

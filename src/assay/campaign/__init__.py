@@ -1,1 +1,1 @@
-"""A campaign carries a plan out: it decides what to launch next, launches it, and files it."""
+"""Campaigns execute plans: they decide what to launch next, launch it, and store the results."""

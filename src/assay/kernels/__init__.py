@@ -19,7 +19,7 @@ from assay.kernels.catalogue import Kernel
 from assay.model.cell import Cell
 from assay.model.placement import Value
 
-# Defaults that mean "chosen on the machine"; "." is where assay runs.
+# Defaults that mean "chosen on the machine"; "." is the working directory.
 _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
@@ -27,7 +27,7 @@ _CATALOGUE: dict[str, Kernel] = {
     for family in (memory, compute, network, collective, fabric, storage, noise, linpack, npb)
     for kernel in family.KERNELS
 }
-# Of programs that are not built here; lists of what can be built and measured leave them out.
+# Programs from outside, which assay doesn't build; ``kernels`` leaves them out.
 _OUTSIDE: dict[str, Kernel] = {kernel.name: kernel for kernel in outside.KERNELS}
 
 
@@ -37,7 +37,7 @@ def kernels() -> tuple[Kernel, ...]:
 
 
 def known_kernel(name: str) -> Kernel | None:
-    """The kernel of that name; None for one of an outside program, which no catalogue lists."""
+    """The kernel of that name; None if there is none, as for codes of imported runs."""
     return _CATALOGUE.get(name) or _OUTSIDE.get(name)
 
 
@@ -52,7 +52,7 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 
 def left_to_kernel(name: str) -> dict[str, Value]:
-    """The defaults of a kernel that a cell's name omits: those it chooses, and the tacit ones."""
+    """Defaults that a cell's name omits: those chosen on the machine, and of tacit parameters."""
     kernel = known_kernel(name)
     return {
         parameter.name: parameter.default
@@ -62,7 +62,7 @@ def left_to_kernel(name: str) -> dict[str, Value]:
 
 
 def left_open(cell: Cell) -> list[str]:
-    """The names of the parameters whose value says that it is chosen on the machine."""
+    """The names of the parameters whose value means "chosen on the machine"."""
     kernel = known_kernel(cell.kernel)
     return [
         parameter.name
@@ -73,6 +73,6 @@ def left_open(cell: Cell) -> list[str]:
 
 
 def is_search(cell: Cell) -> bool:
-    """Whether a cell is measured once, before those that its outcome settles."""
+    """Whether a cell is a search: measured once, before the cells whose parameters it settles."""
     kernel = known_kernel(cell.kernel)
     return kernel is not None and kernel.once

@@ -27,23 +27,23 @@ from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import Toolchain
 
 EXECUTABLE = "assay-kernels"
-# What it loads from its own folder, where there is a BLAS.
+# The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
 BUILD_LOG = "build.log"
-# The digest of each other file of a build, by its name.
+# Holds the digest of each other file of a build, by name.
 _SEAL = "seal.json"
 _UNFINISHED = ".building-"
-# What lies among the native sources and is no part of the executable.
+# The folder of the native sources that is no part of the executable.
 _APART = "heartbeat"
-# A build that an unclean end left behind is cleared away after so many seconds.
+# Seconds after which the folder of an interrupted build is removed.
 _STALE = 24 * 3600.0
-# Variables by which the surroundings would slip flags past the key.
+# Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far a build is: ``done`` of ``total`` steps, the last of which was ``step``."""
+    """Progress of a build: ``done`` of ``total`` steps; ``step`` is the last one done."""
 
     toolchain: str
     phase: Literal["configure", "compile", "ready"]
@@ -60,11 +60,10 @@ def build_kernels(
 ) -> Path:
     """The executable for a toolchain: from the cache if it is there, else built now.
 
-    Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``, and
-    if the cache can't be written, or others may write to it. A kept build is compared with the
-    digests that it was sealed with, and replaced where it differs. Two builds of the same at once
-    do no harm: each works in a folder of its own, the first to finish is kept. Killed at any time,
-    it leaves no half a build where a later one would look.
+    Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``; if the
+    cache can't be written; and if other users may write to it. A cached build is compared with the
+    digests in its seal, and replaced if it differs. Concurrent builds of one toolchain use separate
+    folders, and the first to finish is kept. A killed build leaves nothing at the final path.
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
@@ -75,7 +74,7 @@ def build_kernels(
     if _intact(executable.parent):
         return executable
     with _working_folder(builds) as folder:
-        # Of a copy, since sources that are edited meanwhile would be kept under a wrong key.
+        # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = _copy(sources, folder / "native")
         content = _content(toolchain, copy)
         executable = builds / _key(content) / EXECUTABLE
@@ -90,9 +89,7 @@ def build_kernels(
 
 
 def source_digest(sources: Path) -> str:
-    """SHA-256 over names and contents of all files below a folder that the executable is made of;
-    hidden ones don't count.
-    """
+    """SHA-256 over names and contents of the sources of the executable, without hidden files."""
     digest = hashlib.sha256()
     files = [path for path in sources.rglob("*") if path.is_file()]
     for path in sorted(files):
@@ -116,22 +113,22 @@ def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def cpu_kind() -> str:
-    """A digest of ``cpu_identity``: equal on hosts that one build for "native" suits."""
+    """A digest of ``cpu_identity``: hosts with equal digests can share a build for "native"."""
     return hashlib.sha256(cpu_identity().encode()).hexdigest()[:12]
 
 
 def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     """All that the executable depends on, as JSON."""
     described = msgspec.to_builtins(toolchain)
-    # What it is called, how it was found and how it launches makes no other executable.
+    # These fields don't affect the executable.
     for name in ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "fix"):
         described.pop(name)
     libraries = toolchain.blas.libraries if toolchain.blas else ()
-    if "-O3" not in toolchain.flags:  # builds from when CMake added it are none of these
+    if "-O3" not in toolchain.flags:  # a new key: older builds had the -O3 that CMake added
         described["release"] = "-DNDEBUG"
     return {
         "assay": assay.__version__,
-        "sealed": True,  # builds from before there were seals are none of these
+        "sealed": True,  # a new key: older builds have no seal
         "sources": source_digest(sources),
         "toolchain": described,
         "compiler": shutil.which(toolchain.cxx) if toolchain.cxx else None,
@@ -141,7 +138,7 @@ def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
 
 
 def _file_state(path: Path) -> list[object]:
-    """A library's path and the size and time of what it leads to; a mere name stays a name."""
+    """A library's resolved path, size and modification time; a name without a path is kept."""
     if not path.is_absolute() or not path.exists():
         return [str(path)]
     state = path.stat()
@@ -164,7 +161,10 @@ def _copy(sources: Path, to: Path) -> Path:
 
 
 def _intact(folder: Path) -> bool:
-    """Whether a build lies there, as it was sealed. Raises AssayError if others may write to it."""
+    """Whether a folder holds a build that agrees with its seal.
+
+    Raises AssayError if other users may write to it.
+    """
     if not folder.is_dir():
         return False
     check_trusted(folder)
@@ -189,7 +189,7 @@ def _digest(path: Path) -> str:
 
 @contextlib.contextmanager
 def _working_folder(builds: Path) -> Iterator[Path]:
-    """A folder beside the builds, gone afterwards however it ended."""
+    """A temporary folder in the builds' folder, removed afterwards even after an error."""
     try:
         _clear_stale(builds)
         folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=builds))
@@ -209,7 +209,7 @@ def _clear_stale(builds: Path) -> None:
 
 
 def _install(built: Path, content: Mapping[str, object], staged: Path, final: Path) -> None:
-    """Move the executable, ``build.json`` and the compiler's words to their place in one step."""
+    """Put the executable, ``build.json`` and the build log in place by one rename."""
     try:
         staged.mkdir()
         for file in (built, built.with_name(_BLAS), built.with_name(BUILD_LOG)):
@@ -230,9 +230,9 @@ def _install(built: Path, content: Mapping[str, object], staged: Path, final: Pa
 
 
 def _rename(staged: Path, final: Path) -> None:
-    """``rename``, in which "another process was faster" is distinguished from real failures.
+    """``rename``; raises FileExistsError if another process has put an intact build there.
 
-    What is there and isn't as it was sealed makes room.
+    A build that differs from its seal is moved away first. Other failures are raised as they are.
     """
     try:
         staged.rename(final)
@@ -254,7 +254,7 @@ def _flush(path: Path) -> None:
 
 
 def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> Path:
-    """Configure and compile in ``work``; the path of the executable made there."""
+    """Configure and compile in ``work``; returns the path of the executable."""
     environment = {k: v for k, v in os.environ.items() if k not in _UNWANTED}
     environment |= toolchain.wrapper_environment
     environment |= {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
@@ -263,8 +263,8 @@ def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> P
     _run(toolchain, "configure", configure, environment, watch)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
-    words = _run(toolchain, "compile", compile_all, environment, watch)
-    (work / BUILD_LOG).write_text(words, "utf-8")
+    log = _run(toolchain, "compile", compile_all, environment, watch)
+    (work / BUILD_LOG).write_text(log, "utf-8")
     return work / EXECUTABLE
 
 
@@ -276,7 +276,7 @@ def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[s
         "CMAKE_CXX_COMPILER": shutil.which(toolchain.mpicxx) or toolchain.mpicxx,
         "CMAKE_MAKE_PROGRAM": _tool("ninja"),
         "CMAKE_BUILD_TYPE": "Release",
-        # CMake's own would end in -O3, behind the toolchain's flags, of which the last one counts.
+        # CMake's default puts -O3 after the toolchain's flags and so overrides their -O level.
         "CMAKE_CXX_FLAGS_RELEASE": "-DNDEBUG",
         "ASSAY_VERSION": assay.__version__,
         "ASSAY_CXX_FLAGS": toolchain.flags + openmp,
@@ -295,7 +295,7 @@ def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[s
 
 
 def _tool(name: str) -> str:
-    """``cmake`` or ``ninja``: this interpreter's own, else the one on PATH."""
+    """``cmake`` or ``ninja``: from this interpreter's prefix, else from PATH."""
     own = shutil.which(name, path=str(Path(sys.prefix) / "bin"))
     found = own or shutil.which(name)
     if found is None:
@@ -310,7 +310,7 @@ def _run(
     environment: Mapping[str, str],
     watch: Watcher,
 ) -> str:
-    """Run one tool to its end, telling how far it is; its output, which an error has whole."""
+    """Run one tool and report its progress; returns its output. Errors have it as ``detail``."""
     output: deque[str] = deque()
     tool = subprocess.Popen(
         command,
@@ -325,14 +325,14 @@ def _run(
         assert tool.stdout is not None
         for line in tool.stdout:
             step = re.match(r"\[(\d+)/(\d+)\] (.*)", line)
-            # Steps that are done before compiling begins are counted apart, from 0.
+            # Before compiling ninja may regenerate its files; these steps are numbered 0.
             if step and phase == "compile" and step[1] != "0":
                 done, total = int(step[1]), int(step[2])
                 watch(BuildProgress(toolchain.name, phase, done, total, step[3]))
             output.append(line)
         status = tool.wait()
     finally:
-        if tool.poll() is None:  # interrupted: ninja ends its compilers when it is asked to end
+        if tool.poll() is None:  # interrupted; on SIGTERM ninja ends its compilers
             tool.terminate()
             try:
                 tool.wait(10)

@@ -1,7 +1,7 @@
-"""The catalogue's vocabulary: what a kernel is called, takes, yields and costs.
+"""Types of the catalogue: a kernel's name, parameters, metrics, work and memory.
 
-One entry a kernel, in the module named after its family (``memory.py``, ``compute.py``, …). The
-native tree holds the arithmetic; everything known about a kernel without running it stands here.
+Each kernel has one entry, in the module of its family (``memory.py``, ``compute.py``, …). The
+implementation is in the native tree; the entry has what is known without running the kernel.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ Work = Mapping[str, float]
 WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
 # Bytes that one rank allocates, from its parameters, ranks and threads.
 MemoryFormula = Callable[[Mapping[str, Value], int, int], float]
-# Bytes of one operation from a rank to another, from parameters, ranks and threads.
+# Bytes that one rank sends another in one operation, from parameters, ranks and threads.
 Peers = Mapping[tuple[int, int], float]
 PeersFormula = Callable[[Mapping[str, Value], int, int], Peers]
+# Bytes that must pass the busiest adapter one after the other, from parameters, nodes (two or more)
+# and ranks per node, in the shortest measurement: set-up, one sample and the check.
+LinkBytesFormula = Callable[[Mapping[str, Value], int, int], float]
 # A sentence on why these parameters can't be measured at this placement; None if they can.
 Check = Callable[[Mapping[str, Value], Placement], str | None]
 
@@ -27,8 +30,8 @@ Check = Callable[[Mapping[str, Value], Placement], str | None]
 class Parameter:
     """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
 
-    ``numa_node``: it is the number of a NUMA node, or negative; plans know which are there.
-    ``tacit``: its default goes without saying where a cell is named.
+    ``numa_node``: whether it is the number of a NUMA node, or negative; plans check the number.
+    ``tacit``: whether names of cells omit the default.
     """
 
     name: str
@@ -46,10 +49,10 @@ class Parameter:
 class Metric:
     """One quantity that a kernel yields.
 
-    A cost is a series of the stream as it is (``series``, seconds). A rate is the work named by
-    ``quantity`` divided by that series; its median is therefore work / median(cost), and a mean
-    over it would be harmonic. ``optional``: that its series is missing is no news. ``phase``: it is
-    the time of a phase, and all phases make up the whole.
+    A cost is a series of the stream, unchanged (``series``, seconds). A rate is the work named by
+    ``quantity`` divided by that series; its median is therefore work / median(cost), and its mean
+    has to be the harmonic one. ``optional``: whether the series may be missing. ``phase``: whether
+    it is the time of a phase; the phases add up to the whole time.
     """
 
     name: str
@@ -64,17 +67,18 @@ class Metric:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry. ``work(parameters, ranks, threads)`` gives all ranks' work of one operation.
+    """One entry. ``work(parameters, ranks, threads)`` is all ranks' work in one operation.
 
-    ``formulas``: the same in words for people, by quantity. ``memory`` and ``check`` let a plan
-    refuse, before anything is launched, what can't be measured. ``even``: the ranks do the same, so
-    that one that takes longer is a slow one. ``once``: a search whose outcome settles what other
-    cells leave open (their ``settled_by``): measured before all of them, and never again.
-    ``peers``: what each rank sends to each other one by itself; None where all send equally,
-    so that no rank order is better than another. ``outside``: a user's program, which assay doesn't
-    build. ``pace``: operations that one core does in a
-    second, within a factor of a few and with what comes before the timed part: plans choose sizes
-    by it, and no result comes of it.
+    ``formulas``: the work formulas as text, by quantity. ``memory`` and ``check`` let a plan refuse
+    cells that can't be measured before any launch. ``even``: whether all ranks do equal work, so
+    that a rank that takes longer is slow. ``once``: whether it is a search that settles parameters
+    other cells leave open (their ``settled_by``); it is measured once, before those cells.
+    ``peers``: bytes that each rank sends each other rank; None if all pairs exchange equally, so
+    that no rank order is better than another. ``outside``: a user's program, which assay doesn't
+    build. ``link_bytes``: what the shortest measurement sends between nodes, for kernels that stop
+    in time or can be left out; else None. ``pace``: operations per second of one core, within a
+    factor of a few, with set-up included; plans choose sizes by both, and no result depends on
+    them.
     """
 
     name: str
@@ -97,6 +101,7 @@ class Kernel:
     once: bool = False
     settled_by: str | None = None
     outside: bool = False
+    link_bytes: LinkBytesFormula | None = None
     pace: float | None = None
 
     def parameter(self, name: str) -> Parameter | None:
@@ -109,7 +114,7 @@ class Kernel:
 
 
 def phase(name: str, meaning: str) -> Metric:
-    """The time of a phase; ranks differ in it, and what none spent time in is left out."""
+    """The time of a phase, mean over ranks; optional: absent if no rank spent time in it."""
     text = f"{meaning}, mean over ranks"
     return Metric(name, "s", "less", text, series=name, optional=True, phase=True)
 

@@ -1,4 +1,4 @@
-"""Collective operations over all ranks, each timed by itself."""
+"""Collective operations over all ranks, each timed separately."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _DOUBLE = 8
 _USUAL_BYTES = 8
 _MOST_INT = 2**31 - 1
 
-# Bytes that must reach other ranks, as multiples of `bytes`, by ranks: what any algorithm sends at
-# least. An allreduce must bring everything together and back out (Patarasu & Yuan 2009).
+# Bytes that must reach other ranks, as multiples of `bytes`, by ranks: a lower bound for any
+# algorithm. An allreduce must collect and redistribute the vector (Patarasu & Yuan 2009).
 _TRAFFIC: dict[str, Callable[[int], int]] = {
     "barrier": lambda p: 0,
     "bcast": lambda p: p - 1,
@@ -42,7 +42,7 @@ _TRAFFIC: dict[str, Callable[[int], int]] = {
     "reduce_scatter": lambda p: p - 1,
 }
 
-# The buffers of the rank that needs most, as multiples of `bytes`, by ranks.
+# The largest buffers of a rank, as multiples of `bytes`, by ranks.
 _BUFFERS: dict[str, Callable[[int], float]] = {
     "barrier": lambda p: 0,
     "bcast": lambda p: 1,
@@ -58,9 +58,9 @@ _BUFFERS: dict[str, Callable[[int], float]] = {
 
 
 def _bytes(parameters: Mapping[str, Value]) -> int:
-    asked = int(parameters["bytes"])
-    if asked != -1:
-        return asked
+    requested = int(parameters["bytes"])
+    if requested != -1:
+        return requested
     return 0 if parameters["op"] == "barrier" else _USUAL_BYTES
 
 
@@ -70,6 +70,27 @@ def _work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     return float(_BUFFERS[str(parameters["op"])](ranks) * _bytes(parameters))
+
+
+# Bytes that the busiest adapter must send or receive in one operation, as multiples of `bytes`, by
+# ranks per node and other ranks: a lower bound for any algorithm.
+_BUSIEST: dict[str, Callable[[int, int], float]] = {
+    "barrier": lambda here, others: 0,
+    "bcast": lambda here, others: 1,
+    "reduce": lambda here, others: 1,
+    "allreduce": lambda here, others: 1,
+    "allgather": lambda here, others: others,
+    "alltoall": lambda here, others: here * others,
+    "alltoallv": lambda here, others: here * others,
+    "gather": lambda here, others: others,
+    "scatter": lambda here, others: others,
+    "reduce_scatter": lambda here, others: 1,
+}
+
+
+def _link_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
+    # One operation: where it takes long, the check is of the sample alone.
+    return float(_BUSIEST[str(parameters["op"])](ppn, (nodes - 1) * ppn) * _bytes(parameters))
 
 
 def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
@@ -110,9 +131,9 @@ KERNELS = (
             Parameter(
                 "timing",
                 "appointed",
-                "from an appointed time of a synchronised clock to the last rank's finish; or "
-                "after a barrier, each rank by itself; or calls in a row after a barrier, which "
-                "overlap, as most benchmarks have it",
+                "appointed: from an appointed time of a synchronised clock to the last rank's "
+                "finish; barrier: each rank's own time after a barrier; loop: consecutive calls "
+                "after a barrier, which overlap, as in most benchmarks",
                 choices=TIMINGS,
             ),
         ),
@@ -129,13 +150,12 @@ KERNELS = (
         work=_work,
         source="Barczak et al. (2003), 3.2; Hunold & Carpen-Amarie (2016, 2018)",
         min_ranks=2,
-        notes="One call per sample: where calls follow each other, ranks overlap the end of one "
-        "with "
-        "the next, which is what timing = loop and network.barrier measure. With timing "
-        "= appointed a sample is the time from a common start to the last finish; with timing = "
-        "barrier it is the greatest of the ranks' own times, and the fact barrier_skew tells how "
-        "far apart the barrier lets them start. reduce_scatter leaves each rank an equal share of "
-        "the vector; alltoallv moves equal blocks. Reductions are sums of doubles, MPI_SUM.",
+        notes="One call per sample: consecutive calls overlap, as ranks that have finished one "
+        "begin the next; timing = loop and network.barrier measure that. With timing = appointed a "
+        "sample is the time from a common start to the last finish; with timing = barrier it is "
+        "the greatest of the ranks' own times, and the fact barrier_skew is the spread of their "
+        "starts after the barrier. reduce_scatter leaves each rank an equal share of the vector; "
+        "alltoallv moves equal blocks. Reductions are sums of doubles, MPI_SUM.",
         even=False,
         work_units={"bytes": "B"},
         formulas={
@@ -145,5 +165,6 @@ KERNELS = (
         },
         memory=_memory,
         check=_check,
+        link_bytes=_link_bytes,
     ),
 )

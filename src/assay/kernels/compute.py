@@ -32,14 +32,14 @@ KERNELS = (
         title="DGEMM: double-precision matrix product, the practical peak",
         parameters=(Parameter("n", 2000, "order of the square matrices", low=1, high=100_000),),
         metrics=(
-            Metric("time", "s", "less", "one product on every rank at once, slowest rank"),
+            Metric("time", "s", "less", "one product on all ranks concurrently, slowest rank"),
             Metric("rate", "flop/s", "more", "2 N^3 flops of every rank", quantity="flops"),
         ),
         work=_dgemm_work,
         source="Edmundsson et al. (2004), 5.3",
         threaded=True,
         headline="rate",
-        notes="C = A B by the toolchain's BLAS, which decides by itself how it uses the threads.",
+        notes="C = A B by the toolchain's BLAS, which decides how it uses the threads.",
         work_units={"flops": "flop"},
         formulas={"flops": "2 n^3 ranks"},
         memory=_dgemm_memory,
@@ -65,8 +65,8 @@ KERNELS = (
         threaded=True,
         headline="rate",
         notes="Double precision. Twelve or twenty independent chains hide the latency of the "
-        "multiply-add, so only its throughput counts: what no program can exceed at the clock that "
-        "the cores hold while they compute. Verified: each lane has counted every step.",
+        "multiply-add, so only its throughput counts, which no program can exceed at the clock "
+        "that the cores hold while they compute. Verified: each lane has counted every step.",
         work_units={"flops": "flop"},
         formulas={"flops": "2 (width / 64) 60,000 threads ranks"},
     ),

@@ -1,4 +1,4 @@
-"""Kernels that measure the fabric: all pairs, rings, and cuts through the middle."""
+"""Kernels that measure the fabric: all pairs, rings, bisections."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
 from assay.model.placement import Placement, Value
 
-# A record stays below a megabyte with so many series of one value; as native/network/ranks.hpp.
+# With this many series of one value a record stays below 1 MB; as in native/network/ranks.hpp.
 MOST_PAIRS = 8192
 _LARGEST = 1 << 30
 
 
 def read_ranks(text: str) -> list[int] | None:
-    """The ranks of ``"2-0-1"``, also with spaces between; None if it is no such list."""
+    """The ranks of a list such as ``"2-0-1"``, also with spaces or commas; None for other text."""
     words = [word for word in re.split(r"[-, ]", text) if word]
     return [int(word) for word in words] if all(word.isdecimal() for word in words) else None
 
@@ -35,6 +35,38 @@ def _exchanges(parameters: Mapping[str, Value], ranks: int, threads: int) -> Wor
     both_ways = 2.0 * float(parameters["bytes"])
     pairs = int(parameters["pairs"]) or ranks // 2
     return {"bytes": both_ways * pairs, "pair_bytes": both_ways}
+
+
+# Trips one way of a pair in the set-up, in a pass, and in the check, in which disjoint pairs are
+# concurrent.
+_SETUP_TRIPS, _PASS_TRIPS, _CHECK_TRIPS = 4.0, 4.0, 2.0
+# Rounds that a ring's hops, sample and check take as long as: as in native/network/ring.cpp.
+_TOKEN_ROUNDS, _TOGETHER_ROUNDS = 10.0, 4.0
+# Exchanges of a bisection: the one that opens the connections, the sample, the check.
+_EXCHANGES = 3.0
+
+
+def _pairs_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
+    members = nodes if parameters["between"] in ("auto", "nodes") else nodes * ppn
+    together = parameters["concurrent"] == "yes"
+    rounds = float(members - 1 + members % 2)
+    pairs = min(members * (members - 1) / 2, float(parameters["most"]))
+    turns = rounds if together else pairs
+    trips = (_SETUP_TRIPS + _PASS_TRIPS) * turns + _CHECK_TRIPS * rounds
+    return trips * float(parameters["bytes"])
+
+
+def _ring_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
+    token = parameters["mode"] == "token"
+    rounds = _TOKEN_ROUNDS * nodes if token else _TOGETHER_ROUNDS
+    return rounds * float(parameters["bytes"])
+
+
+def _bisection_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
+    if parameters["cut"] == "best" and ppn % 2 == 0:
+        return 0.0  # neighbours are on one node
+    pairs = min(int(parameters["pairs"]) or ppn, ppn)
+    return _EXCHANGES * pairs * float(parameters["bytes"])
 
 
 def _check_pairs(parameters: Mapping[str, Value], placement: Placement) -> str | None:
@@ -59,7 +91,7 @@ def _check_list(name: str, text: str, wanted: int, ranks: int) -> str | None:
 def _check_ring(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     sequence = str(parameters["sequence"])
     if (parameters["route"] == "given") != (sequence != "auto"):
-        return "'sequence' lists the ranks of route = given, and of no other."
+        return "'sequence' must be given with route = given, and only then."
     if sequence == "auto":
         return None
     return _check_list("sequence", sequence, placement.ranks, placement.ranks)
@@ -72,7 +104,7 @@ def _check_bisection(parameters: Mapping[str, Value], placement: Placement) -> s
     if int(parameters["pairs"]) > ranks // 2:
         return f"pairs = {parameters['pairs']}, but half of {ranks} ranks are {ranks // 2}."
     if (parameters["cut"] == "given") != (half != "auto"):
-        return "'half' lists the ranks of one side of cut = given, and of no other."
+        return "'half' must be given with cut = given, and only then."
     return None if half == "auto" else _check_list("half", half, ranks // 2, ranks)
 
 
@@ -91,7 +123,7 @@ KERNELS = (
             Parameter(
                 "concurrent",
                 "no",
-                "no: one pair at a time, undisturbed; yes: all disjoint pairs at once",
+                "no: one pair at a time, undisturbed; yes: disjoint pairs concurrently",
                 choices=("no", "yes"),
             ),
             Parameter(
@@ -111,7 +143,7 @@ KERNELS = (
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "one pass over all pairs with everything"),
+            Metric("time", "s", "less", "one pass over all pairs, untimed trips included"),
             Metric(
                 "latency", "s", "less", "half a round trip of the median pair", series="median_pair"
             ),
@@ -145,15 +177,19 @@ KERNELS = (
         min_ranks=2,
         headline="latency",
         notes="A sample is a pass over all pairs. Each visit begins with a trip that isn't timed. "
-        "The series 'pair' holds each pair's median over the passes.",
+        "The series 'pair' holds each pair's median over the passes. Where all pairs would "
+        "take longer than the measurement may, it is a pass over those visited before half of its "
+        "time was over: a random subset in each launch. The facts pairs and pairs_in_all are their "
+        "numbers.",
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes, one way"},
         memory=_two_buffers,
         check=_check_pairs,
+        link_bytes=_pairs_bytes,
     ),
     Kernel(
         name="network.ring",
-        title="Ring: each rank to the next, as a token or all at once",
+        title="Ring: each rank to the next, as a token or all together",
         parameters=(
             Parameter("bytes", 127_000, "message size", unit="B", low=0, high=_LARGEST),
             Parameter(
@@ -172,7 +208,7 @@ KERNELS = (
             Parameter("sequence", "auto", "the ranks of a given order, such as 0-2-1-3"),
         ),
         metrics=(
-            Metric("time", "s", "less", "one round of the token, or one step of all, the slowest"),
+            Metric("time", "s", "less", "one round of the token, or one step of all, slowest rank"),
             Metric(
                 "bandwidth",
                 "B/s",
@@ -191,6 +227,7 @@ KERNELS = (
         formulas={"bytes": "bytes ranks"},
         memory=_two_buffers,
         check=_check_ring,
+        link_bytes=_ring_bytes,
     ),
     Kernel(
         name="network.bisection",
@@ -209,7 +246,7 @@ KERNELS = (
             Parameter(
                 "pairs",
                 0,
-                "pairs that exchange while the others wait; 0: all, 1: what one has alone",
+                "pairs that exchange while the others wait; 0: all",
                 low=0,
             ),
         ),
@@ -248,5 +285,6 @@ KERNELS = (
         formulas={"bytes": "2 bytes pairs", "pair_bytes": "2 bytes"},
         memory=_two_buffers,
         check=_check_bisection,
+        link_bytes=_bisection_bytes,
     ),
 )

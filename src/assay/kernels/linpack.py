@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work, phase
 from assay.model.placement import Placement, Value
 
-# Columns of a panel where nobody says: what `linpack` takes for nb = 0.
+# Columns of a panel by default: what `linpack` takes for nb = 0 without a search.
 USUAL_NB = 192
 # The widest panel that a search tries.
 _WIDEST = 512
@@ -27,26 +27,26 @@ MATRICES = ("random", "graded", "nearly-singular", "singular")
 
 
 def linpack_flops(n: float) -> float:
-    """Operations that a solution of order n counts for, as HPL counts them."""
+    """Floating-point operations of a solution of order n, as HPL counts them."""
     return 2.0 / 3.0 * n**3 + 3.0 / 2.0 * n**2
 
 
 def usual_rows(ranks: int) -> int:
-    """Rows of the process grid where nobody says: the greatest divisor of ranks <= its root."""
+    """Rows of the process grid by default: the greatest divisor of ranks up to the square root."""
     return next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
 
 
 def most_of(n: int, block: int, processes: int) -> int:
-    """The most rows (or columns) of n that one of ``processes`` holds, dealt out in blocks."""
+    """The maximum of n rows (or columns) that a process holds, if distributed block-cyclically."""
     rounds, rest = divmod(n, block * processes)
     return rounds * block + min(rest, block)
 
 
 def linpack_bytes(n: int, nb: int, p: int, ranks: int) -> float:
-    """Bytes that the rank with most of the matrix allocates, as native/linpack/settings.cpp.
+    """Bytes that the rank with the largest part allocates, as in native/linpack/settings.cpp.
 
     Its part of the matrix and of the right-hand side, two panels, and with several grid rows the
-    rows of U with what it takes to exchange them.
+    rows of U with the buffers for their exchange.
     """
     q = ranks // p
     width = min(nb, n)
@@ -59,7 +59,7 @@ def linpack_bytes(n: int, nb: int, p: int, ranks: int) -> float:
 
 
 def _padded(rows: int) -> int:
-    """Rows of a column in memory: whole cache lines, an odd number of them."""
+    """The leading dimension: an odd number of whole cache lines."""
     return (-(-rows // 8) | 1) * 8
 
 
@@ -69,7 +69,7 @@ def _work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     n = int(parameters["n"])
-    if n == 0:  # as much as the machine has to give
+    if n == 0:  # derived from the machine's free memory
         return 0.0
     nb = int(parameters["nb"]) or USUAL_NB
     p = int(parameters["p"]) or usual_rows(ranks)
@@ -96,6 +96,8 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
 
 _RATE = Metric("rate", "flop/s", "more", "(2/3 n^3 + 3/2 n^2) flops / time", quantity="flops")
 _FLOPS = "2/3 n^3 + 3/2 n^2"
+# Every place that shows published results beside a rate of ``linpack`` has these words.
+OWN_CODE = "assay's own code, not HPL"
 
 KERNELS = (
     Kernel(
@@ -144,15 +146,13 @@ KERNELS = (
                 low=-1,
                 high=1,
             ),
-            Parameter(
-                "matrix", "random", "what its entries are like", choices=MATRICES, tacit=True
-            ),
+            Parameter("matrix", "random", "kind of its entries", choices=MATRICES, tacit=True),
         ),
         metrics=(
             Metric("time", "s", "less", "factorisation and solution, slowest rank"),
             _RATE,
             phase("panel", "factoring panels"),
-            phase("broadcast", "bringing panels along the rows of the grid"),
+            phase("broadcast", "broadcasting panels along the rows of the grid"),
             phase("swap", "interchanging rows within the columns of the grid"),
             phase("update", "updating the rest of the matrix"),
             phase("solve", "back substitution"),
@@ -195,10 +195,9 @@ KERNELS = (
         source="successive halving: Karnin, Koren & Somekh, ICML 2013",
         threaded=True,
         headline="rate",
-        notes="Candidates are tried in turn, the slower half dropped each time; facts tell the "
-        "choice, and memory_available: the memory that a rank may use on the fullest node. "
-        "Verified: the "
-        "last trial's residual.",
+        notes="Candidates are tried in turn, and the slower half is dropped in each round. Facts: "
+        "the choice, and memory_available, the memory that a rank may use on the fullest node. "
+        "Verified: the last trial's residual.",
         work_units={"flops": "flop"},
         formulas={"flops": f"{_FLOPS} of a trial"},
         memory=_search_memory,

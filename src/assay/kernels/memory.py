@@ -24,7 +24,7 @@ _MEMORY_NODE = Parameter(
 _PAGES = Parameter(
     "pages",
     "huge",
-    "pages asked for: huge ones, which the system may decline, or never huge ones",
+    "pages requested: huge ones, which the system may decline, or never huge ones",
     choices=("huge", "small"),
 )
 
@@ -106,9 +106,12 @@ KERNELS = (
         source="McCalpin, STREAM (1995); Edmundsson et al. (2004), 5.1",
         threaded=True,
         headline="bandwidth",
-        notes="STREAM counts no write-allocate traffic; non-temporal stores avoid it. Its rule, "
-        "arrays of four times the caches, is the least taken: caches that resist scans keep a part "
-        "of an array from pass to pass, and the rate comes out up to caches/array too high.",
+        notes="Tuned STREAM, not a standard result, in the terms of STREAM's rules: non-temporal "
+        "stores where they are faster, huge pages, and the median of the passes. An unchanged "
+        "stream.c has the compiler's stores and the system's pages, and prints the best of its ten "
+        "passes. STREAM counts no write-allocate traffic; non-temporal stores avoid it. Arrays "
+        "have at least STREAM's four times the caches: scan-resistant caches keep a part of an "
+        "array from pass to pass, which raises the rate by up to caches/array.",
         work_units={"bytes": "B", "flops": "flop"},
         formulas={
             "bytes": "16 elements ranks for copy and scale, 24 elements ranks for sum and triad",
@@ -120,7 +123,7 @@ KERNELS = (
         name="memory.strided",
         title="Strided access: every stride-th element of long arrays, from cold caches",
         parameters=(
-            Parameter("op", "read", "what is done per element", choices=tuple(STRIDED_WORDS)),
+            Parameter("op", "read", "operation per element", choices=tuple(STRIDED_WORDS)),
             Parameter(
                 "stride", 1, "elements of 8 bytes from one access to the next", low=1, high=1 << 20
             ),
@@ -129,7 +132,7 @@ KERNELS = (
                 0,
                 "elements accessed per array, rank and pass; 0: the cache lines that they lie in "
                 "are 4 times the node's last-level caches (2 or 1 times where the gaps leave no "
-                "room), over all ranks of the node, and at most 1 GiB a rank",
+                "room), over all ranks of the node, and at most 1 GiB per rank",
                 low=0,
             ),
             _MEMORY_NODE,
@@ -142,15 +145,15 @@ KERNELS = (
                 "bandwidth",
                 "B/s",
                 "more",
-                "all ranks' bytes that the operation names; of the lines moved, the rest is unused",
+                "all ranks' bytes of elements accessed; the rest of each cache line is not counted",
                 quantity="bytes",
             ),
         ),
         work=_strided_work,
         source="Luecke, Li & Cuma (2005), 4.2 and appendix 2",
         headline="access",
-        notes="The caches are flushed before each pass, by reading (what is written would be "
-        "written back during the pass timed); then a barrier; the slowest rank counts. A pass "
+        notes="The caches are flushed before each pass, by reads (written lines would be written "
+        "back during the timed pass); then a barrier; the slowest rank counts. A pass "
         "takes elements × access. Ordinary stores. The arrays lie on huge pages.",
         work_units={"bytes": "B"},
         formulas={
@@ -174,7 +177,7 @@ KERNELS = (
                 0,
                 "elements of 8 bytes of each rank's table, for updates a power of two; 0: the "
                 "tables of a node together hold 16 times its last-level caches (8 or 4 times where "
-                "memory is small), and at most 2 GiB a rank",
+                "memory is small), and at most 2 GiB per rank",
                 low=0,
                 high=1 << 32,
             ),
@@ -188,12 +191,13 @@ KERNELS = (
         work=_random_work,
         source="Luecke, Li & Cuma (2005), 4.2, test 2; HPC Challenge, RandomAccess (2005)",
         headline="rate",
-        notes="Each rank has a table of its own (HPC Challenge's StarRandomAccess). A pass makes "
+        notes="Each rank has a table of its own (HPC Challenge's StarRandomAccess). The table is "
+        "not HPC Challenge's, which takes the largest power of two within half of the memory; a "
+        "smaller one is faster, as it needs fewer pages. A pass makes "
         "elements / 8 accesses, one for each cache line on average. Updates follow a(k+1) = a(k) "
         "<< 1, xor 7 if the bit shifted out is set; the highest bits of a name the element that is "
-        "xor-ed with a. Made twice they undo themselves, by which the whole table is verified; "
-        "HPC Challenge allows 1% of "
-        "errors, here none may be wrong.",
+        "xor-ed with a. Verified: applied twice, the updates restore the whole table, without any "
+        "error (HPC Challenge allows 1%).",
         work_units={"accesses": "op"},
         formulas={"accesses": "per access of a rank: ranks"},
         memory=_random_memory,
@@ -217,8 +221,8 @@ KERNELS = (
         work=_no_work,
         source="Pointer chasing over a random cyclic permutation (Sattolo 1986)",
         headline="latency",
-        notes="One pointer a cache line; each load finds the address of the next. With small pages "
-        "the time includes what the translation of addresses costs.",
+        notes="One pointer per cache line; each load yields the address of the next. With small "
+        "pages the time includes the cost of address translation.",
         memory=lambda parameters, ranks, threads: float(parameters["bytes"]),
     ),
 )

@@ -1,7 +1,7 @@
-"""Names for people: of kernels, metrics, parameters, placements and cells.
+"""Display names of kernels, metrics, parameters, placements and cells.
 
-Reports, figures, messages and the terminal take every such name from here, so that a thing is
-called the same everywhere. Identifiers, as on the command line and in JSON, are the catalogue's.
+Reports, figures, messages and the terminal take all display names from here, so that they agree.
+Identifiers, as on the command line and in JSON, are the catalogue's.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _METRICS: Mapping[str, str] = {
     "wall": "wall time",
     "worst_bandwidth": "smallest bandwidth",
 }
-# Values of parameters, by kernel and parameter, where the value itself is no name.
+# Names of parameters' values, by kernel and parameter, where they differ from the value.
 _LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("storage.file", "op"): {
         "random_read": "random read",
@@ -68,15 +68,15 @@ _LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
     },
     ("storage.metadata", "layout"): {"own": "directory per rank", "shared": "one directory"},
 }
-# Characters of a command in a cell's name, and of a rank order in a label.
+# Maximum characters of a command in a cell's name, and of a rank order in a label.
 _COMMAND_LENGTH = 40
 _ORDER_LENGTH = 16
-# Seats of a rank order that are written out; of a longer one this many at both ends together.
+# Seats of a rank order that are shown; of a longer order half of them at each end.
 MOST_SEATS = 8
 
 
 def kernel_code(kernel: str) -> str:
-    """``CG`` for npb.cg, as publications name it; empty for other kernels."""
+    """``CG`` for npb.cg, as in publications; empty for kernels outside the NPB."""
     return kernel.removeprefix(_NPB).upper() if kernel.startswith(_NPB) else ""
 
 
@@ -91,21 +91,21 @@ def benchmark_codes() -> dict[str, str]:
 
 
 def metric_name(metric: str, unit: str = "") -> str:
-    """``bandwidth``, ``time per access (µs)``; of an unknown metric its identifier.
+    """``bandwidth``, ``time per access (µs)``; for an unknown metric its identifier.
 
-    ``unit``: as shown, which may have a prefix; none is written where it is empty.
+    ``unit``: as shown, with or without a prefix; if empty, no unit is appended.
     """
     name = _METRICS.get(metric, metric.replace("_", " "))
     return f"{name} ({unit})" if unit else name
 
 
 def level_name(kernel: str, parameter: str, value: str) -> str:
-    """A parameter's value: ``random read``, ``file per rank``; most are named as they are."""
+    """The name of a parameter's value: ``random read``, ``file per rank``; mostly the value."""
     return _LEVELS.get((kernel, parameter), {}).get(value, value)
 
 
 def parameters_text(cell: Cell) -> str:
-    """``op=triad``: the parameters asked for, less those left to the kernel and the tacit ones."""
+    """``op=triad``: the parameters, except those left to the kernel and tacit ones at defaults."""
     defaults = left_to_kernel(cell.kernel)
     return " ".join(
         f"{name}={value}"
@@ -115,7 +115,7 @@ def parameters_text(cell: Cell) -> str:
 
 
 def cell_name(cell: Cell) -> str:
-    """Kernel and parameters: ``CG class A``, ``memory.stream op=triad``; of a command its start."""
+    """``CG class A``, ``memory.stream op=triad``; for a command, its first characters."""
     kernel = known_kernel(cell.kernel)
     if kernel is not None and kernel.outside:
         command = str(cell.parameters.get("command", cell.kernel))
@@ -176,7 +176,7 @@ def _placement_parts(cell: Cell, equal_nodes: bool) -> tuple[str, ...]:
 
 
 def placement_text(placement: Placement) -> str:
-    """A placement by its total of ranks: ``2 nodes 8 ranks × 2 threads cyclic order``.
+    """A placement with its total number of ranks: ``2 nodes 8 ranks × 2 threads cyclic order``.
 
     Only what differs from the default placement is written.
     """
@@ -194,7 +194,7 @@ def placement_text(placement: Placement) -> str:
 
 
 def layout_text(placement: Placement, *, whole_order: bool = False) -> str:
-    """A placement by the use of a node: ``2 ranks × 4 threads per node, spread``.
+    """A placement with its ranks per node: ``2 ranks × 4 threads per node, spread``.
 
     ``whole_order``: a list of seats is not shortened.
     """
@@ -207,12 +207,12 @@ def layout_text(placement: Placement, *, whole_order: bool = False) -> str:
 
 
 def where_text(placement: Placement) -> str:
-    """The same with the number of nodes: ``2 ranks per node, spread on 4 nodes``."""
+    """``layout_text`` with the number of nodes: ``2 ranks per node, spread on 4 nodes``."""
     return f"{layout_text(placement)} on {counted(placement.nodes, 'node')}"
 
 
 def binding_text(placement: Placement) -> str:
-    """The same without numbers of ranks and threads: ``compact``, ``spread, cyclic order``."""
+    """``layout_text`` without ranks and threads: ``compact``, ``spread, cyclic order``."""
     return ", ".join(_binding_parts(placement, ["compact"]))
 
 
@@ -235,7 +235,7 @@ def order_text(order: str) -> str:
 
 
 def short_order(order: str) -> str:
-    """A rank order's word, or its seats: of more than ``MOST_SEATS`` those at both ends."""
+    """A rank order's name, or its seats: of more than ``MOST_SEATS`` those at both ends."""
     seats = order.split(",")
     if len(seats) <= MOST_SEATS:
         return order

@@ -19,8 +19,8 @@ _BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
 _TO = Parameter("to", -1, "its partner; -1: the last rank", low=-1)
 _HOW_ONE_SIDED = (
     "put, get: MPI_Put, MPI_Get on a window of MPI_Win_allocate with MPI_Win_flush; passive "
-    "target (MPI_Win_lock_all held throughout), because leaving the target alone is what "
-    "one-sided communication is for."
+    "target (MPI_Win_lock_all held throughout), because the purpose of one-sided communication is "
+    "that the target takes no part."
 )
 
 
@@ -46,9 +46,41 @@ def _multi_work(parameters: Parameters, ranks: int, threads: int) -> Work:
 
 
 def _concurrent_work(parameters: Parameters, ranks: int, threads: int) -> Work:
-    # 0 senders are as many as there can be; the kernel's record says how many these were.
+    # 0 means the maximum number of senders; the kernel's record has the actual number.
     senders = int(parameters["senders"]) or ranks // 2
     return {"bytes": _size(parameters), "all_bytes": senders * _size(parameters)}
+
+
+# The sample and the check, which repeats every operation with messages of all sizes: powers of two
+# up to the size, twice it in total.
+_WITH_CHECK = 3.0
+# As in native/network/pairs_at_once.hpp: bytes of a count, and its minimum and maximum of trips.
+_COUNT_BYTES, _FEWEST_TRIPS, _MOST_TRIPS = 256 << 10, 2, 32
+
+
+def _round_trip_bytes(parameters: Parameters, nodes: int, ppn: int) -> float:
+    return 2 * _WITH_CHECK * _size(parameters)
+
+
+def _window_bytes(parameters: Parameters, nodes: int, ppn: int) -> float:
+    return _WITH_CHECK * int(parameters["window"]) * _size(parameters)
+
+
+def _trips_bytes(parameters: Parameters) -> float:
+    """Bytes one way of a count of trips and of the check."""
+    size = int(parameters["bytes"])
+    trips = min(max(_COUNT_BYTES // max(size, 1), _FEWEST_TRIPS), _MOST_TRIPS)
+    return (trips + _WITH_CHECK - 1.0) * size
+
+
+def _multi_bytes(parameters: Parameters, nodes: int, ppn: int) -> float:
+    if parameters["pairing"] == "neighbours" and ppn % 2 == 0:
+        return 0.0
+    return 2 * ppn * _trips_bytes(parameters)
+
+
+def _concurrent_bytes(parameters: Parameters, nodes: int, ppn: int) -> float:
+    return (int(parameters["senders"]) or ppn) * _trips_bytes(parameters)
 
 
 def _no_work(parameters: Parameters, ranks: int, threads: int) -> Work:
@@ -85,7 +117,7 @@ def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
     if _ways(parameters) == 2 and parameters["mode"] == "blocking":
         return (
             "direction = bidirectional with mode = blocking: two ranks that send to each other by "
-            "MPI_Send at once may wait for ever: take another mode."
+            "MPI_Send may deadlock: take another mode."
         )
     return _check_pair(parameters, placement)
 
@@ -138,12 +170,13 @@ KERNELS = (
         min_ranks=2,
         headline="latency",
         notes="One buffer for sending and one for receiving; the other ranks wait. "
-        "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each waited for at once; "
-        "persistent: the same by requests made once. " + _HOW_ONE_SIDED,
+        "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each followed by a wait; "
+        "persistent: the same with persistent requests. " + _HOW_ONE_SIDED,
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes, one way"},
         memory=_two_buffers,
         check=_check_pair,
+        link_bytes=_round_trip_bytes,
     ),
     Kernel(
         name="network.stream",
@@ -156,14 +189,14 @@ KERNELS = (
             Parameter(
                 "direction",
                 "unidirectional",
-                "from one to the other, or both ways at once",
+                "from one to the other, or both ways concurrently",
                 choices=DIRECTIONS,
             ),
             Parameter("window", 64, "messages in flight each way", low=1, high=4096),
             Parameter(
                 "buffers",
                 "one",
-                "one for all messages of a window, as OSU's programs have it, or one for each",
+                "one for all messages of a window, as in the OSU benchmarks, or one for each",
                 choices=("one", "each"),
             ),
         ),
@@ -188,10 +221,11 @@ KERNELS = (
         },
         memory=_stream_memory,
         check=_check_stream,
+        link_bytes=_window_bytes,
     ),
     Kernel(
         name="network.multi_pingpong",
-        title="Ping-pong of many pairs at once",
+        title="Ping-pong of many pairs concurrently",
         parameters=(
             _BYTES,
             Parameter(
@@ -231,16 +265,17 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.2, figure 2: Multi(16), min and max",
         min_ranks=2,
         notes="Blocking MPI_Send and MPI_Recv. All pairs start together and make the same number "
-        "of trips, so the last ones of a slow pair may be made alone. Slowest and fastest are "
+        "of trips, so a slow pair may make its last ones alone. Slowest and fastest are "
         "those of each sample, not always the same pair.",
         work_units={"bytes": "B", "all_bytes": "B"},
         formulas={"bytes": "bytes, one way", "all_bytes": "ranks / 2 * bytes"},
         memory=_two_buffers,
         check=_check_even,
+        link_bytes=_multi_bytes,
     ),
     Kernel(
         name="network.concurrent",
-        title="Sends from one node to others at once",
+        title="Concurrent sends from one node to others",
         parameters=(
             _BYTES,
             Parameter(
@@ -273,18 +308,19 @@ KERNELS = (
         source="Luecke, Li & Cuma (2005), 4.3, figure 9",
         min_ranks=2,
         notes="Blocking MPI_Send; each message is acknowledged by an empty one, so that a sender's "
-        "own clock sees it arrive. The paper times one message after a barrier on all ranks, which "
-        "holds the barrier's own spread too.",
+        "own clock times its arrival. The paper times one message after a barrier on all ranks, "
+        "which includes the barrier's own spread.",
         work_units={"bytes": "B", "all_bytes": "B"},
         formulas={"bytes": "bytes", "all_bytes": "senders * bytes"},
         memory=lambda parameters, ranks, threads: _size(parameters),
         check=_check_senders,
+        link_bytes=_concurrent_bytes,
     ),
     Kernel(
         name="network.barrier",
         title="Barrier over all ranks",
         parameters=(),
-        metrics=(Metric("time", "s", "less", "one MPI_Barrier in a row of them, slowest rank"),),
+        metrics=(Metric("time", "s", "less", "one of consecutive MPI_Barriers, slowest rank"),),
         work=_no_work,
         source="Edmundsson et al. (2004), 5.2",
         min_ranks=2,

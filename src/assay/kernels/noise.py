@@ -1,4 +1,4 @@
-"""Kernels of the noise family: what a machine takes from those who compute on it."""
+"""Kernels of the noise family: interruptions of a computation, and their effect on barriers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Check, Kernel, Metric, Parameter, Work
 from assay.model.placement import Placement, Value
 
-# The bounds that native/noise/telling.hpp enforces: values of a trace, seconds of a trace.
+# The bounds that native/noise/reported_ranks.hpp enforces: values of a trace, seconds of a trace.
 MOST_COUNT = 16384
 LONGEST_TRACE = 60.0
-# The quantiles by which noise.barrier tells each rank's lateness, in their order.
+# The quantiles of each rank's lateness that noise.barrier reports, in this order.
 LATENESS_LEVELS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
@@ -47,9 +47,9 @@ def _count(default: int, meaning: str) -> Parameter:
 KERNELS = (
     Kernel(
         name="noise.fwq",
-        title="Fixed work quantum: how long equal pieces of work take",
+        title="Fixed work quantum: times of equal pieces of work",
         parameters=(
-            _span("quantum", "what a piece of work takes when nothing interrupts it"),
+            _span("quantum", "time of an uninterrupted piece of work"),
             _count(10_000, "pieces in a sample"),
         ),
         metrics=(
@@ -57,7 +57,7 @@ KERNELS = (
                 "noise",
                 "1",
                 "less",
-                "time lost over the fastest piece's: (mean - min) / min, mean over ranks",
+                "time lost relative to the fastest piece: (mean - min) / min, mean over ranks",
                 series="noise",
             ),
             Metric("detour", "s", "less", "longest interruption of any rank", series="detour"),
@@ -82,7 +82,7 @@ KERNELS = (
                 "noise",
                 "1",
                 "less",
-                "work lost against the best interval: (max - mean) / max, mean over ranks",
+                "work lost relative to the best interval: (max - mean) / max, mean over ranks",
                 series="noise",
             ),
             Metric("detour", "s", "less", "longest interruption of any rank", series="detour"),
@@ -90,15 +90,15 @@ KERNELS = (
         work=_no_work,
         source="Sottile & Minnich (2004)",
         headline="noise",
-        notes="Intervals are evenly spaced in all cases, as a spectrum needs them.",
+        notes="Intervals are always evenly spaced, as a spectrum requires.",
         memory=_memory,
         check=_too_long("interval"),
     ),
     Kernel(
         name="noise.barrier",
-        title="Who arrives when: equal work on every rank, then a barrier, over and over",
+        title="Arrivals at barriers: equal work on every rank, then a barrier, repeated",
         parameters=(
-            _span("quantum", "what the work between two barriers takes uninterrupted"),
+            _span("quantum", "time of the work between two barriers, uninterrupted"),
             _count(1000, "barriers in a sample"),
         ),
         metrics=(
@@ -117,7 +117,8 @@ KERNELS = (
         source="Kramer & Ryan (2003), 13",
         min_ranks=2,
         headline="lost",
-        notes="Arrivals of one node by its one clock; between nodes by how long each rank waited.",
+        notes="Arrivals are timed by the node's clock on one node, and across nodes by how long "
+        "each rank waited.",
         memory=_memory,
         check=_too_long("quantum"),
     ),

@@ -1,4 +1,4 @@
-"""A command of the user's in the catalogue: measured from outside, not built here."""
+"""The catalogue's entry for a user's command, which assay measures but doesn't build."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KERNELS = (
             Parameter("command", "", "the command, with placeholders for the placement"),
             Parameter("time", "", "regular expression that matches the time it prints", tacit=True),
             Parameter("verify", "", "regular expression that its output must match", tacit=True),
-            Parameter("shell", 0, "whether a shell runs it", choices=(0, 1), tacit=True),
+            Parameter("shell", 0, "1: a shell runs it", choices=(0, 1), tacit=True),
             Parameter(
                 "timeout",
                 0.0,

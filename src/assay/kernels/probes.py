@@ -1,7 +1,7 @@
-"""Short commands that tell what is installed.
+"""Short commands that report what is installed.
 
-Asking a compiler for its version costs more than everything else on a warm start together, so an
-answer is kept on disk for as long as the program that gave it is the same file.
+Running a compiler for its version takes longer than the rest of a warm start, so answers are cached
+on disk until the program's file changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe printed (both channels), and its exit status; None if it could not be run."""
+    """What a probe printed on both channels, and its exit status; None if it didn't run or end."""
 
     status: int | None
     text: str
@@ -38,7 +38,7 @@ class ProbeResult:
 
     @property
     def first_line(self) -> str:
-        """The first line with anything on it."""
+        """The first line that isn't blank."""
         return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
 
 
@@ -53,12 +53,12 @@ def ask(
     depends: Sequence[Path] = (),
     keep: bool = True,
 ) -> ProbeResult:
-    """Run a command that answers at once, or remember what it answered.
+    """Run a short command, or return its cached answer.
 
-    ``environment`` is added to this process's own, ``text`` is its input. The answer is looked up
-    under all of these and the state (real path, modification time, size) of the program and of the
-    files it ``depends`` on, so that an upgrade asks anew. Only successes are kept on disk, and
-    those only for ``keep``: what hangs on more than these files is asked once per process.
+    ``environment`` is added to this process's own; ``text`` is the command's input. The cache key
+    consists of all of these and the state (real path, modification time, size) of the program and
+    of the files it ``depends`` on, so that an upgrade runs the command again. Only successes are
+    kept on disk, and only with ``keep``; other answers are kept for the life of the process.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -91,7 +91,7 @@ def _surroundings() -> list[str | None]:
 
 def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: str) -> ProbeResult:
     try:
-        asked = subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -104,18 +104,18 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
     except OSError as error:
         return ProbeResult(None, f"{command[0]}: {error.strerror}")
     try:
-        said, _ = asked.communicate(text, timeout=PROBE_TIMEOUT)
+        output, _ = process.communicate(text, timeout=PROBE_TIMEOUT)
     except subprocess.TimeoutExpired:
-        # With all that it started: a child left over would keep the pipe, and us, waiting.
-        os.killpg(asked.pid, signal.SIGKILL)
-        asked.communicate()
+        # The whole group: a remaining child would keep the pipe open, and ``communicate`` blocked.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
         return ProbeResult(None, f"{command[0]} did not answer within {PROBE_TIMEOUT:g} s")
-    return ProbeResult(asked.returncode, said)
+    return ProbeResult(process.returncode, output)
 
 
 def _cached_path(key: str) -> Path:
-    """Where an answer is kept. Raises AssayError without a cache that can be trusted: an answer
-    may name the programs that are run next.
+    """Where an answer is kept. Raises AssayError if the cache isn't trusted: an answer may name
+    programs that are run next.
     """
     return cache_folder("probes") / key
 
@@ -130,7 +130,7 @@ def _recall(key: str) -> ProbeResult | None:
 
 
 def _keep(key: str, answer: ProbeResult) -> None:
-    """Best effort: without a writable cache the next process asks again."""
+    """Keep an answer if the cache can be written; otherwise the next process runs the command."""
     with contextlib.suppress(OSError, AssayError):
         path = _cached_path(key)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as f:

@@ -9,7 +9,7 @@ from assay.errors import AssayError
 
 
 def native_sources() -> Path:
-    """The native sources: in the wheel beside this package, in a checkout two folders above it."""
+    """The native sources: within the package in a wheel, in the repository root in a checkout."""
     package = Path(assay.__file__).resolve().parent
     for folder in (package / "native", package.parents[1] / "native"):
         if (folder / "CMakeLists.txt").is_file():

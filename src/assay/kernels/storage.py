@@ -18,13 +18,13 @@ METHODS = ("buffered", "direct", "fsync", "dsync")
 LAYOUTS = ("own", "shared", "strided")
 APIS = ("posix", "mpiio", "mpiio_collective")
 
-_GRAIN = 512
-_DIRECT_GRAIN = 4096  # O_DIRECT wants multiples of the sector, which is at most this
+_UNIT = 512  # bytes that a record must be a multiple of
+_DIRECT_UNIT = 4096  # the same with O_DIRECT: the largest sector size
 _LARGEST_RECORD = 1 << 30
 _RANDOM_RECORDS = 1024
 _STRIDE = 17  # IOzone's
-_SPARE = 1.05  # a file system needs room beside the data
-_BYTES_PER_FILE = 1024.0  # what an empty file takes in tables
+_SPARE = 1.05  # space for the file system's own data
+_BYTES_PER_FILE = 1024.0  # metadata of an empty file
 
 
 def records_of_sample(parameters: Mapping[str, Value]) -> int:
@@ -83,10 +83,10 @@ def _check_metadata(parameters: Mapping[str, Value], placement: Placement) -> st
 def _check_sizes(name: str, size: int, parameters: Mapping[str, Value]) -> str | None:
     """Whether records fit the file and the method."""
     record = int(parameters["record"])
-    grain = _DIRECT_GRAIN if parameters["method"] == "direct" else _GRAIN
-    if record % grain:
+    unit = _DIRECT_UNIT if parameters["method"] == "direct" else _UNIT
+    if record % unit:
         return (
-            f"record = {format_size(record)} is no multiple of {grain} B, which "
+            f"record = {format_size(record)} is no multiple of {unit} B, which "
             f"method = {parameters['method']} needs."
         )
     if size % record:
@@ -95,9 +95,10 @@ def _check_sizes(name: str, size: int, parameters: Mapping[str, Value]) -> str |
 
 
 def check_directory(directory: str, bytes_per_rank: float, placement: Placement) -> str | None:
-    """Why all ranks' files can't be written there; None if they can, or where nobody here knows.
+    """Why all ranks' files can't be written there; None if they can.
 
-    Of several nodes, each may have another file system in the same place: they check themselves.
+    None also with several nodes: each may have its own file system at that path, so the kernel
+    checks on every node.
     """
     if placement.nodes > 1:
         return None
@@ -130,7 +131,7 @@ _RECORD = Parameter(
     1 << 20,
     "bytes of a read or write, a multiple of 512, of 4096 with method=direct",
     unit="B",
-    low=_GRAIN,
+    low=_UNIT,
     high=_LARGEST_RECORD,
 )
 _BANDWIDTH = Metric("bandwidth", "B/s", "more", "all ranks' bytes / time", quantity="bytes")
@@ -140,7 +141,7 @@ _IOZONE = "Norcott & Capps, IOzone filesystem benchmark; Pepper & Gupta (2005), 
 KERNELS = (
     Kernel(
         name="storage.file",
-        title="A file of each rank's own, written and read record by record",
+        title="One file per rank, written and read record by record",
         parameters=(
             Parameter(
                 "op",
@@ -156,7 +157,7 @@ KERNELS = (
                 64 << 20,
                 "bytes of the file, a multiple of the record",
                 unit="B",
-                low=_GRAIN,
+                low=_UNIT,
             ),
             Parameter(
                 "method",
@@ -168,7 +169,7 @@ KERNELS = (
             Parameter(
                 "stride",
                 0,
-                "of stride_read: from record to record, in records; 0: 17, as IOzone has it",
+                "of stride_read: from record to record, in records; 0: 17, as in IOzone",
                 low=0,
             ),
             Parameter(
@@ -203,9 +204,8 @@ KERNELS = (
         work=_file_work,
         source=_IOZONE,
         headline="bandwidth",
-        notes="Opening and closing are not timed. from_cache among the facts is the share of the "
-        "bytes that the page cache answered: read and not fetched, or written and not yet on the "
-        "device.",
+        notes="Opening and closing are not timed. The fact from_cache is the share of the bytes "
+        "that the page cache served: read and not fetched, or written and not yet on the device.",
         work_units={"bytes": "B", "operations": "op"},
         formulas={
             "bytes": "record records ranks",
@@ -217,7 +217,7 @@ KERNELS = (
     ),
     Kernel(
         name="storage.parallel",
-        title="All ranks write or read at once",
+        title="All ranks write or read concurrently",
         parameters=(
             Parameter(
                 "op",
@@ -259,8 +259,8 @@ KERNELS = (
         source="Shan & Shalf, Using IOR to analyze the I/O performance for HPC platforms (2007); "
         "MPI-4.0, chapter 14",
         headline="bandwidth",
-        notes="Opening and closing are not timed. A read is preceded by dropping the file from the "
-        "page cache of each node; method makes no other difference to it than O_DIRECT.",
+        notes="Opening and closing are not timed. Before a read the file is dropped from the page "
+        "cache of each node; of the methods, only direct affects reads.",
         work_units={"bytes": "B", "operations": "op"},
         formulas={"bytes": "bytes ranks", "operations": "bytes / record ranks"},
         memory=_record_memory,
@@ -273,7 +273,7 @@ KERNELS = (
             Parameter(
                 "op",
                 "create",
-                "create: open and close a new file; stat: ask for its size; unlink: remove it",
+                "create: open and close a new file; stat: query its size; unlink: remove it",
                 choices=("create", "stat", "unlink"),
             ),
             Parameter("files", 1000, "of each rank", low=1, high=1_000_000),
@@ -289,7 +289,8 @@ KERNELS = (
         work=_metadata_work,
         source="mdtest, of the IOR benchmark suite",
         headline="rate",
-        notes="stat asks for files that the next node's rank made, where all nodes see the same.",
+        notes="stat queries files that a rank of the next node created, if all nodes share the "
+        "directory.",
         work_units={"operations": "op"},
         formulas={"operations": "files ranks"},
         check=_check_metadata,

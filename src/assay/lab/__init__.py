@@ -1,6 +1,5 @@
-"""A virtual cluster on one machine: hosts are network namespaces, joined by bridges.
+"""Virtual clusters on one machine: hosts and switches are network namespaces.
 
-What it is for: measuring over several hosts, with adapters of known rates, where there is one
-machine only. What its networks may do is set by a token bucket, so what a measurement over them
-must not exceed is known beforehand.
+They allow measurements over several hosts, with adapters of known rates, on a single machine. Token
+buckets limit the rates, so the upper bound of each measurement over the network is known.
 """

@@ -27,9 +27,9 @@ FAST_ETHERNET = 12.5e6
 
 @dataclass(frozen=True)
 class Host:
-    """One host: its name, the namespace it is, its addresses, and its cores.
+    """One host: its name, its namespace, its addresses, and its cores.
 
-    ``addresses``: one a network. Where packets are routed there is one for all adapters.
+    ``addresses``: one per network; in routed clusters one for all adapters.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Host:
 
 
 class Cluster:
-    """Hosts in namespaces, made by ``make``, removed by ``remove``.
+    """Hosts in namespaces, created by ``make``, removed by ``remove``.
 
-    ``prefix``: what the namespaces' names begin with. ``folder``: for the remote shell, the hosts'
-    names and the adapters' speeds; made if it isn't there, removed with the rest. ``cores``: this
-    machine's, which hosts divide.
+    ``prefix``: of the namespaces' names. ``folder``: for the remote shell, the hosts' names and the
+    adapters' speeds; created if missing, removed with the cluster. ``cores``: of this machine,
+    divided among the hosts.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Cluster:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """Everything of it that lies in the system: the hosts', and the switches'."""
+        """The namespaces of hosts and switches."""
         return tuple(self.prefix + node for node in self.shape.nodes)
 
     @property
@@ -86,11 +86,11 @@ class Cluster:
         return next((host for host in self.hosts if host.name == name), None)
 
     def command(self, host: Host, *words: str) -> list[str]:
-        """The command line that runs a program on a host, its words passed on as they are."""
+        """The command line that runs a program on a host, with its arguments unchanged."""
         return _entering(host, self.folder) + list(words)
 
     def config(self) -> str:
-        """The ``[cluster]`` of an assay.toml for an assay that runs on the first host."""
+        """The ``[cluster]`` section of assay.toml for running assay on the first host."""
         hosts = ", ".join(f'"{host.addresses[0]}"' for host in self.hosts)
         return (
             f'[cluster]\nhosts = [{hosts}]\nremote_shell = "{self.remote_shell}"\n'
@@ -98,7 +98,7 @@ class Cluster:
         )
 
     def make(self, progress: Progress | None = None, keep: Sequence[int] = ()) -> None:
-        """Build it all. Raises AssayError; what was made till then stays for ``remove``."""
+        """Create the cluster. Raises AssayError; the parts created so far stay for ``remove``."""
         network.build(
             self.shape, self.prefix, delayed=self.spec.delayed, progress=progress, keep=keep
         )
@@ -111,7 +111,7 @@ class Cluster:
         self.remote_shell.chmod(0o700)
 
     def remove(self) -> None:
-        """End what runs on its hosts and remove it; nothing if that was done."""
+        """End all processes on its hosts and remove it; does nothing if it is removed already."""
         network.remove_namespaces(self.namespaces)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -119,11 +119,11 @@ class Cluster:
 class VirtualCluster(Cluster):
     """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
 
-    Each host has an adapter per rate (``eth0``, ``eth1`` …), which sends no more than that many
-    B/s; None is no limit. ``spec`` is any other cluster. The hosts share this machine's memory and
-    files, and divide its cores among them, as long as there are enough. Raises AssayError where
-    there can't be one. What is made is removed at the end, after an exception too; what an owner
-    left who was killed is removed by the next cluster, or by ``remove_leftovers``.
+    Each host has one adapter per rate (``eth0``, ``eth1`` …), which sends at most that many B/s;
+    None is no limit. ``spec`` describes any other cluster instead. The hosts share this machine's
+    memory and files, and divide its cores if there are enough. Raises AssayError if it can't be
+    created. It is removed at the end, also after an exception; the remains of a killed process are
+    removed by the next cluster, or by ``remove_leftovers``.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class VirtualCluster(Cluster):
             raise AssayError(problem, fix="Run as root, on a machine with iproute2.")
         remove_leftovers()
         try:
-            self.folder.mkdir(mode=0o700)  # nobody else's, whatever is in a folder for all
+            self.folder.mkdir(mode=0o700)  # fails if another user has created it in /tmp
             self.make()
         except BaseException:
             with contextlib.suppress(AssayError):
@@ -171,17 +171,17 @@ class VirtualCluster(Cluster):
 def share_of(
     cores: Sequence[int], host: int, hosts: int, each: int | None = None
 ) -> tuple[int, ...]:
-    """The cores of host number ``host`` of ``hosts``: equal parts, neighbours together.
+    """The cores of host number ``host`` of ``hosts``: equal parts of consecutive cores.
 
-    Cores left over stay idle, so that hosts are alike. With more hosts than cores, hosts share.
-    ``each`` is how many a host has, if it isn't an equal part; no more than there are.
+    Remaining cores stay idle, so that all hosts are equal. With more hosts than cores, hosts share
+    cores. ``each``: cores per host if not an equal part; at most all.
     """
     each = min(each or len(cores) // hosts or 1, len(cores))
     return tuple(cores[(host * each + k) % len(cores)] for k in range(each))
 
 
 def remove_leftovers() -> list[str]:
-    """Remove what clusters left whose owners were killed; the names of what was removed."""
+    """Remove the clusters whose owners were killed; returns the names of their namespaces."""
     names = sorted(network.orphaned_namespaces())
     network.remove_namespaces(names)
     for folder in Path(tempfile.gettempdir()).glob("assay-lab-*"):
@@ -191,17 +191,17 @@ def remove_leftovers() -> list[str]:
 
 
 def _megabits(rate: float | None) -> int:
-    """As the kernel tells a link's speed: whole Mbit/s, -1 where it isn't known."""
+    """A link's speed as the kernel reports it: whole Mbit/s, -1 if unknown."""
     return -1 if rate is None else max(1, round(rate * 8e-6))
 
 
 def _entering(host: Host, folder: Path) -> list[str]:
-    """What to put before a program's words to run it on a host.
+    """The command prefix that runs a program on a host.
 
-    Besides the network, a host has its own name (UTS) and its own System V and POSIX queues (IPC):
-    by these MPI libraries decide whether two ranks may use shared memory. In the mounts that ``ip
-    netns exec`` makes for this program alone, files of the folder stand in the place of /etc/hosts
-    and of the adapters' speeds: for virtual ones the kernel tells 10 Gbit/s, whatever their rate.
+    In addition to the network namespace, a host has its own name (UTS) and System V and POSIX
+    queues (IPC): MPI libraries use these to decide whether two ranks may use shared memory. In the
+    private mounts of ``ip netns exec``, files of the folder replace /etc/hosts and the adapters'
+    speeds: for virtual adapters the kernel reports 10 Gbit/s, whatever their rate.
     """
     named = (
         'echo "$0" >/proc/sys/kernel/hostname; mount --bind "$1/hosts" /etc/hosts; '
@@ -214,7 +214,7 @@ def _entering(host: Host, folder: Path) -> list[str]:
 
 
 def _remote_shell(hosts: Sequence[Host], folder: Path) -> str:
-    """The script: like ssh, it joins its words and gives them to a shell on the host."""
+    """The script of the remote shell: like ssh, it passes its joined words to a shell."""
     cases = "".join(
         f"  {'|'.join((host.name, *host.addresses))})\n"
         f'    exec {shlex.join(_entering(host, folder))} sh -c "$*" ;;\n'
@@ -222,8 +222,8 @@ def _remote_shell(hosts: Sequence[Host], folder: Path) -> str:
     )
     return f"""\
 #!/bin/sh
-# HOST COMMAND…: runs a command on a host of a virtual cluster, as ssh would on a real one: from
-# another folder than the caller's, its words joined and given to a shell.
+# HOST COMMAND…: runs a command on a host of a virtual cluster, as ssh would on a real one: in
+# another folder than the caller's; its words are joined and passed to a shell.
 cd /
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1

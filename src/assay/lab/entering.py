@@ -1,4 +1,4 @@
-"""Programs on a lab's hosts, and assay itself, which measures a lab from the lab's first host."""
+"""Running programs on a lab's hosts; assay itself measures a lab from its first host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.lab.store import check_root, find_lab, slurm_of
 from assay.schedulers import job_variables
 from assay.waiting import POLITE_WAITING
 
-# A lab's hosts may outnumber the machine's cores, which no launch on them can see.
+# A lab may have more hosts than the machine has cores; launches on them can't detect that.
 _POLITE = {
     **POLITE_WAITING,
     "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -27,7 +27,10 @@ _POLITE = {
 
 
 def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
-    """Become a command on a lab's host, the first by default. Raises AssayError."""
+    """Replace this process by a command on a lab's host (default: the first).
+
+    Raises AssayError.
+    """
     check_root()
     cluster = find_lab(name)
     found = cluster.hosts[0] if host is None else cluster.host(host)
@@ -44,11 +47,10 @@ def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
 
 
 def on_lab(name: str, config: Config) -> Config:
-    """The config for measuring on a lab, for an assay that is on the lab's first host.
+    """The config for measuring on a lab from its first host.
 
-    One that is not begins anew there, with the same command line, as the same process. The lab's
-    hosts are in the place of the config's, and the system is called after the lab. Raises
-    AssayError.
+    If this process is not on that host, it executes itself there with the same command line. The
+    lab's hosts replace the config's, and the system is named after the lab. Raises AssayError.
     """
     check_root()
     cluster = find_lab(name)
@@ -58,15 +60,16 @@ def on_lab(name: str, config: Config) -> Config:
         tuple(host.addresses[0] for host in cluster.hosts),
         str(cluster.remote_shell),
         cluster.hosts[0].addresses[0],
+        slowest_link=cluster.spec.trunk.rate,
     )
     system = msgspec.structs.replace(config.system, name=f"lab {name}")
     return replace(config, cluster=hosts, scheduler=None, system=system)
 
 
 def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
-    """What a program on a host of the lab gets in the place of ``environ``.
+    """The environment of a program on a host of the lab, from ``environ``.
 
-    Of a scheduler around the lab it hears nothing: its nodes are none of the lab's.
+    Variables of a scheduler outside the lab are removed: its nodes are not the lab's.
     """
     if not any(network.is_inside(space) for space in cluster.namespaces):
         environ = {k: v for k, v in environ.items() if not k.startswith(job_variables())}

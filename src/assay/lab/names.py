@@ -1,4 +1,4 @@
-"""Names that tell who owns a virtual cluster, so that what dead owners left is recognised."""
+"""Names of virtual clusters that identify the owner, to detect clusters whose owner has ended."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _serial = itertools.count(1)
 
 
 def new_name() -> str:
-    """``assay-lab-PID-START-SERIAL``: unique on this machine, today and after the owner's death.
+    """``assay-lab-PID-START-SERIAL``: unique on this machine, also after the owner's end.
 
-    START tells a later process with the same id from the owner: the clock ticks from boot to its
-    start.
+    START, the clock ticks from boot to the owner's start, distinguishes it from a later process
+    with the same id.
     """
     pid = os.getpid()
     return f"assay-lab-{pid}-{_started(pid)}-{next(_serial)}"
 
 
 def is_orphaned(name: str) -> bool:
-    """Whether this is a name of ours, or of a part of it, whose owner no longer runs."""
+    """Whether this is the name of a virtual cluster, or a part of one, whose owner has ended."""
     match = _NAME.fullmatch(name)
     return match is not None and _started(int(match["pid"])) != int(match["start"])
 
 
 def _started(pid: int) -> int | None:
-    """Clock ticks from boot to the process's start; None if there is none, or a zombie is left."""
+    """Clock ticks from boot to the process's start; None for a missing process or a zombie."""
     try:
         # "pid (name) state parent …", where the name may hold anything; the start is field 22.
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()

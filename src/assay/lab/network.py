@@ -1,8 +1,8 @@
-"""Namespaces, bridges, links and rates: what of a virtual cluster lies in the system.
+"""The system objects of a virtual cluster: namespaces, bridges, links and rates.
 
-All is made by iproute2's ``ip`` and ``tc``: links in batches, for a process a link would take
-longer than the link; what is in a namespace by one batch for each. ``keep`` are open files that the
-programs started here hold too, so that a lock on one lasts as long as the last of them.
+All are created by iproute2's ``ip`` and ``tc``, in batches, because starting a process takes longer
+than creating a link; the contents of a namespace are one batch. ``keep``: file descriptors that the
+programs started here inherit, so that a lock on one lasts until the last program ends.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from assay.lab.topologies import ClusterShape, End
 NAMES = Path("/run/netns")
 # Bits of capabilities(7).
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-# Seconds to wait for killed processes to be gone, and for adapters to carry packets.
+# Seconds to wait for killed processes to end, and for adapters to come up.
 _PATIENCE = 10.0
-# Seconds that an adapter's queue holds of its rate, and bytes that it holds at least: what TCP has
-# under way, so that the bucket delays and does not drop.
+# Length of an adapter's queue in seconds at its rate, and its minimum in bytes: enough for TCP's
+# data in flight, so that the bucket delays packets instead of dropping them.
 _QUEUE, _SHORTEST_QUEUE = 0.05, 256 * 1024
 _LINKS_AT_ONCE = 32
-# Packets that may be on their way on one wire.
+# Maximum number of packets in flight on one wire.
 _MOST_DELAYED = 100_000
 
 Progress = Callable[[int, int], None]
 
-# Where all is routed. Ways there and back may differ, which rp_filter would take for forgery; a
-# host must not learn of a shorter way; and errors that tell how far a packet came are not to be
-# rationed. Without IPv6 no adapter has an address that leads no further than its link.
+# Settings for routed clusters. Forward and return paths may differ, which rp_filter would treat as
+# spoofing; hosts must not learn shorter routes by redirects; ICMP errors, which show a packet's
+# path, must not be rate-limited. Without IPv6 adapters have no link-local addresses.
 _ROUTED = """
 cd /proc/sys/net/ipv4
 for which in all default; do
@@ -55,7 +55,7 @@ echo {forward} >ip_forward
 
 
 def why_not() -> str | None:
-    """A sentence on why there can be no virtual cluster here; None if there can."""
+    """A sentence on why no virtual cluster can be created here; None if it can."""
     if os.geteuid() != 0:
         return "A virtual cluster needs root: only root may make network namespaces."
     status = Path("/proc/self/status").read_text()
@@ -78,10 +78,10 @@ def build(
     progress: Progress | None = None,
     keep: Sequence[int] = (),
 ) -> None:
-    """Make the namespaces of a shape, called ``prefix`` + node, with all that is in them.
+    """Create the namespaces of a shape, named ``prefix`` + node, with their contents.
 
-    ``delayed``: whether the kernel has to delay packets. ``progress`` gets how many steps are
-    done, of how many. Raises AssayError; what was made till then stays.
+    ``delayed``: whether the kernel has to delay packets. ``progress`` is called with the number of
+    steps done and their total. Raises AssayError; the parts created so far stay.
     """
     steps = 3 * len(shape.nodes) + len(shape.links)
     done = 0
@@ -124,7 +124,7 @@ def build(
     for node in shape.nodes:
         adapters = shape.adapters(node)
         batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
-        # Both ends: a switch sends a host no more than its link carries, whichever host sends.
+        # Both ends are limited: a switch sends to a host at most at the link's rate.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
         advance(1)
     for node in shape.nodes:
@@ -138,7 +138,7 @@ def _inside(
     adapters: Sequence[tuple[End, End, Wire]],
     macs: dict[tuple[str, str], str],
 ) -> list[str]:
-    """What ``ip`` has to do in a node's namespace once its links are there."""
+    """The ``ip`` commands for a node's namespace once its links exist."""
     lines = []
     for end, other, _ in adapters:
         if end.bridge:
@@ -149,8 +149,8 @@ def _inside(
         if not shape.bridges:
             lines.append(_neighbour(other, end.adapter, macs))
     if shape.bridges and node in shape.hosts:
-        # The kernel's table of neighbours is one for all namespaces, and what is learned may fill
-        # it (hosts × hosts); what is announced does not count.
+        # All namespaces share the kernel's neighbour table, and learned entries (hosts × hosts) may
+        # fill it; permanent ones don't count.
         lines += [
             _neighbour(link.one, link.one.adapter, macs)
             for link in shape.links
@@ -164,9 +164,9 @@ def _inside(
 
 
 def _await_links(namespace: str, keep: Sequence[int]) -> None:
-    """Wait until the adapters carry packets, which the kernel sees to after they were set up.
+    """Wait until the adapters are up; the kernel does this asynchronously.
 
-    Until then they drop what they are to send; on a busy machine that may be for a second.
+    Until then they drop packets; on a busy machine that may last a second. Raises AssayError.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -192,18 +192,18 @@ def _neighbour(end: End, adapter: str, macs: dict[tuple[str, str], str]) -> str:
 
 
 def _mac(link: int, side: int) -> str:
-    """An address of the range that anybody may use (the second bit of the first byte)."""
+    """A locally administered MAC address (second bit of the first byte)."""
     return f"02:00:00:{link >> 8:02x}:{link & 255:02x}:{side:02x}"
 
 
 def add_namespace(namespace: str, *, keep: Sequence[int] = ()) -> None:
-    """Make a namespace with its loopback up. Raises AssayError."""
+    """Create a namespace with its loopback up. Raises AssayError."""
     run("ip", "netns", "add", namespace, keep=keep)
     run("ip", "-n", namespace, "link", "set", "lo", "up", keep=keep)
 
 
 def add_bridge(namespace: str, bridge: str, *, keep: Sequence[int] = ()) -> None:
-    """Make a bridge in a namespace."""
+    """Create a bridge in a namespace."""
     lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
     batch(["ip", "-n", namespace], lines, keep=keep)
 
@@ -211,7 +211,7 @@ def add_bridge(namespace: str, bridge: str, *, keep: Sequence[int] = ()) -> None
 def limit(
     namespace: str, adapters: Sequence[tuple[str, Wire]], *, keep: Sequence[int] = ()
 ) -> None:
-    """Let adapters send no more, and no sooner, than their wires do."""
+    """Apply the rates and delays of their wires to adapters."""
     lines = []
     for adapter, wire in adapters:
         delay_below = "root"
@@ -228,17 +228,17 @@ def limit(
 
 
 def burst_of(rate: float) -> int:
-    """Bytes that an adapter of so many B/s may send at once after a pause.
+    """Token bucket size (bytes) of an adapter with this rate (B/s): its burst after a pause.
 
-    Two frames of Ethernet, or what comes in 25 µs if that is more: the fewest with which the
-    kernel's timer, late as it may be, keeps up a Gigabit. A message of n bytes takes (n - burst) /
-    rate at least, so that shorter ones than a burst are not held up.
+    Two Ethernet frames, or the data of 25 µs if that is more: the minimum with which the kernel's
+    timer, in spite of its delays, sustains a Gigabit. A message of n bytes takes at least
+    (n - burst) / rate, so messages shorter than a burst are not delayed.
     """
     return max(3200, round(rate * 25e-6))
 
 
 def check_delay(namespace: str, *, keep: Sequence[int] = ()) -> None:
-    """Raises AssayError where the kernel can't delay packets: that takes its part netem."""
+    """Raises AssayError if the kernel can't delay packets (it has no netem)."""
     loopback = ["dev", "lo", "root"]
     try:
         run("tc", "-n", namespace, "qdisc", "add", *loopback, "netem", "delay", "1us", keep=keep)
@@ -252,9 +252,10 @@ def check_delay(namespace: str, *, keep: Sequence[int] = ()) -> None:
 
 
 def remove_namespaces(namespaces: Sequence[str]) -> None:
-    """End the processes in these namespaces and remove them, as far as they are there.
+    """End the processes in these namespaces and remove those that exist.
 
-    With a namespace go its adapters and bridges. Raises AssayError if a process can't be ended.
+    Adapters and bridges are removed with their namespace. Raises AssayError if a process can't be
+    ended.
     """
     there = [namespace for namespace in namespaces if (NAMES / namespace).exists()]
     deadline = time.monotonic() + _PATIENCE
@@ -280,7 +281,7 @@ def processes_in(*namespaces: str) -> list[int]:
     found = []
     for entry in os.scandir("/proc") if wanted else ():
         if entry.name.isdigit():
-            # One that ends meanwhile, or a zombie, which is in none.
+            # Fails for a process that has ended meanwhile and for a zombie.
             with contextlib.suppress(OSError):
                 if _identity(Path(entry.path, "ns", "net")) in wanted:
                     found.append(int(entry.name))
@@ -300,32 +301,32 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def namespaces_called(prefix: str) -> list[str]:
-    """The names of the namespaces that begin so."""
+    """The names of the namespaces with this prefix."""
     if not NAMES.is_dir():
         return []
     return sorted(path.name for path in NAMES.iterdir() if path.name.startswith(prefix))
 
 
 def orphaned_namespaces() -> Iterator[str]:
-    """The namespaces of virtual clusters whose owners no longer run."""
+    """The namespaces of virtual clusters whose owners have ended."""
     yield from (name for name in namespaces_called("assay-lab-") if is_orphaned(name))
 
 
 def batch(command: Sequence[str], lines: Iterable[str], *, keep: Sequence[int] = ()) -> None:
-    """Let ``ip`` or ``tc`` do the lines; nothing if there are none. Raises AssayError."""
+    """Let ``ip`` or ``tc`` execute the lines, if there are any. Raises AssayError."""
     text = "".join(f"{line}\n" for line in lines)
     if text:
         run(*command, "-batch", "-", text=text, keep=keep)
 
 
 def run(*command: str, text: str = "", keep: Sequence[int] = ()) -> str:
-    """What the command prints, given ``text`` to read. Raises AssayError with its words."""
+    """The output of a command with ``text`` as input. Raises AssayError with its error output."""
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=False, pass_fds=keep
     )
     if done.returncode != 0:
         raise AssayError(
-            f"The virtual cluster can't be made: `{' '.join(command)}` failed.",
+            f"The virtual cluster can't be created: `{' '.join(command)}` failed.",
             detail=done.stderr.strip(),
             fix="It needs a kernel with network namespaces, veth, bridge and sch_tbf.",
         )

@@ -1,4 +1,4 @@
-"""A Slurm over the hosts of a virtual cluster, with no daemon, key or file of the machine's own."""
+"""Slurm on the hosts of a virtual cluster, independent of the machine's daemons, keys, files."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from assay.lab import network
 from assay.lab.cluster import Cluster, Host
 
 PARTITION = "lab"
-# What people and assay call; daemons are called by the cluster alone.
+# Commands for users and assay; daemons are started only by the cluster.
 _CLIENTS = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "sinfo", "srun", "salloc")
 _DAEMONS = ("munged", "slurmctld", "slurmd")
-# Debian keeps daemons where a user's PATH doesn't lead.
+# Debian installs daemons outside of a user's PATH.
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _MUNGED, _CONTROLLER = "munged", "slurmctld"
-# Seconds between two looks at something that is awaited.
+# Seconds between two checks of an awaited condition.
 _PAUSE = 0.1
 
 
 class SlurmCluster:
     """``with VirtualCluster(4) as hosts, SlurmCluster(hosts) as slurm: …``
 
-    The controller runs on the first host; ``nodes`` (default: all hosts) have a slurmd each, under
-    their own names, with as many CPUs as the host has cores, in the partition ``lab``. What it
-    takes is in the packages slurm-wlm and munge. ``settings`` overrule lines of slurm.conf.
-    ``patience``: seconds for the nodes to become idle. ``folder``: where its files are. Entered and
-    never left, it lives as long as its hosts' processes do. Raises AssayError where there can't be
-    one, with the daemon's own last words.
+    The controller runs on the first host; ``nodes`` (default: all hosts) have one slurmd each,
+    under their own names, with as many CPUs as the host has cores, in the partition ``lab``. It
+    needs the packages slurm-wlm and munge. ``settings`` override lines of slurm.conf.
+    ``patience``: seconds for the nodes to become idle. ``folder``: of its files. If the context is
+    entered and not left, Slurm runs until its hosts' processes are ended. Raises AssayError, with
+    the daemon's last output, if it can't be started.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class SlurmCluster:
         return self.folder / "slurm.conf"
 
     def environment(self) -> dict[str, str]:
-        """What to add to an environment so that ``sbatch`` and the others are this Slurm's.
+        """Variables with which ``sbatch`` and the other commands use this Slurm.
 
-        They work on the cluster's hosts and outside of them: PATH begins with a folder of programs
-        that run them on the first host.
+        They work on the cluster's hosts and outside: PATH begins with a folder of scripts that run
+        the commands on the first host.
         """
         path = os.environ.get("PATH", os.defpath)
         return {"SLURM_CONF": str(self.conf), "PATH": f"{self._programs}{os.pathsep}{path}"}
@@ -93,9 +93,9 @@ class SlurmCluster:
         self.remove()
 
     def remove(self) -> None:
-        """End jobs and daemons, and remove every file; nothing if that was done."""
+        """End jobs and daemons, and remove all files; does nothing if that is done already."""
         if _CONTROLLER in self._daemons:
-            self.stop_controller()  # asked to, it ends its own helper with it
+            self.stop_controller()  # on SIGTERM it also ends its helper process
         for daemon in self._daemons.values():
             daemon.kill()
         for daemon in self._daemons.values():
@@ -110,7 +110,7 @@ class SlurmCluster:
         return next(node for node in self.nodes if node.name == name)
 
     def kill_node(self, name: str) -> None:
-        """End a node's slurmd and all that jobs run there at once, as if it lost its power."""
+        """Kill a node's slurmd and all processes of jobs there, as in a power failure."""
         daemon = self._daemons.pop(name)
         daemon.kill()
         daemon.wait()
@@ -121,7 +121,7 @@ class SlurmCluster:
         self._start_slurmd(self.node(name))
 
     def stop_controller(self) -> None:
-        """End the controller: commands get no answer, jobs go on."""
+        """End the controller: commands get no answer, jobs continue."""
         daemon = self._daemons.pop(_CONTROLLER)
         daemon.terminate()  # it saves its state
         try:
@@ -131,12 +131,12 @@ class SlurmCluster:
             daemon.wait()
 
     def start_controller(self) -> None:
-        """Start the controller with the state that it had; returns when it answers."""
+        """Start the controller with its saved state; returns when it answers."""
         self._start(_CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))
         self._await(lambda: self._ask("scontrol", "ping") is not None, "its controller answers")
 
     def states(self) -> dict[str, str]:
-        """The nodes' states in Slurm's short words (``idle``, ``alloc``, ``down*`` …).
+        """The nodes' states in Slurm's short form (``idle``, ``alloc``, ``down*`` …).
 
         Empty if the controller does not answer.
         """
@@ -144,7 +144,7 @@ class SlurmCluster:
         return dict(line.split() for line in said.splitlines())
 
     def await_idle(self) -> None:
-        """Wait until all nodes are idle. Raises AssayError after the patience is out."""
+        """Wait until all nodes are idle. Raises AssayError after ``patience`` seconds."""
         idle = {node.name: "idle" for node in self.nodes}
         self._await(lambda: self.states() == idle, "all its nodes are idle")
 
@@ -163,8 +163,8 @@ class SlurmCluster:
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
         self.conf.write_text(self._configuration())
-        # Read beside slurm.conf; slurmd looks for control groups even where none are used, and in a
-        # namespace there are none to be seen.
+        # Read from the folder of slurm.conf; slurmd looks for control groups even if none are used,
+        # and none are visible in a namespace.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         for client in _CLIENTS:
             if found := _find(client):
@@ -190,7 +190,7 @@ class SlurmCluster:
             "SlurmdSpoolDir": str(self.folder / "spool" / "%n"),
             "SlurmctldPidFile": str(self.folder / "slurmctld.pid"),
             "SlurmdPidFile": str(self.folder / "%n.pid"),
-            # Neither cgroups nor hardware of a host's own: hosts are namespaces.
+            # Hosts are namespaces: they have neither their own cgroups nor their own hardware.
             "ProctrackType": "proctrack/linuxproc",
             "TaskPlugin": "task/none",
             "SlurmdParameters": "config_overrides",
@@ -199,7 +199,7 @@ class SlurmCluster:
             "SwitchType": "switch/none",
             "MpiDefault": "none",
             "ReturnToService": "2",
-            # What a site gives minutes, a small cluster gives seconds.
+            # Shorter timeouts than those of a real site.
             "SlurmdTimeout": "15",
             "KillWait": "5",
             "InactiveLimit": "0",
@@ -224,7 +224,7 @@ class SlurmCluster:
         first = self.cluster.hosts[0]
         files = {"key": "munge.key", "pid": "munge.pid", "seed": "munge.seed", "log": "munge.log"}
         options = [f"--{kind}-file={self.folder / name}" for kind, name in files.items()]
-        # Forced, for it wants everybody to reach its socket, and here all is root's alone.
+        # --force: munged requires a socket that all users can reach; here it is only for root.
         foreground = ["--foreground", "--force", f"--socket={self._socket}"]
         self._start(_MUNGED, first, "munged", *foreground, *options)
         self._await(self._socket.exists, "its munged answers")
@@ -234,7 +234,7 @@ class SlurmCluster:
         self.await_idle()
 
     def _start_slurmd(self, node: Host) -> None:
-        # A node's spool is its own, and slurmd makes none.
+        # Each node has its own spool; slurmd doesn't create it.
         (self.folder / "spool" / node.name).mkdir(mode=0o755, exist_ok=True)
         self._start(node.name, node, "slurmd", "-D", "-N", node.name, "-f", str(self.conf))
 
@@ -256,14 +256,14 @@ class SlurmCluster:
         return self.folder / f"{name}.log"
 
     def _await(self, there: Callable[[], bool], what: str) -> None:
-        """Wait until something is there. Raises AssayError if a daemon ends or time is out."""
+        """Wait for a condition. Raises AssayError if a daemon ends or the time is over."""
         until = time.monotonic() + self._patience
         while not there():
             for name, daemon in self._daemons.items():
                 if daemon.poll() is not None:
                     raise self._failure(f"{name} ended before {what}", name)
             if time.monotonic() > until:
-                raise self._failure(f"{self._patience:g} s were not enough until {what}")
+                raise self._failure(f"it took longer than {self._patience:g} s until {what}")
             time.sleep(_PAUSE)
 
     def _failure(self, what: str, name: str = _CONTROLLER) -> AssayError:
@@ -282,7 +282,7 @@ class SlurmCluster:
         )
 
     def _ask(self, client: str, *words: str) -> str | None:
-        """What a command says; None if it fails, or takes as long as everything may take."""
+        """The output of a command; None if it fails or exceeds the patience."""
         try:
             done = subprocess.run(
                 [self._programs / client, *words],
@@ -297,7 +297,7 @@ class SlurmCluster:
         return done.stdout if done.returncode == 0 else None
 
     def _end_jobs(self, node: Host) -> None:
-        """Kill what slurmd has started on a node: its own helpers, and the jobs' processes."""
+        """Kill the processes that slurmd has started on a node: its helpers and the jobs'."""
         until = time.monotonic() + self._patience
         while pids := list(self._started_by_slurmd(node)):
             for pid in pids:
@@ -308,35 +308,35 @@ class SlurmCluster:
             time.sleep(_PAUSE)
 
     def _started_by_slurmd(self, node: Host) -> Iterator[int]:
-        """Slurm's helpers, known by name, and the jobs' processes, known by their variables."""
+        """Slurm's helpers, found by name, and the jobs' processes, found by their variables."""
         daemons = {daemon.pid for daemon in self._daemons.values()}
         conf = f"SLURM_CONF={self.conf}".encode()
         for pid in network.processes_in(node.namespace):
             try:
                 program = Path(f"/proc/{pid}/comm").read_bytes().strip()
                 variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            except OSError:  # gone meanwhile
+            except OSError:  # ended meanwhile
                 continue
             on_a_node = any(variable.startswith(b"SLURMD_NODENAME=") for variable in variables)
-            # A helper writes its title over its environment.
+            # A helper overwrites its environment with its title.
             helper = program in (b"slurmstepd", b"slurmd") and pid not in daemons
             if helper or (on_a_node and conf in variables):
                 yield pid
 
 
 def why_not() -> str | None:
-    """A sentence on why there can be no Slurm here; None if there can."""
+    """A sentence on why Slurm can't be started here; None if it can."""
     missing = [name for name in (*_DAEMONS, "sbatch", "scontrol", "sinfo") if not _find(name)]
-    return f"A Slurm needs the program '{missing[0]}', which is not here." if missing else None
+    return f"Slurm needs the program '{missing[0]}', which is not found." if missing else None
 
 
 def _find(program: str) -> str | None:
-    """Where the machine has a program; another virtual cluster's on PATH is passed over."""
+    """The path of a program of the machine; those of virtual clusters on PATH are skipped."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     own = [folder for folder in folders if not Path(folder).parent.name.startswith("assay-lab-")]
     return shutil.which(program, path=os.pathsep.join([*own, *_SBIN]))
 
 
 def _without_slurm(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what a Slurm around this process has put there."""
+    """The environment without the variables of a Slurm around this process."""
     return {name: value for name, value in environ.items() if not name.startswith("SLURM")}

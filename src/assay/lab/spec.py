@@ -1,4 +1,4 @@
-"""What a virtual cluster shall be: its topology, its adapters, its trunks; read from TOML."""
+"""The specification of a virtual cluster: topology, adapters, trunks; read from TOML."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from assay.toml import TomlDocument, load_toml
 from assay.units import parse_quantity
 
 SPEC_SCHEMA = 1
-# Each is a namespace, or a process more: the kernel bears more, a person waits for them.
+# Each is a namespace. The kernel supports more, but creating them takes long.
 MOST_HOSTS = 250
 MOST_SWITCHES = 64
 MOST_RAILS = 8
-# B/s. Slower than the slowest modem a token bucket's queue is no queue; faster than memory is none.
+# B/s. Below the minimum a token bucket's queue doesn't work; the maximum exceeds memory bandwidth.
 _SLOWEST, _FASTEST = 1e3, 1.25e11
 _LONGEST_DELAY = 10.0
 _SPECS = Path(__file__).with_name("specs")
@@ -27,7 +27,7 @@ _SPECS = Path(__file__).with_name("specs")
 
 @dataclass(frozen=True)
 class Wire:
-    """What an adapter sends with: ``rate`` in B/s, None is no limit; ``delay`` in seconds."""
+    """The limits of an adapter: ``rate`` in B/s, None is no limit; ``delay`` in seconds."""
 
     rate: float | None = None
     delay: float = 0.0
@@ -36,18 +36,18 @@ class Wire:
 class _Topology(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
     @property
     def kind(self) -> str:
-        """What it is called in a spec."""
+        """Its name in a spec."""
         return str(self.__struct_config__.tag)
 
 
 class Single(_Topology, frozen=True, tag="single"):
-    """Hosts on one switch, one for each adapter."""
+    """Hosts on one switch per adapter."""
 
     hosts: int
 
 
 class Switches(_Topology, frozen=True, tag="switches"):
-    """A grid of switches, each joined to its neighbours by trunks, with hosts on every one."""
+    """A grid of switches, each connected to its neighbours by trunks, with hosts on each."""
 
     rows: int
     columns: int
@@ -55,20 +55,20 @@ class Switches(_Topology, frozen=True, tag="switches"):
 
 
 class RowsColumns(_Topology, frozen=True, tag="rows-columns"):
-    """A grid of hosts, each on its row's switch and on its column's; a core joins the rows'."""
+    """A grid of hosts, each on its row's and its column's switch; a core connects the rows'."""
 
     rows: int
     columns: int
 
 
 class Torus(_Topology, frozen=True, tag="torus"):
-    """Hosts that are joined to their neighbours in each dimension, around; they forward."""
+    """Hosts connected to their neighbours in each dimension, with wrap-around; they forward."""
 
     dimensions: tuple[int, ...]
 
 
 class FatTree(_Topology, frozen=True, tag="fat-tree"):
-    """Leaf switches with hosts, each leaf joined to every spine switch."""
+    """Leaf switches with hosts, each leaf connected to every spine switch."""
 
     leaves: int
     spines: int
@@ -79,7 +79,7 @@ Topology = Single | Switches | RowsColumns | Torus | FatTree
 _KINDS: Mapping[str, type[Topology]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(Topology)
 }
-# Where switches are joined by trunks.
+# Topologies in which trunks connect switches.
 _TRUNKED = (Switches, RowsColumns, FatTree)
 
 
@@ -87,8 +87,8 @@ _TRUNKED = (Switches, RowsColumns, FatTree)
 class Spec:
     """A cluster that can be built.
 
-    ``adapters``: of each host; several (rails) only on single switches, one for all else.
-    ``trunk``: between switches. ``cores``: of each host, None is an equal share of this machine's.
+    ``adapters``: of each host; several (rails) only with topology ``single``, else one for all.
+    ``trunk``: between switches. ``cores``: per host, None is an equal share of this machine's.
     """
 
     topology: Topology
@@ -100,7 +100,7 @@ class Spec:
 
     @property
     def hosts(self) -> int:
-        """How many hosts."""
+        """Number of hosts."""
         match self.topology:
             case Single(hosts=hosts):
                 return hosts
@@ -115,7 +115,7 @@ class Spec:
 
     @property
     def switches(self) -> int:
-        """How many switches."""
+        """Number of switches."""
         match self.topology:
             case Single():
                 return len(self.adapters)
@@ -130,7 +130,7 @@ class Spec:
 
     @property
     def delayed(self) -> bool:
-        """Whether any wire has a delay, which takes a kernel with netem."""
+        """Whether any wire has a delay, which needs a kernel with netem."""
         return any(wire.delay > 0 for wire in (*self.adapters, self.trunk))
 
 
@@ -150,12 +150,15 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def shipped() -> dict[str, Path]:
-    """The specs that come with assay, by name."""
+    """The specs shipped with assay, by name."""
     return {path.stem: path for path in sorted(_SPECS.glob("*.toml"))}
 
 
 def find_spec(word: str) -> Path:
-    """The file that a person means: a path if it looks like one, else a shipped spec's name."""
+    """The file of a spec: ``word`` itself if it looks like a path, else that of a shipped spec.
+
+    Raises AssayError for an unknown name.
+    """
     if word.endswith(".toml") or "/" in word:
         return Path(word)
     specs = shipped()
@@ -181,8 +184,8 @@ def load_spec(path: Path) -> Spec:
     if len(adapters) > 1 and not isinstance(topology, Single):
         raise document.error(
             ["adapter", 1],
-            f"A topology of kind '{topology.kind}' says by itself how many adapters a host has.",
-            "Write one [[adapter]]: it holds for all of them.",
+            f"A topology of kind '{topology.kind}' determines how many adapters a host has.",
+            "Write one [[adapter]]: it applies to all of them.",
         )
     if file.trunk is not None and not isinstance(topology, _TRUNKED):
         raise document.error(

@@ -1,14 +1,13 @@
-"""Labs: virtual clusters that stay until they are taken down, known by a name and a folder each.
+"""Labs: virtual clusters that stay until they are removed, each with a name and a folder.
 
-A lab's folder, below ``/run/assay-labs``, holds ``lab.json``, written before anything is made, the
-remote shell, the hosts' names, and the Slurm's files. The folder is root's alone. ``/run`` is where
-the namespaces' own names are too: both are gone with the next start of the machine, and neither
-ends with a login, as what lies in a user's own runtime folder does. Who makes or removes a lab
-holds a lock in its folder, which the kernel lets go with the last process that works on it, so that
-what a killed ``up`` left half made is distinguished from what is being made.
+A lab's folder, below ``/run/assay-labs``, holds ``lab.json``, written before anything else is
+created, the remote shell, the hosts' names, and Slurm's files. Only root can access it. ``/run``
+also has the names of namespaces: both disappear when the machine restarts, and both stay when a
+user logs out. The process that creates or removes a lab holds a lock in its folder. The kernel
+releases it with the last process that works on the lab, which distinguishes the remains of a
+killed ``up`` from a lab being created.
 
-The names of a lab's namespaces (``assay-labs.NAME.node1``) are none of those that ``names.py``
-takes for leftovers.
+``names.py`` doesn't treat the names of a lab's namespaces (``assay-labs.NAME.node1``) as leftovers.
 """
 
 from __future__ import annotations
@@ -39,20 +38,20 @@ if TYPE_CHECKING:
     from assay.lab.slurm import SlurmCluster
 
 LAB_SCHEMA = 1
-# Where another folder than /run/assay-labs is wanted.
+# Environment variable for another folder than /run/assay-labs.
 FOLDER_VARIABLE = "ASSAY_LABS"
-# A dot ends the name in a namespace's; a folder and a host's name are made of it too.
+# No dots: a dot ends the lab's name in a namespace's. The name is also that of a folder.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _ROOT = Path("/run/assay-labs")
 _STATE, _LOCK = "lab.json", ".lock"
-# Seconds to wait for what a killed ``up`` had started last.
+# Seconds to wait for the last process that a killed ``up`` had started.
 _PATIENCE = 5.0
 
 State = Literal["up", "being made", "half made", "gone"]
 
 
 class LabFile(msgspec.Struct, frozen=True):
-    """``lab.json``: ``utc`` when it was made (s), ``cores``: of this machine, for its hosts."""
+    """``lab.json``. ``utc``: Unix time of creation (s). ``cores``: of this machine, for hosts."""
 
     schema: int
     name: str
@@ -63,10 +62,10 @@ class LabFile(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab that there is, as far as it is: ``cluster`` is None where its file is not to be read.
+    """A lab or the remains of one. ``cluster``: None if its file can't be read.
 
-    ``state``: up; being made (or removed) at this moment; half made: something of it is missing;
-    gone: only its folder is left, after a new start of the machine.
+    ``state``: "up"; "being made" (or removed) now; "half made": a part is missing; "gone": only its
+    folder is left, after a restart of the machine.
     """
 
     name: str
@@ -76,7 +75,7 @@ class Lab:
 
 
 def labs() -> list[Lab]:
-    """All labs, by name, also what is left of some."""
+    """All labs, sorted by name, including remains."""
     root = _root()
     names = {path.name for path in root.iterdir() if path.is_dir()} if root.is_dir() else set()
     names |= {name.split(".")[1] for name in network.namespaces_called(labs_prefix())}
@@ -94,16 +93,16 @@ def find_lab(name: str) -> Cluster:
     if lab.cluster is None or lab.state != "up":
         raise AssayError(
             f"The lab '{name}' can't be used: it is {lab.state}.",
-            fix="Wait for who makes it."
+            fix="Wait for the process that creates it."
             if lab.state == "being made"
-            else f"`assay lab down {name}` removes what there is of it.",
+            else f"`assay lab down {name}` removes the remains.",
         )
     _check_root_folder()
     return lab.cluster
 
 
 def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster:
-    """Make a lab. Raises AssayError, with nothing left of it."""
+    """Create a lab. Raises AssayError after removing all parts."""
     check_root()
     check_name(name)
     if spec.slurm:
@@ -131,7 +130,7 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
             (folder / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(file)) + b"\n")
             cluster.make(progress, keep=(descriptor,))
             if spec.slurm:
-                slurm_of(cluster).__enter__()  # it ends with the lab's processes
+                slurm_of(cluster).__enter__()  # ``_remove`` ends it with the lab's processes
         except BaseException:
             with contextlib.suppress(AssayError):
                 _remove(name)
@@ -140,22 +139,22 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
 
 
 def slurm_of(cluster: Cluster) -> SlurmCluster:
-    """The Slurm over a lab's hosts, whether it was started or not."""
+    """The Slurm on a lab's hosts, whether it was started or not."""
     from assay.lab.slurm import SlurmCluster
 
     return SlurmCluster(cluster, folder=cluster.folder / "slurm")
 
 
 def take_down(name: str) -> None:
-    """End what runs on a lab, and remove it or what is left of it. Raises AssayError."""
+    """Remove a lab or its remains, and end all its processes. Raises AssayError."""
     check_root()
     check_name(name)
     if name not in {lab.name for lab in labs()}:
-        find_lab(name)  # which says that there is none
+        find_lab(name)  # raises the error for an unknown lab
     if any(network.is_inside(space) for space in network.namespaces_called(_spaces_of(name))):
         raise AssayError(
             f"The lab '{name}' can't be removed from one of its own hosts.",
-            fix="Leave the lab, and do it there.",
+            fix="Run the command outside of the lab.",
         )
     folder = _root() / name
     if not folder.is_dir():
@@ -166,14 +165,14 @@ def take_down(name: str) -> None:
 
 
 def check_root() -> None:
-    """Raises AssayError unless labs can be made here."""
+    """Raises AssayError unless labs can be created here."""
     problem = network.why_not()
     if problem:
         raise AssayError(problem, fix="Run as root, on a machine with iproute2.")
 
 
 def check_name(name: str) -> None:
-    """Raises AssayError for a name that no lab can have."""
+    """Raises AssayError for an invalid name of a lab."""
     if not _is_name(name):
         raise AssayError(
             f"{name!r} can't be a lab's name.",
@@ -205,7 +204,7 @@ def _look(name: str) -> Lab:
 
 
 def _spaces_of(name: str) -> str:
-    """What the names of a lab's namespaces begin with."""
+    """The prefix of the names of a lab's namespaces."""
     return f"{labs_prefix()}{name}."
 
 
@@ -214,7 +213,7 @@ def _cluster(file: LabFile) -> Cluster:
 
 
 def _read(path: Path) -> LabFile | None:
-    """The file; None where there is none that this assay can read."""
+    """The contents of the file; None if it can't be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=LabFile)
     except (OSError, *UNREADABLE):
@@ -227,35 +226,35 @@ def _remove(name: str) -> None:
 
 
 def _root() -> Path:
-    # Hosts' programs begin in other folders.
+    # Absolute: programs on hosts start in other folders.
     return Path(os.environ.get(FOLDER_VARIABLE) or _ROOT).absolute()
 
 
 def labs_prefix() -> str:
-    """What the names of all labs' namespaces begin with. Another folder has labs of its own."""
+    """The prefix of the names of all labs' namespaces, different for each labs' folder."""
     root = _root()
     return "assay-labs." if root == _ROOT else f"assay-labs-{zlib.crc32(os.fsencode(root)):08x}."
 
 
 def _made_root() -> Path:
-    """The folder of all labs, made if need be."""
+    """The folder of all labs, created if missing. Raises AssayError."""
     root = _root()
     try:
         root.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise AssayError(
-            f"The labs' folder can't be made: {error.strerror or error}.", where=str(root)
+            f"The labs' folder can't be created: {error.strerror or error}.", where=str(root)
         ) from None
     _check_root_folder()
     return root
 
 
 def _check_root_folder() -> None:
-    """Raises AssayError if anybody else may write to the labs' folder: root runs what is in it."""
+    """Raises AssayError if other users may write to the labs' folder: root runs its programs."""
     found = _root().lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise AssayError(
-            "The labs' folder is not root's alone.",
+            "The labs' folder does not belong to root alone.",
             where=str(_root()),
             fix=f"Remove it, or name another in {FOLDER_VARIABLE}.",
         )
@@ -263,7 +262,7 @@ def _check_root_folder() -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path, name: str) -> Iterator[int]:
-    """Hold a lab. The descriptor may be handed to programs. Raises AssayError if it is held."""
+    """Lock a lab. Programs may inherit the descriptor. Raises AssayError if the lock is held."""
     until = time.monotonic() + _PATIENCE
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -273,7 +272,8 @@ def _locked(folder: Path, name: str) -> Iterator[int]:
         ) from None
     try:
         while True:
-            # Who lists labs holds each for a moment, and what a killed maker began may go on.
+            # Processes that list labs lock each for a moment, and processes started by a killed
+            # ``up`` may still run.
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break

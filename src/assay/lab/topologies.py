@@ -1,15 +1,15 @@
-"""From a spec to hosts, switches, links and routes. Pure functions: nothing here touches a system.
+"""Hosts, switches, links and routes of a spec. Pure functions that do not change the system.
 
-Two kinds of networks come out. On **single switches** the hosts of a rail are one Ethernet, and the
-switch is a bridge. **Everywhere else packets are routed**: each switch, and each host of a torus,
-forwards by a table that holds every host, so that there are no loops to break, each way is known
-beforehand, and the TTL of a packet tells how many have forwarded it. There a host bears one
-address, whatever adapter a packet comes in by.
+There are two kinds of networks. With **single switches** the hosts of a rail are one Ethernet, and
+the switch is a bridge. **All other networks are routed**: each switch, and each host of a torus,
+forwards by a table with every host. So there are no loops to break, each path is known beforehand,
+and the TTL of a packet shows how many nodes have forwarded it. A host of a routed network has one
+address for all its adapters.
 
-Ways, none of which is longer than it must be:
+All routes are shortest paths:
 
 - grid of switches: along the row of switches first, then along the column (dimension order);
-- torus: dimension after dimension, in each the shorter way around, forwards where both are as long
+- torus: dimension after dimension, in each the shorter direction, forwards if both are equal
   (dimension order: Dally & Seitz 1987, there with virtual channels against deadlock, which networks
   that may drop packets don't need);
 - rows and columns: by the row's switch to hosts of the same row, by the column's to those of the
@@ -31,7 +31,7 @@ from math import prod
 from assay.lab.spec import FatTree, RowsColumns, Single, Spec, Switches, Torus, Wire
 
 # Hosts are 10.87.0.0/24 (adapter eth0), 10.87.1.0/24 (eth1) …; forwarding switches 10.88.0.0/24:
-# private (RFC 1918), and in namespaces of their own, so that they meet no network of that number.
+# private (RFC 1918), and in separate namespaces, so they can't conflict with other networks.
 _HOST = "10.87.{rail}.{number}"
 _SWITCH = "10.88.0.{number}"
 BRIDGES = "switch"  # the node that holds the bridges of all rails
@@ -39,7 +39,7 @@ BRIDGES = "switch"  # the node that holds the bridges of all rails
 
 @dataclass(frozen=True)
 class End:
-    """One end of a link: the node, its adapter, and the address that it has there.
+    """One end of a link: the node, its adapter, and its address there.
 
     ``bridge``: the bridge that the adapter is a port of, if it is one; a port has no address.
     """
@@ -52,7 +52,7 @@ class End:
 
 @dataclass(frozen=True)
 class Link:
-    """A cable: what each end sends goes over ``wire``."""
+    """A cable with the same limits (``wire``) in both directions."""
 
     one: End
     other: End
@@ -72,9 +72,9 @@ class Route:
 class ClusterShape:
     """A cluster to be built.
 
-    ``addresses``: of each node, one a rail for hosts on bridges. ``forwarding``: the nodes that
-    pass on others' packets. ``routes``: of each node, to every host. ``prefix``: bits of the
-    addresses' network: 24 on bridges, 32 where all is routed.
+    ``addresses``: of each node; one per rail for hosts on bridges. ``forwarding``: the nodes that
+    forward packets. ``routes``: of each node, to every host it can reach. ``prefix``: network bits
+    of the addresses: 24 with bridges, 32 in routed networks.
     """
 
     hosts: tuple[str, ...]
@@ -88,7 +88,7 @@ class ClusterShape:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All that is a namespace: hosts, then switches."""
+        """All nodes, each of which is a namespace: hosts, then switches."""
         return (*self.hosts, *self.switches)
 
     def adapters(self, node: str) -> list[tuple[End, End, Wire]]:
@@ -108,7 +108,7 @@ class ClusterShape:
         }
 
     def path(self, sender: str, receiver: str) -> list[str]:
-        """The nodes that a packet passes, both ends included. ValueError if it comes to no end."""
+        """The nodes on a packet's path, both ends included. ValueError if it never arrives."""
         if self.bridges:
             return [sender, BRIDGES, receiver] if sender != receiver else [sender]
         to = self.addresses[receiver][0]
@@ -122,7 +122,7 @@ class ClusterShape:
 
 
 def shape_of(spec: Spec) -> ClusterShape:
-    """The cluster that a spec asks for."""
+    """The cluster that a spec describes."""
     match spec.topology:
         case Single(hosts=hosts):
             return _single(hosts, spec.adapters)
@@ -160,7 +160,7 @@ def _single(count: int, rails: Sequence[Wire]) -> ClusterShape:
 
 
 class _Cabling:
-    """Links between nodes that route, made one after the other."""
+    """Builder for the links of a routed network."""
 
     def __init__(self, hosts: Sequence[str], switches: Sequence[str]) -> None:
         self.hosts, self.switches = tuple(hosts), tuple(switches)
@@ -174,7 +174,7 @@ class _Cabling:
     def join(
         self, one: str, other: str, wire: Wire, adapters: tuple[str, str] | None = None
     ) -> None:
-        """A link between two nodes that have none; ``adapters`` if they are not to be counted."""
+        """Add a link between two nodes that have none; ``adapters`` replaces numbered names."""
         counted = tuple(
             # A host's adapters are eth0, eth1 … in the order of their links; a switch has ports.
             f"{'eth' if node in self.hosts else 'port'}{len(self._adapters[node])}"
@@ -189,7 +189,7 @@ class _Cabling:
     def shape(
         self, forwarding: Sequence[str], towards: Callable[[str, str], str | None]
     ) -> ClusterShape:
-        """The whole. ``towards(node, host)``: the neighbour who gets a host's packets, if any."""
+        """The finished cluster. ``towards(node, host)``: the next node to a host, None if none."""
         routes = {}
         for node in (*self.hosts, *self.switches):
             table = []
@@ -260,7 +260,7 @@ def _rows_and_columns(grid: RowsColumns, adapter: Wire, trunk: Wire) -> ClusterS
             return columns[column] if same_column else rows[place_of[node][0]]
         if node in (rows[row], columns[column]):
             return host
-        # A column's switch knows its own column alone: nobody else's packets come by it.
+        # A column's switch gets only packets to hosts of its own column.
         return "core" if node in rows else None
 
     return cabling.shape(cabling.switches, towards)
@@ -273,26 +273,26 @@ def _torus(dimensions: Sequence[int], wire: Wire) -> ClusterShape:
     host_at = dict(zip(places, hosts, strict=True))
     place_of = dict(zip(hosts, places, strict=True))
 
-    def beside(place: tuple[int, ...], axis: int, step: int) -> tuple[int, ...]:
+    def neighbour(place: tuple[int, ...], axis: int, step: int) -> tuple[int, ...]:
         around = (place[axis] + step) % dimensions[axis]
         return (*place[:axis], around, *place[axis + 1 :])
 
     cabling = _Cabling(hosts, ())
     used = 0
     for axis, size in enumerate(dimensions):
-        # Every host's first adapter of a dimension leads forwards, its second backwards. Two hosts
-        # in a ring have one link, not two beside each other.
+        # In each dimension a host's first adapter leads forwards, its second backwards. A ring of
+        # two hosts has one link, not two parallel ones.
         adapters = (f"eth{used}", f"eth{used + (size > 2)}")
         used += min(size - 1, 2)
         for place in places:
             if size > 2 or (size == 2 and place[axis] == 0):
-                cabling.join(host_at[place], host_at[beside(place, axis, 1)], wire, adapters)
+                cabling.join(host_at[place], host_at[neighbour(place, axis, 1)], wire, adapters)
 
     def towards(node: str, host: str) -> str:
         here, there = place_of[node], place_of[host]
         axis = next(a for a in range(len(dimensions)) if here[a] != there[a])
         ahead = (there[axis] - here[axis]) % dimensions[axis]
-        return host_at[beside(here, axis, 1 if 2 * ahead <= dimensions[axis] else -1)]
+        return host_at[neighbour(here, axis, 1 if 2 * ahead <= dimensions[axis] else -1)]
 
     return cabling.shape(hosts, towards)
 

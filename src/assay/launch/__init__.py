@@ -1,1 +1,1 @@
-"""Launchers: local MPI, and a fake one."""
+"""Executors of launches: MPI, commands, and the fake one."""

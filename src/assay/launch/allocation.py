@@ -1,6 +1,6 @@
-"""Inside a scheduler's allocation: which hosts it holds, how they are reached, and when it ends.
+"""The scheduler's allocation around this process: its hosts, how to reach them, when it ends.
 
-What each batch system has for this stands in its module of ``assay.schedulers``.
+The parts specific to a batch system are in its module of ``assay.schedulers``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from assay.launch.kept_script import kept_script
 from assay.schedulers import systems
 from assay.schedulers.model import Ask, BatchSystem, Granted
 
-# Seconds for a scheduler's command to say what it knows of our own job.
+# Seconds for a scheduler's command to answer a query about this job.
 _PATIENCE = 15.0
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """The hosts that a scheduler has given to this job, in its order.
+    """The hosts that a scheduler has allocated to this job, in its order.
 
-    ``scheduler``: the batch system's name, such as ``"slurm"``. ``cluster``: the same hosts with
-    the way in which mpirun reaches them. ``ends``: when the job will be ended (utc, s), None where
-    that isn't known.
+    ``scheduler``: the batch system's name, such as ``"slurm"``. ``cluster``: the same hosts and how
+    mpirun reaches them. ``ends``: when the job's time is over (Unix time, s), None if unknown.
     """
 
     scheduler: str
@@ -43,8 +42,8 @@ def find_allocation(
 ) -> Allocation | None:
     """The allocation that this process runs in, by its environment; None outside one.
 
-    ``ask`` runs a scheduler's command and gives what it printed, None if it failed. Raises
-    AssayError where an allocation is named and its hosts can't be understood.
+    ``ask`` runs a scheduler's command and returns its output, None if it failed. Raises AssayError
+    if there is an allocation and its hosts can't be parsed.
     """
     environ = os.environ if environ is None else environ
     ask = ask or _ask
@@ -63,7 +62,7 @@ def _check(system: BatchSystem, found: Granted) -> None:
         return
     what = f"'{wrong}' is not a host name." if found.hosts else "It names no host."
     raise AssayError(
-        f"The hosts of the {system.title} job can't be understood: {what}",
+        f"The hosts of the {system.title} job can't be determined: {what}",
         where=f"job {found.job}",
         fix="Start assay from the job's own script, or name the hosts in [cluster] of assay.toml "
         "and unset the job's variables.",
@@ -74,8 +73,8 @@ def _check(system: BatchSystem, found: Granted) -> None:
 
 _SHELL = """\
 #!/bin/sh
-# HOST COMMAND…: runs a command on a host of this job, as ssh would: its words joined and given to a
-# shell there. What comes through a pipe is passed on.
+# HOST COMMAND…: runs a command on a host of this job, as ssh would: joins its words and passes them
+# to a shell there. Input from a pipe is passed on.
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift
@@ -84,27 +83,27 @@ shift
 
 
 def remote_shell_script(system: BatchSystem, program: str) -> str:
-    """A program called like ssh (``HOST COMMAND…``) that goes through a scheduler's own way."""
+    """A script called like ssh (``HOST COMMAND…``) that uses a scheduler's own remote launch."""
     return _SHELL.format(body=system.shell_line.format(program=shlex.quote(program)))
 
 
 def _reached(
     system: BatchSystem, hosts: tuple[str, ...], environ: Mapping[str, str]
 ) -> ClusterConfig:
-    """By the scheduler's own program where it is found, else by ssh."""
+    """The hosts, reached by the scheduler's own program if it is found, else by ssh."""
     program = shutil.which(system.shell_program, path=environ.get("PATH", ""))
     if program is None:
         return ClusterConfig(hosts, "ssh", own_address(), "shell")
-    # A file that all hosts see: some MPIs start agents from other hosts, too.
+    # A file that all hosts see: some MPIs also start agents from other hosts.
     shell = str(kept_script("shells", "remote-shell", remote_shell_script(system, program)))
     return ClusterConfig(hosts, shell, own_address(), system.starter)
 
 
 def own_address() -> str | None:
-    """This machine's address towards its neighbours where its own name leads nowhere; else None.
+    """This machine's first IPv4 address if its own host name can't be resolved; else None.
 
-    mpirun tells its agents this machine's name to call back by. Where that name can't be resolved,
-    the only address of the only adapter in use will do.
+    mpirun passes this machine's name to its agents, which connect back to it. If the name can't be
+    resolved, an address is passed instead.
     """
     import socket
 
@@ -125,7 +124,7 @@ def own_address() -> str | None:
     return None
 
 
-# ---- reading what schedulers say -------------------------------------------------------------
+# ---- queries to schedulers --------------------------------------------------------------------
 
 
 def _ask(command: Sequence[str], environment: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""What every launcher is: it runs one job and leaves a stream of records in a file."""
+"""The interface of executors: they run one job and write its stream of records to a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assay.records.schema import Job
 class LaunchOrder:
     """One launch: the job, where it runs, and the file that will hold its stream.
 
-    ``timeout``: seconds after which it is ended. ``patience``: seconds without a record after
-    which the process that follows the stream ends it, for executors that simulate both. ``seed``:
-    the plan's, by which node sets are drawn.
+    ``timeout``: seconds after which it is ended. ``patience``: seconds without a record after which
+    the campaign ends it; only executors that simulate time need it. ``seed``: the plan's seed, for
+    random node sets.
     """
 
     launch: str
@@ -46,7 +46,7 @@ class Executor(Protocol):
     """Runs launches, one at a time."""
 
     def start(self, order: LaunchOrder) -> Launch:
-        """Start the launch and return at once.
+        """Start the launch and return immediately.
 
         Raises HostsLost if some of its hosts don't answer, AssayError if it can't be started at
         all.
@@ -54,13 +54,13 @@ class Executor(Protocol):
         ...
 
     def fits(self, placement: Placement) -> bool:
-        """Whether there are hosts enough for it, of those that have not been lost."""
+        """Whether enough hosts are left for it."""
         ...
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
-        """Ask the hosts of a launch; those that don't answer, which are not used again.
+        """Check the hosts of a launch; returns those that don't answer. They are not used again.
 
-        Always none for launches on this machine alone.
+        Always empty for launches on this machine alone.
         """
         ...
 
@@ -69,13 +69,13 @@ class Launch(Protocol):
     """A launch under way. The caller tails ``LaunchOrder.stream`` for progress."""
 
     def poll(self) -> LaunchRecord | None:
-        """None while it runs; its record once it has ended. Ends it when its time is out."""
+        """None while it runs; its record once it has ended. Ends it after its timeout."""
         ...
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to so many seconds for the end."""
+        """As ``poll``, but waits up to ``seconds`` for the end."""
         ...
 
     def stop(self) -> LaunchRecord:
-        """End it: ask (SIGTERM to the ranks), wait a little, then kill the whole process tree."""
+        """End it: SIGTERM to the ranks, a grace period, then SIGKILL to the whole process tree."""
         ...

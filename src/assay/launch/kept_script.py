@@ -1,4 +1,4 @@
-"""Small scripts that launches run, kept in the cache under a digest of their text."""
+"""Small scripts for launches, stored in the cache under a digest of their text."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assay.records.files import write_atomically
 def kept_script(kind: str, name: str, script: str) -> Path:
     """The path of an executable file ``name`` that holds ``script``, below ``kind`` in the cache.
 
-    One that is there is compared with the script, and replaced where it differs. Raises AssayError
-    where the cache can't be written or others may write to it.
+    An existing file that differs from the script is replaced. Raises AssayError if the cache can't
+    be written or others may write to it.
     """
     content = script.encode()
     digest = hashlib.sha256(content).hexdigest()[:16]

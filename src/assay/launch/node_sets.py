@@ -1,4 +1,4 @@
-"""Which of the hosts a placement takes: the first ones, or a draw that anyone can repeat."""
+"""The hosts that a placement uses: the first ones, or a reproducible random draw."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 
 def choose_hosts(hosts: Sequence[str], nodes: int, node_set: int, seed: int) -> tuple[str, ...]:
-    """So many of the hosts, in their order.
+    """``nodes`` of the hosts, in their order.
 
-    Node set 0 is the first ones; k is the k-th random draw, by the seed. It depends on the hosts'
-    names: the nodes of a smaller cell are a subset, so that scaling compares a set with its part,
-    and where a host is lost the rest of a draw stays.
+    Node set 0 is the first hosts; k is the k-th random draw by the seed. The draw depends on the
+    hosts' names: the nodes of a smaller cell are a subset of a larger one's, so scaling compares a
+    set with its subsets, and if a host is lost, the rest of the draw stays.
     """
     if node_set == 0 or nodes >= len(hosts):
         return tuple(hosts[:nodes])

@@ -1,4 +1,4 @@
-"""What became of a launch, from its stream, its exit status and what it said."""
+"""The outcome of a launch, from its stream, its exit status and its output."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.errors import AssayError
 from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
 from assay.records.stream import Stream, read_stream
 
-# Whether hosts were lost can't be known from here: they have to be asked.
+# "lost" is decided elsewhere: hosts have to be checked for that.
 Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 
-KEPT_OUTPUT = 4096  # bytes of a launch's last words that go into its record
-# Exit statuses of a kernel program that did its job.
+KEPT_OUTPUT = 4096  # bytes of a launch's last output that go into its record
+# Exit statuses of a kernel program that ran to its end.
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
-# Stands for the signal by which one of the launcher's own processes was ended.
-AGENT_DIED = 0
-# What mpiexec of MPICH (Hydra, pmiserv_cb.c) and mpirun of Open MPI (PRRTE) say of it.
+# Used as signal number if one of the launcher's own processes was ended (by an unknown signal).
+AGENT_ENDED = 0
+# The messages of MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE) for that.
 _AGENT_DIED = re.compile(
     r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
 )
@@ -29,9 +29,9 @@ _AGENT_DIED = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a launch, as its record tells it.
+    """The end of a launch as stored in its record.
 
-    ``signal``: the number of the one that ended it, where one did.
+    ``signal``: the number of the signal that ended it, if one did.
     """
 
     outcome: Outcome
@@ -49,9 +49,9 @@ def judge(
 ) -> Verdict:
     """Judge a launch that has ended.
 
-    ``status``: its exit status, negative for a signal. ``said``: its last words. ``ended_by``: why
-    assay ended it, if it did; ``after``: seconds after which. What proves that a launch finished is
-    the stream's end record with the right count, never the exit status alone.
+    ``status``: its exit status, negative for a signal. ``said``: its last output. ``ended_by``: why
+    assay ended it, if it did; ``after``: after how many seconds. A launch counts as finished only
+    if the stream has an end record with the right count, never by the exit status alone.
     """
     try:
         stream = read_stream(stream_path, samples=False)
@@ -71,17 +71,17 @@ def judge(
 
 
 def _under_way(stream: Stream) -> str | None:
-    """The measurement a launch died in: the one that began, or the last if it was cut short.
+    """The measurement in which a launch ended: the one begun, or the last if it was cut short.
 
-    When a rank dies, mpirun may ask the others to end, and those close the stream as they should.
+    When a rank ends, mpirun may ask the others to end, and they complete the stream normally.
     """
     last = stream.measurements[-1] if stream.measurements else None
     cut_short = last.measurement if last and last.status == "interrupted" else None
     return stream.begun or cut_short
 
 
-def last_words(*paths: Path) -> str:
-    """The last ``KEPT_OUTPUT`` bytes of the first of these files that says anything."""
+def last_output(*paths: Path) -> str:
+    """The last ``KEPT_OUTPUT`` bytes of the first of these files that isn't empty."""
     for path in paths:
         try:
             with path.open("rb") as file:
@@ -108,9 +108,9 @@ def _crash(stream: Stream, status: int | None, said: str) -> str:
 
 
 def _unfit(status: int | None, said: str) -> str:
-    """What a kernel program says that meets a processor it wasn't built for; empty otherwise.
+    """The message of a kernel program on a processor it wasn't built for; empty otherwise.
 
-    Where several ranks end, launchers mix their statuses; the sentence is the surer sign.
+    If several ranks end, launchers mix their statuses, so the printed message is more reliable.
     """
     found = re.search(r"(?m)^assay-kernels: (the processor of host '.*' lacks .*)$", said)
     if found:
@@ -121,7 +121,7 @@ def _unfit(status: int | None, said: str) -> str:
 def _signal_of(status: int | None, said: str) -> int | None:
     """The number of the signal that ended the launcher or a rank; None if it ended otherwise.
 
-    ``AGENT_DIED`` where the launcher lost an agent of its own, of whose end it tells nothing.
+    ``AGENT_ENDED`` if the launcher lost one of its agents: it doesn't report how that ended.
     """
     if status is not None and status < 0:
         return -status
@@ -130,17 +130,17 @@ def _signal_of(status: int | None, said: str) -> int | None:
     if named and status != 0 and _signal_name(int(named[1])):
         return int(named[1])
     if status != 0 and _AGENT_DIED.search(said):
-        return AGENT_DIED
+        return AGENT_ENDED
     if status is not None and status > 128 and _signal_name(status - 128):
         return status - 128
     return None
 
 
 def _how(status: int | None, said: str) -> str:
-    """Signal or exit status, and the telling line of what was said."""
+    """Signal or exit status, and the most informative line of the output."""
     killed = _signal_of(status, said)
-    if killed == AGENT_DIED:
-        how = f"a process of the launcher died (exit status {status})"
+    if killed == AGENT_ENDED:
+        how = f"a process of the launcher ended unexpectedly (exit status {status})"
     elif killed is not None:
         who = "the launcher" if status is not None and status < 0 else "a rank"
         how = f"{who} was ended by {_signal_name(killed)}"
@@ -148,7 +148,7 @@ def _how(status: int | None, said: str) -> str:
         how = "exit status 0 without an end record"
     else:
         how = f"exit status {status}"
-    line = _telling_line(said)
+    line = _relevant_line(said)
     return f"{how}: {line}" if line else how
 
 
@@ -159,8 +159,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}" if number < 65 else ""
 
 
-def _telling_line(said: str) -> str:
-    """The kernel program's own first line, else the first line that is words and not a frame."""
+def _relevant_line(said: str) -> str:
+    """The kernel program's own first line, else the first line that is not just decoration."""
     lines = [line.strip() for line in said.splitlines()]
     own = [line for line in lines if line.startswith("assay")]
     words = [line for line in lines if re.match(r"[^=\-*\s|+#]", line)]

@@ -1,4 +1,4 @@
-"""What programs print, kept in bounds: of what is too much the beginning and the end."""
+"""Limits on the output of programs: of excessive output only beginning and end are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.records.files import write_atomically
 
-# Bytes of a program's output on disk, over which its middle is given back while it still runs.
+# Bytes of a program's output on disk above which its middle is freed while the program runs.
 MOST = 64 << 20
 # Bytes of each end that are kept.
 KEPT = 512 << 10
@@ -18,22 +18,22 @@ _KEEP_SIZE = 0x01
 
 
 def curb(path: Path) -> None:
-    """Free the middle of a file that a running program writes, where it has become too large.
+    """Free the middle of a file that a running program writes, if it has become too large.
 
-    The program goes on where it was: what it has yet to write comes behind a hole.
+    The program's file offset doesn't change: its further output follows a hole.
     """
     try:
         status = path.stat()
         if status.st_blocks * 512 <= MOST or status.st_size <= 2 * KEPT:
             return
         if not _punch(path, KEPT, status.st_size - 2 * KEPT):
-            os.truncate(path, KEPT)  # the end is what it prints from here on
+            os.truncate(path, KEPT)  # only the output from here on is kept as the end
     except OSError:
         return
 
 
 def _punch(path: Path, offset: int, length: int) -> bool:
-    """fallocate(2): whether the file system could make a hole."""
+    """fallocate(2): returns whether the file system could punch the hole."""
     with path.open("r+b") as file:
         punch = ctypes.CDLL(None, use_errno=True).fallocate
         punch.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
@@ -42,7 +42,7 @@ def _punch(path: Path, offset: int, length: int) -> bool:
 
 
 def cap(path: Path) -> None:
-    """Of the output of a program that has ended keep head and tail, where it is more than those."""
+    """Shorten a long output of a program that has ended to its beginning and end."""
     with contextlib.suppress(FileNotFoundError):
         size = path.stat().st_size
         if size <= 4 * KEPT:

@@ -1,4 +1,4 @@
-"""One launch's processes on this machine: started under a warden, asked to end, ended whole."""
+"""The processes of one launch on this machine: start under a warden, ask to end, kill all."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from assay.errors import AssayError
 from assay.launch import warden
 from assay.launch.output import curb
 
-# The warden ends a launch in milliseconds; past its own patience something is wrong with it.
+# The warden ends a launch in milliseconds, and gives up after 10 s; later it is itself killed.
 _WARDEN_PATIENCE = 15.0
-# Seconds between looks at how much was printed.
+# Seconds between checks of the output's size.
 _LOOK = 1.0
 
 
 class LaunchProcess:
     """A launcher (mpirun) and everything below it.
 
-    It has a session of its own, so a Ctrl-C in the terminal is assay's to handle. If assay dies,
-    however that happens, the warden ends the launch: see ``warden.py``.
+    It has its own session, so only assay gets a Ctrl-C of the terminal. If assay ends in any way,
+    the warden ends the launch: see ``warden.py``.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LaunchProcess:
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> int | None:
-        """As ``poll``, after up to so many seconds."""
+        """As ``poll``, but waits up to ``seconds`` for the end."""
         if time.monotonic() - self._looked > _LOOK:
             self._looked = time.monotonic()
             for path in self._output:
@@ -81,7 +81,7 @@ class LaunchProcess:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._warden.wait(seconds)
             else:
-                # Sleeps until the end instead of looking for it: assay disturbs nothing meanwhile.
+                # Sleeps until the end instead of polling, which would disturb the measurement.
                 waiting = select.poll()
                 waiting.register(self._ended, select.POLLIN)
                 waiting.poll(seconds * 1000)
@@ -91,14 +91,14 @@ class LaunchProcess:
         return status
 
     def ask(self) -> None:
-        """SIGTERM to the ranks, which end their stream well."""
+        """SIGTERM to the ranks, which then complete their stream and end."""
         assert self._warden.stdin is not None
         if not self._warden.stdin.closed:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._warden.stdin.fileno(), warden.ASK)
 
     def kill(self) -> int:
-        """End the whole tree at once; returns when it is gone, with the launcher's exit status."""
+        """Kill the whole process tree; returns the launcher's exit status once all have ended."""
         self._close_stdin()
         status = self.wait(_WARDEN_PATIENCE)
         if status is None:

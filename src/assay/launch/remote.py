@@ -1,4 +1,4 @@
-"""Running a short command on many hosts at once, through a remote shell, each within its time."""
+"""Running a short command on many hosts in parallel through a remote shell, with a timeout."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from typing import IO
 import assay
 from assay.errors import AssayError
 
-# How many remote shells run at once: enough for hundreds of hosts within seconds, and few enough
-# for a login daemon's or a scheduler's limits.
+# Maximum number of concurrent remote shells: enough for hundreds of hosts within seconds, and few
+# enough for a login daemon's or a scheduler's limits.
 AT_ONCE = 32
-# Between looks at those that run, seconds.
+# Seconds between polls of those that run.
 _LOOK = 0.02
-# Variables of this process that a program on another host needs to find what is found here. A shell
-# by ssh begins without them, those of a scheduler hand on everything anyway.
+# Variables of this process that a program on another host needs to find the same programs and
+# libraries. A shell by ssh starts without them; those of schedulers pass on the whole environment.
 _CARRIED = (
     *("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CXX", "ASSAY_CACHE", "XDG_CACHE_HOME"),
     *("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS", "MKLROOT", "BLIS_ROOT", "EBROOTBLIS"),
@@ -34,11 +34,11 @@ _CARRIED = (
 
 @dataclass(frozen=True)
 class HostReply:
-    """What a command did on a host.
+    """The result of a command on a host.
 
-    ``status``: its exit status, None if it gave no answer in time. ``out``, ``err``: what it
-    printed. ``asked`` and ``answered``: Unix times before it was started and after it ended.
-    ``patience``: seconds that it had.
+    ``status``: its exit status, None if it didn't end in time. ``out``, ``err``: its output.
+    ``asked`` and ``answered``: Unix times before it was started and after it ended. ``patience``:
+    its timeout (s).
     """
 
     host: str
@@ -56,7 +56,7 @@ class HostReply:
 
     @property
     def complaint(self) -> str:
-        """Why it didn't, in its own last words or in ours."""
+        """Why it failed: its output, else a sentence on its exit status or timeout."""
         if self.status is None:
             return f"It gave no answer within {self.patience:g} s."
         return self.err.strip() or self.out.strip() or f"exit status {self.status}"
@@ -70,11 +70,11 @@ def run_on_hosts(
     patience: float,
     given_up: threading.Event | None = None,
 ) -> dict[str, HostReply]:
-    """Run one command, a line for a shell, on each host; its reply by host, in the hosts' order.
+    """Run one shell command on each host; returns the replies by host, in the hosts' order.
 
-    ``patience``: seconds that each may take; once ``given_up`` is set, all of them have been too
-    slow. Raises AssayError if the remote shell can't be started. Nothing of it runs on here when
-    this returns or raises.
+    ``patience``: seconds that each may take; once ``given_up`` is set, all that still run time out.
+    Raises AssayError if the remote shell can't be started. No remote shell is left running here
+    when this returns or raises.
     """
     replies: dict[str, HostReply] = {}
     waiting = list(hosts)
@@ -99,14 +99,14 @@ def run_on_hosts(
 
 
 def silent_hosts(remote_shell: str, hosts: Sequence[str], *, patience: float) -> tuple[str, ...]:
-    """Those of the hosts that don't run the simplest command within ``patience`` seconds."""
+    """The hosts on which ``true`` doesn't succeed within ``patience`` seconds."""
     replies = run_on_hosts(remote_shell, hosts, "true", patience=patience)
     return tuple(host for host, reply in replies.items() if not reply.ok)
 
 
 def remote_command(words: Sequence[str]) -> str:
-    """A line that runs a program on another host from this process's folder, with what of this
-    process's environment programs are found by.
+    """A shell command that runs a program on another host in this process's working folder, with
+    this process's search paths.
     """
     carried = {name: os.environ[name] for name in _CARRIED if name in os.environ}
     assigned = [f"{name}={value}" for name, value in carried.items()]
@@ -114,7 +114,7 @@ def remote_command(words: Sequence[str]) -> str:
 
 
 def python_command(*words: str) -> str:
-    """A line that runs ``python -m WORDS…`` on another host, with this Python and this assay."""
+    """A shell command for ``python -m WORDS…`` on another host, with this Python and assay."""
     package = str(Path(assay.__file__).resolve().parents[1])
     known = os.environ.get("PYTHONPATH")
     path = f"PYTHONPATH={package}:{known}" if known else f"PYTHONPATH={package}"
@@ -122,8 +122,8 @@ def python_command(*words: str) -> str:
 
 
 class _Asked:
-    """One host that has been asked. What it says goes to files: pipes could fill, or be kept open
-    by what a login shell leaves behind.
+    """A command under way on a host. Its output goes to files: pipes could fill, or be kept open
+    by processes that a login shell leaves behind.
     """
 
     def __init__(self, remote_shell: str, host: str, command: str) -> None:
@@ -147,7 +147,7 @@ class _Asked:
             ) from None
 
     def reply(self, patience: float) -> HostReply | None:
-        """None while it may still answer."""
+        """The reply once it has ended or its time is over; None before."""
         status = self._process.poll()
         if status is None and time.monotonic() - self._since < patience:
             return None
@@ -157,7 +157,7 @@ class _Asked:
         return HostReply(self.host, status, said[0], said[1], self._utc, answered, patience)
 
     def end(self) -> None:
-        """If it still runs, kill it here: the shell and what it started."""
+        """If it still runs, kill it on this machine: the remote shell and its children."""
         if self._process.poll() is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,15 +1,17 @@
-"""The warden: the parent of one launch, which ends all of it when assay asks, lets go or dies.
+"""The warden: the parent of one launch; it ends all of its processes on request, or if assay ends.
 
-``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends as it ended. It is
-a program of its own because it must outlive assay: when mpirun is killed, ranks may go on for ever
-(Open MPI's do, sleeping or computing), and their new parent would be init. Here it is the warden
-(a "child subreaper", prctl(2)), so every process of the launch stays below it, whatever session it
-moved to. It starts once a launch, so it imports little: no site, not even pathlib.
+``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends with its exit
+status or signal. It is a separate program because it must outlive assay: when mpirun is killed,
+ranks may run forever (Open MPI's do, sleeping or computing), with init as their new parent. As a
+"child subreaper" (prctl(2)) the warden becomes their parent instead, so every process of the launch
+stays below it, whatever its session. It is started for each launch, so it imports little: no site,
+not even pathlib.
 
-Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM); its end, which
-comes also when assay is killed, ends everything at once. Should the warden itself be killed, mpirun
-gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Ranks on other hosts are not below it: their
-launcher's own agents there end them when the connection to mpirun breaks. Linux only, as is /proc.
+Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM). When the pipe
+is closed, also by the end of assay, the warden kills all processes immediately. If the warden
+itself is killed, mpirun gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Ranks on other hosts are
+not below it: the launcher's agents there end them when the connection to mpirun breaks. Linux only:
+it uses prctl(2) and /proc.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ CANNOT_START = 127
 CANNOT_END = 126
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-# How long to go on killing what doesn't die (a process in uninterruptible sleep), seconds.
+# Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
 
 
 def processes_below(ancestor: int) -> dict[int, int]:
-    """Every living process below one, as pid → parent, whatever its session."""
+    """All running descendants of a process, as pid → parent, whatever their session."""
     parents: dict[int, int] = {}
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
@@ -55,11 +57,11 @@ def processes_below(ancestor: int) -> dict[int, int]:
 
 
 def ask_ranks(launcher: int, rank_program: str, where: str) -> None:
-    """SIGTERM to the ranks: what runs the rank program, else what has no children.
+    """SIGTERM to the ranks: the processes that run the rank program, else those without children.
 
-    Ranks stop together, so one of them on this host is enough. Where all are on others, the
-    launcher is asked to pass a signal on: SIGUSR1, which the launchers of MPICH, Open MPI and Intel
-    MPI hand to the ranks and survive, and by which kernels stop as by SIGTERM.
+    Ranks stop together, so one of them on this host is enough. If all are on other hosts, the
+    launcher gets SIGUSR1: the launchers of MPICH, Open MPI and Intel MPI pass it on to the ranks
+    and continue, and kernels stop on it as on SIGTERM.
     """
     below = processes_below(os.getpid())
     ranks = [pid for pid in below if _runs(pid, rank_program)]
@@ -73,7 +75,7 @@ def ask_ranks(launcher: int, rank_program: str, where: str) -> None:
 
 
 def end_all(main: int) -> int | None:
-    """SIGKILL to everything below until nothing is left; the main child's wait status, if dead."""
+    """SIGKILL all descendants until none is left; the main child's wait status, if it ended."""
     deadline = time.monotonic() + _PATIENCE
     status = None
     while below := processes_below(os.getpid()):
@@ -98,7 +100,7 @@ def _runs(pid: int, program: str) -> bool:
 
 
 def _reap(main: int) -> int | None:
-    """Collect the dead; the main child's wait status if it is among them."""
+    """Reap ended children; returns the main child's wait status if it is among them."""
     status = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -124,7 +126,7 @@ def _start(command: list[str]) -> int:
         if os.getppid() != warden:
             os._exit(CANNOT_START)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        # Python ignores these two, and what is ignored stays so in the new program.
+        # Python ignores these two signals, and exec keeps ignored signals ignored.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         os.execvp(command[0], command)
@@ -135,20 +137,20 @@ def _start(command: list[str]) -> int:
 
 
 def _end_as(status: int) -> None:
-    """End the way the command ended: with its exit status, or by its signal."""
+    """End as the command ended: with its exit status, or by its signal."""
     if os.WIFSIGNALED(status):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)
-        with contextlib.suppress(OSError):  # SIGKILL can't be set, and needn't be
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to reset
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     os._exit(os.waitstatus_to_exitcode(status))
 
 
 def main(where: str, rank_program: str, command: list[str]) -> None:
-    """Run the command and watch over it."""
+    """Run the command, handle requests, and end with the command's status."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -159,15 +161,15 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
     status = None
     while status is None:
         ready, _, _ = select.select([0, woken], [], [])
-        let_go = False
+        release = False
         if 0 in ready:
             said = os.read(0, 64)
-            let_go = not said
+            release = not said
             if ASK in said:
                 ask_ranks(child, rank_program, where)
         if woken in ready:
-            let_go |= any(number != signal.SIGCHLD for number in os.read(woken, 64))
-        if let_go:
+            release |= any(number != signal.SIGCHLD for number in os.read(woken, 64))
+        if release:
             status = end_all(child)
         status = _reap(child) if status is None else status
     end_all(child)

@@ -1,1 +1,1 @@
-"""What every layer speaks of: placements, cells, plans, replication, sessions, commands."""
+"""Types that all layers use: placements, cells, plans, replication, sessions, commands."""

@@ -11,16 +11,16 @@ from assay.model.placement import Placement, Value
 
 # The fields of a placement that are part of a cell's id whatever their values.
 _FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
-# The toolchain's name where a program brings its own.
+# The toolchain's name in cells of a command from outside.
 OWN_TOOLCHAIN = "own"
-# The same where the number was printed by another tool, so that no such cell is one of assay's.
+# The toolchain's name in cells of an imported run; no measured cell has it.
 IMPORTED_TOOLCHAIN = "imported"
 
 
 class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One kernel with one set of parameters at one placement with one toolchain.
 
-    ``dict`` holds the id once it was asked for, and is no part of the content.
+    ``dict=True`` lets ``id`` be cached; the cached value is not part of the content.
     """
 
     kernel: str
@@ -32,8 +32,8 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def id(self) -> str:
         """Twelve hexadecimal digits that depend on the content alone.
 
-        Of the placement's later fields only those count that are not at their defaults, so that a
-        new field changes no id of what was measured before there was one.
+        Fields of the placement other than ``_FIRST_FIELDS`` enter only if they differ from their
+        defaults, so that adding a field to ``Placement`` does not change existing ids.
         """
         content = msgspec.to_builtins(self)
         content["parameters"] = dict(sorted(self.parameters.items()))

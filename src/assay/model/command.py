@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from assay.errors import AssayError, nearest
 from assay.model.placement import Placement
 
-# What may stand in braces in a command, and what it is replaced by.
+# Placeholders of a command, and what each is replaced by.
 PLACEHOLDERS = {
     "nodes": "nodes",
     "ppn": "ranks per node",
@@ -23,15 +23,15 @@ PLACEHOLDERS = {
     "hostfile": "a file of the hosts' names, one line per rank in rank order",
     "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
-# How OpenMP's threads are bound where the command leaves the binding to assay.
+# OMP_PROC_BIND by binding, set if the command has the placeholder {binding}.
 _OMP_BINDINGS = {"compact": "close", "spread": "spread", "per-numa": "close", "none": "false"}
 _OMP_PLACES = {"off": "cores", "on": "threads"}
-# Doubled braces stand for themselves; braces around anything but a name are none of ours.
+# Doubled braces are literal braces; braces around anything but a name are left as they are.
 _BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")
 
 
 def placeholders(command: str) -> frozenset[str]:
-    """The names in braces, of which each is one of ``PLACEHOLDERS``. Raises AssayError."""
+    """The placeholders that a command uses. Raises AssayError for one not in ``PLACEHOLDERS``."""
     found = frozenset(match[1] for match in _BRACES.finditer(command) if match[1])
     for name in sorted(found - PLACEHOLDERS.keys()):
         raise AssayError(
@@ -45,9 +45,9 @@ def placeholders(command: str) -> frozenset[str]:
 def command_words(command: str, values: Mapping[str, str], *, shell: bool = False) -> list[str]:
     """The words of a command with its placeholders filled in.
 
-    The command is split as a shell would, and filled in afterwards: whatever a value holds, it
-    stays within its word. With ``shell`` one line goes to ``sh``, its values quoted. Raises
-    AssayError for a placeholder that there isn't, and for quotes that don't close.
+    The command is split as a shell would split it and filled in afterwards, so that a value with
+    spaces stays one word. With ``shell`` the command is one line for ``sh -c``, with its values
+    quoted. Raises AssayError for an unknown placeholder, unclosed quotes and an empty command.
     """
     placeholders(command)
     if shell:
@@ -82,8 +82,8 @@ def placement_values(placement: Placement, hostfile: str, rankfile: str) -> dict
 
 
 def environment(placement: Placement, command: str) -> dict[str, str]:
-    """Variables that a command gets besides assay's own: threads, and their binding and whether
-    they share cores if the command leaves that to the placement.
+    """The OpenMP variables of a command: OMP_NUM_THREADS; OMP_PROC_BIND if the command uses
+    ``{binding}``; OMP_PLACES if it uses ``{smt}``.
     """
     variables = {"OMP_NUM_THREADS": str(placement.threads)}
     if "{binding}" in command and placement.binding in _OMP_BINDINGS:
@@ -94,11 +94,11 @@ def environment(placement: Placement, command: str) -> dict[str, str]:
 
 
 def check_command(command: str, time: str = "", verify: str = "") -> None:
-    """Raise AssayError for a command, or for a pattern of what it prints, that makes no sense."""
+    """Raise AssayError for an invalid command, or an invalid pattern for its output."""
     command_words(command, dict.fromkeys(PLACEHOLDERS, "1"))
     for what, pattern in (("time", time), ("verify", verify)):
         try:
-            with warnings.catch_warnings(action="ignore"):  # of what may mean more one day
+            with warnings.catch_warnings(action="ignore"):  # FutureWarning of re
                 compiled = re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(

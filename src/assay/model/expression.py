@@ -1,8 +1,9 @@
-"""Small arithmetic for plans: ``cores / ppn``, ``ppn * threads <= cores and op == "copy"``.
+"""Expressions in plans: ``cores / ppn``, ``ppn * threads <= cores and op == "copy"``.
 
-Python's own parser is of no use here: parameters are called ``class`` and ``from``. Grammar, from
-weak to strong: ``or``; ``and``; ``not``; ``== != < <= > >=``; ``+ -``; ``* / // %``; sign; ``**``;
-numbers, 'words', names, ``f(…)``, parentheses. Comparisons yield 1 or 0, so they can be multiplied.
+Python's own parser can't be used, because ``class`` and ``from`` are names of parameters. Operators
+by increasing precedence: ``or``; ``and``; ``not``; ``== != < <= > >=``; ``+ -``; ``* / // %``;
+sign; ``**``. Operands: numbers, 'strings', names, ``f(…)``, parentheses. Comparisons yield 1 or 0,
+so that they can be multiplied.
 """
 
 from __future__ import annotations
@@ -65,11 +66,11 @@ class Expression:
     _evaluate: Evaluate
 
     def value(self, names: Mapping[str, Value], *, where: str = "") -> Value:
-        """The value. Raises AssayError for an unknown name, a division by zero, words in a sum."""
+        """The value. Raises AssayError for an unknown name, division by zero, a string in a sum."""
         for name in self.names:
             if name not in names:
                 raise AssayError(
-                    f"'{self.text}' speaks of '{name}', which is not known here.",
+                    f"'{self.text}' uses '{name}', which is not known here.",
                     where=where,
                     fix=nearest(name, names),
                 )
@@ -83,7 +84,7 @@ class Expression:
             ) from None
 
     def number(self, names: Mapping[str, Value], *, where: str = "") -> float:
-        """As ``value``, and a word is an error too."""
+        """As ``value``; also raises AssayError for a string and a number that is not finite."""
         value = self.value(names, where=where)
         if isinstance(value, str):
             raise AssayError(f"'{self.text}' is a word, not a number.", where=where)
@@ -93,7 +94,7 @@ class Expression:
 
 
 def parse_expression(text: str, *, where: str = "") -> Expression:
-    """Parse an expression. Raises AssayError that shows where it stops making sense."""
+    """Parse an expression. Raises AssayError with the reason if it is invalid."""
     try:
         names, evaluate = _parse(text)
     except (_SyntaxError, RecursionError) as error:
@@ -123,7 +124,7 @@ def _parse(text: str) -> tuple[frozenset[str], Evaluate]:
 
 
 class _Parser:
-    """Recursive descent; each level returns a function of the names."""
+    """Recursive descent; the method of each precedence level returns a function of the names."""
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
@@ -256,8 +257,8 @@ def _numbers_only(join: Callable[[Value, Value], Value]) -> Callable[[Value, Val
 
 
 def _power(base: Value, exponent: Value) -> Value:
-    """``base ** exponent`` as a real number. Raises ValueError where there is none to be had."""
-    # 10 ** 10 ** 10 would keep a machine busy for hours.
+    """``base ** exponent``. Raises ValueError for a large exponent and a result that isn't real."""
+    # 10 ** 10 ** 10 would take hours.
     size = base.bit_length() if isinstance(base, int) else 1
     if abs(float(exponent)) > 1000 or size * abs(float(exponent)) > _MOST_BITS:
         raise ValueError("the exponent is too large")

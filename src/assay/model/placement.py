@@ -12,7 +12,7 @@ BINDINGS = ("compact", "spread", "per-numa", "none")
 # One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
 Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|none|numa:[0-9]{1,4})$")]
 
-# Whether ranks and threads share cores, by the cores' hardware threads.
+# Whether ranks and threads share cores, one per hardware thread.
 SMT = ("off", "on")
 Smt = Literal["off", "on"]
 
@@ -20,11 +20,11 @@ Smt = Literal["off", "on"]
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where and how a cell runs.
 
-    ``order``: how ranks are numbered over nodes, a word of ``plans.order.ORDERS`` or the seat of
-    each rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1");
-    None is the MPI library's own choice. ``node_set``: which of the hosts, where there are more
-    than it takes: 0 the first ones, k the k-th random draw of so many. ``smt``: off is a core for
-    each thread, on is as many threads to a core as it has hardware threads.
+    ``order``: how ranks are numbered over nodes: one of ``rank_order.ORDERS``, or the seat of each
+    rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1"); None
+    leaves the choice to the MPI library. ``node_set``: which hosts, if more than ``nodes`` are
+    available: 0 the first ones, k the k-th random draw. ``smt``: off: one thread per core; on: one
+    thread per hardware thread.
     """
 
     nodes: int = 1
@@ -38,11 +38,11 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def ranks(self) -> int:
-        """MPI processes in all."""
+        """The number of MPI processes on all nodes."""
         return self.nodes * self.ppn
 
     def content(self, always: Collection[str]) -> dict[str, object]:
-        """Its fields by name: those of ``always``, and of the others what isn't at its default."""
+        """Its fields by name: those of ``always``, and others that differ from their defaults."""
         plain = Placement()
         return {
             name: value
@@ -52,6 +52,6 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def numa_node(self) -> int | None:
-        """The NUMA node that ranks are bound to; None where the binding names none."""
+        """The NUMA node that ranks are bound to; None if the binding names none."""
         kind, _, number = self.binding.partition(":")
         return int(number) if kind == "numa" else None

@@ -1,4 +1,4 @@
-"""A plan made concrete: its cells, how to replicate them, and the machine that it is for."""
+"""A plan made concrete for a machine: its cells, its rules of replication, and that machine."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import msgspec
 from assay.model.cell import Cell
 from assay.model.replication import Replication
 
-# Bytes, taken for a node's last-level caches where the system doesn't tell, as the kernels do.
+# Bytes of a node's last-level caches where the system reports none; the kernels assume the same.
 ASSUMED_CACHES = 64 << 20
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cells of a plan among which the best is searched for.
+    """Cells of a plan that placement searches choose among.
 
-    ``cells``: their ids. Those of the same kernel with the same parameters and toolchain on as many
-    nodes are candidates of one search. ``optional``: of them those that are measured only when the
-    search asks for them. ``within``: the chosen one takes at most so much longer than the best,
-    relatively, with ``probability``.
+    ``cells``: their ids. Cells with the same kernel, parameters, toolchain and number of nodes are
+    candidates of one search. ``optional``: ids of cells that are measured only when the search
+    requests them. ``within``: bound on the relative excess of the chosen cell's time over the best
+    one's, held with ``probability``.
     """
 
     cells: tuple[str, ...]
@@ -30,13 +30,14 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A suite made concrete: its cells in the order written, how to replicate, and the seed.
+    """A suite made concrete: its cells in the order written, its rules of replication, its seed.
 
-    ``notes``: sentences about what the suite asked for and this machine can't do. ``choices``:
-    sentences about what was chosen by the machine, or is left to a search. ``search``: None where
-    every cell is measured. ``fitted``: ids of the cells whose rank order was fitted to what ranks
-    send each other. ``between``: by id of cells of which a communication matrix was given, the
-    share of it that goes from node to node, 0 to 1.
+    ``notes``: sentences on what the suite requests and this machine can't do. ``choices``:
+    sentences on levels that were derived from the machine or are left to a search. ``search``: None
+    if every cell is measured. ``fitted``: ids of the cells whose rank order was fitted to the
+    traffic between ranks. ``between``: for cells with a communication matrix, by id, the share of
+    the traffic that crosses nodes, 0 to 1. ``expected``: by id, the seconds of the shortest
+    measurement, for cells whose messages need considerable time on this network's links.
     """
 
     name: str
@@ -49,19 +50,20 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     search: Search | None = None
     fitted: tuple[str, ...] = ()
     between: dict[str, float] = {}
+    expected: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
 class PlanContext:
-    """The machine a plan is made for: cores of a node, nodes, and the toolchains by name.
+    """The machine that a plan is made for: cores per node, nodes, names of toolchains.
 
-    ``crossed``: of them those that are made of a compiler and an MPI of several, to be compared.
-    ``unusable``: further toolchains by name, with a sentence each on why they can't be used.
-    ``memory``: bytes available on a node; None where that isn't known. ``numa``: cores that may be
-    used of each NUMA node, by its number; empty where that isn't known. ``caches``: bytes of a
-    node's last-level caches. ``adapters``: the names of a node's network adapters; None where they
-    aren't known. ``notes``: sentences about the machine that a reader of the numbers should know.
-    ``hardware_threads``: of a node, that may be used; 0 where that isn't known.
+    ``crossed``: the toolchains that combine a compiler and an MPI of assay.toml, for comparison.
+    ``unusable``: further toolchains by name, each with a sentence on the reason.
+    ``memory``: bytes available on a node; None if unknown. ``numa``: usable cores by NUMA node;
+    empty if unknown. ``caches``: bytes of a node's last-level caches. ``adapters``: names of a
+    node's network adapters; None if unknown. ``notes``: sentences about the machine for readers of
+    the results. ``hardware_threads``: usable ones per node; 0 if unknown. ``adapter_speed``: of a
+    node's fastest adapter, B/s; ``slowest_link``: of any link between nodes, B/s; None if unknown.
     """
 
     cores: int
@@ -76,8 +78,10 @@ class PlanContext:
     adapters: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     hardware_threads: int = 0
+    adapter_speed: float | None = None
+    slowest_link: float | None = None
 
     @property
     def threads_per_core(self) -> int:
-        """Hardware threads that every core has at least; 1 where cores have no others."""
+        """Hardware threads per core, rounded down; 1 if their number is unknown."""
         return max(self.hardware_threads // self.cores, 1)

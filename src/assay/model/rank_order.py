@@ -1,7 +1,7 @@
 """Rank orders: how ranks are numbered over the seats of a placement.
 
-The kernels obey the same words (``native/harness/ranks.hpp``); here they are read and checked, so
-that a plan refuses what can't be before anything is launched.
+The kernels read the same names (``native/harness/ranks.hpp``). Here orders are checked, so that an
+invalid plan is refused before any launch.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from assay.errors import AssayError, nearest
 
 ORDERS = ("block", "cyclic", "reversed")
-# What a plan may ask for: an order that suits what the kernel's ranks send each other; the cells
-# then have that one (plans.fitted_order).
+# In a plan: an order computed from the traffic between the kernel's ranks. The cells get that order
+# as a list of seats (plans.fitted_order).
 FITTED = "fitted"
 _LIST = re.compile(r"\d{1,9}(?:\s*,\s*\d{1,9})*", re.ASCII)
 
 
 def read_order(text: object, where: str) -> str:
-    """A rank order as written: a word, or the seat of each rank ("0,2,1,3").
+    """A rank order as written: a name, or the seat of each rank ("0,2,1,3").
 
-    Seats count in block order: all of the first node, then all of the second … Raises AssayError
-    for any other word, and for a list that could fit no number of ranks.
+    Seats are counted in block order: all of the first node, then all of the second … Raises
+    AssayError for an unknown name, and for a list that is no permutation.
     """
     words = (*ORDERS, FITTED)
     if isinstance(text, str) and text in words:
@@ -45,7 +45,7 @@ def read_order(text: object, where: str) -> str:
 
 
 def order_problem(order: str, ranks: int) -> str | None:
-    """A sentence on why so many ranks can't be in this order; None if they can."""
+    """A sentence on why this order doesn't fit the number of ranks; None if it does."""
     if order in (*ORDERS, FITTED):
         return None
     if order.count(",") + 1 == ranks:

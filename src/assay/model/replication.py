@@ -1,4 +1,4 @@
-"""When enough has been measured: precision, budget, launches, sessions."""
+"""Rules of replication: precision, budget, launches, samples, sessions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import math
 
 import msgspec
 
+# In a plan of so many cells or more, one measurement takes at most this part of the time for a
+# launch of all of them.
+_MANY_CELLS, _LARGEST_PART = 8, 0.25
+
 
 class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When enough has been measured.
+    """When measuring stops.
 
     ``precision``: relative half-width of the ``confidence`` interval at which sampling stops, both
-    within a launch and across launches. ``budget``: seconds for the whole plan. ``launches``:
-    fewest and most launches of a cell; six is the fewest that can carry a 95% interval of a median
-    (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: seconds a single measurement may take, None for a
-    fair share of the budget.
+    within a launch and across launches. ``budget``: seconds for the whole plan, or for each
+    session. ``min_launches``, ``max_launches``: of a cell, in one session; six is the smallest
+    number that yields a 95% interval of a median (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: time
+    limit of a single measurement in seconds; None for a fair share of the budget.
 
-    ``every``: seconds between the beginnings of sessions, ``sessions`` how many there are;
-    ``duration`` says it in seconds. Each session is measured by all of the above, with a budget of
-    its own. A ``duration`` without ``every`` is one session that goes on for so long, however
-    precise it is by then (``unbroken``).
+    ``every``: seconds between the beginnings of sessions. ``sessions``: their number;
+    ``duration``: the time that they cover in seconds, in place of a number. All other rules apply
+    to each session. A ``duration`` without ``every`` is one session that lasts that long, whatever
+    its precision (``unbroken``).
     """
 
     precision: float = 0.01
@@ -36,7 +40,7 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def planned(self) -> int:
-        """How many sessions there are to be."""
+        """The number of sessions planned."""
         if self.every is None:
             return 1
         if self.sessions is not None:
@@ -44,12 +48,22 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         # A session begins at every multiple of ``every`` below the duration.
         return max(math.ceil((self.duration or 0.0) / self.every - 1e-9), 1)
 
+    def longest(self, cells: int) -> float:
+        """Seconds that one measurement of a plan of so many cells should take at most; may be inf.
+
+        In a plan of few cells there is no limit: every cell is measured at least once, whatever the
+        budget. In a plan of many, one of them must not take the time of all others.
+        """
+        if cells < _MANY_CELLS or self.cell_budget is not None:
+            return math.inf
+        return _LARGEST_PART * self.budget / self.min_launches
+
     @property
     def repeated(self) -> bool:
-        """Whether there are several sessions, and time passes between them."""
+        """Whether several sessions are planned."""
         return self.planned > 1
 
     @property
     def unbroken(self) -> bool:
-        """Whether measuring goes on until its time is over, precise or not."""
+        """Whether measuring continues until ``duration`` is over, whatever the precision."""
         return self.duration is not None and self.every is None

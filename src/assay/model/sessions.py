@@ -1,7 +1,8 @@
-"""Sessions: repetition over time, whose beginnings lie on a grid, and what belongs to which.
+"""Sessions: when each is due, and which replicates belong to it.
 
-A session's replicates are numbered from a multiple of the most launches that a cell may have, so
-that a measurement's session follows from its id and the plan, whatever clocks said meanwhile.
+Sessions begin at regular times. A session's replicates are numbered from a multiple of the maximum
+number of launches of a cell, so that a measurement's session follows from its id and the plan,
+whatever clocks showed.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 
 from assay.model.replication import Replication
 
-# A session is begun late by this share of the time between two at most: what has passed longer ago
-# is missed, so that what slept does not measure twice at the same time of day.
+# A session begins late by at most this share of ``every``; later it is missed, so that a program
+# that was suspended does not measure two sessions at nearly the same time.
 LATEST = 0.5
 
 
 def session_of(replicate: int, rule: Replication) -> int:
-    """The session, from 0, that a replicate was measured in; 0 where there is but one."""
+    """The session, from 0, that a replicate was measured in; 0 if there is only one."""
     return replicate // rule.max_launches if rule.repeated else 0
 
 
@@ -29,10 +30,10 @@ def first_replicate(session: int, rule: Replication) -> int:
 
 @dataclass(frozen=True)
 class SessionState:
-    """What has been of one session. Times are Unix times in seconds.
+    """State of one session that has begun. Times are Unix times in seconds.
 
-    ``due``: when it was to begin, ``utc``: when it did. ``over``: whether it has ended; ``counts``:
-    whether it is one of those that were asked for.
+    ``due``: when it was due; ``utc``: when it began. ``over``: whether it has ended. ``counts``:
+    whether it counts towards the requested number of sessions.
     """
 
     number: int
@@ -44,9 +45,9 @@ class SessionState:
 
 @dataclass(frozen=True)
 class NextSession:
-    """The session that comes next, or goes on (``begun``). ``missed``: beginnings since the last
-    one that passed without a session. ``set_back``: the clock was, so that ``due`` is the next
-    beginning by what it says now.
+    """The next session, or the present one if it continues (``begun``). ``missed``: due times since
+    the last session at which none began. ``set_back``: whether the clock was set back; ``due`` is
+    then the next due time by the present clock.
     """
 
     number: int
@@ -57,11 +58,11 @@ class NextSession:
 
 
 def next_session(rule: Replication, held: Iterable[SessionState], now: float) -> NextSession | None:
-    """Which session comes next, seen from ``now`` (Unix time); None if there is no more to come.
+    """The next session at ``now`` (Unix time); None if there is none.
 
-    Sessions begin at the first one's time and at multiples of ``every`` after it. One that was cut
-    short goes on until the next is due. Where a number of sessions was asked for, missed ones are
-    made up for at the end, at a beginning of their own; where a duration was, they are not.
+    Sessions are due at the first one's time and at multiples of ``every`` after it. An interrupted
+    session continues until the next is due. If a number of sessions was requested, missed ones are
+    appended at the end; if a duration was requested, they are not.
     """
     sessions = list(held)
     if not sessions:

@@ -1,1 +1,1 @@
-"""Plans: factors by levels become cells in a randomised, reproducible order."""
+"""Plans: factors × levels become cells, measured in a randomised, reproducible order."""

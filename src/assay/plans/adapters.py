@@ -1,4 +1,4 @@
-"""Network adapters as a factor: one name, or several at once ("eth0,eth1")."""
+"""Network adapters as a factor: one name, or several used together ("eth0,eth1")."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Collection
 
 from assay.errors import AssayError, nearest
 
-# What Linux allows in the name of an interface, and a fabric device's port ("mlx5_0:1").
+# The name of a Linux interface, or of a fabric device's port ("mlx5_0:1").
 _NAME = re.compile(r"[\w.:@-]{1,32}", re.ASCII)
 DEFAULT = "default"
 
 
 def read_adapter(text: object, where: str) -> str:
-    """One or more adapters as written, "eth0,eth1" or "eth0+eth1": their names with commas.
+    """One or more adapters, written "eth0,eth1" or "eth0+eth1"; returns their names with commas.
 
-    "default" is the MPI library's own choice. Raises AssayError for what can't be names.
+    "default" is the MPI library's own choice. Raises AssayError for invalid or repeated names.
     """
     names = [name.strip() for name in re.split(r"[,+]", text)] if isinstance(text, str) else []
     if not names or not all(_NAME.fullmatch(name) for name in names):
@@ -29,10 +29,10 @@ def read_adapter(text: object, where: str) -> str:
     return ",".join(names)
 
 
-def adapter_problem(adapter: str, nodes: int, there: Collection[str] | None) -> AssayError | None:
-    """Why so many nodes can't communicate over this adapter; None if they can.
+def adapter_problem(adapter: str, nodes: int, known: Collection[str] | None) -> AssayError | None:
+    """Why ``nodes`` nodes can't communicate over this adapter; None if they can.
 
-    ``there``: the names of the adapters that a node has; None where they aren't known.
+    ``known``: the names of a node's adapters; None if unknown.
     """
     if adapter == DEFAULT:
         return None
@@ -41,10 +41,10 @@ def adapter_problem(adapter: str, nodes: int, there: Collection[str] | None) -> 
             f"adapter = '{adapter}', but ranks on one node communicate through shared memory.",
             fix="Leave 'adapter' out, or set nodes to 2 or more.",
         )
-    missing = next((n for n in adapter.split(",") if there is not None and n not in there), None)
+    missing = next((n for n in adapter.split(",") if known is not None and n not in known), None)
     if missing is None:
         return None
     return AssayError(
         f"adapter = '{adapter}', but there is no network adapter '{missing}' here.",
-        fix=nearest(missing, there or ()),
+        fix=nearest(missing, known or ()),
     )

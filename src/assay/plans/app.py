@@ -1,4 +1,4 @@
-"""A command of the user's in the place of a plan's kernels."""
+"""A user's command in the place of a plan's kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.plans.factors import PLACEMENT_WORDS
 from assay.plans.levels import FactorLevel, Written
 from assay.units import parse_quantity
 
-# Which placeholders a command must have, all of one set, to obey a factor.
+# By factor, alternative sets of placeholders; a command with all of one set obeys the factor.
 _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
     "nodes": (
         frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"rankfile"}),
@@ -35,12 +35,12 @@ _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
 
 
 class App(msgspec.Struct, frozen=True):
-    """A command as asked for.
+    """A command as requested.
 
-    ``command``: with placeholders (``plans.command``). ``time``, ``verify``: regular expressions of
-    what it prints its seconds by, and of what it prints when its result is right; empty for none.
-    ``timeout``: seconds that it may take; 0 is by the quickest so far. ``shell``: whether a shell
-    runs it. ``matrix``: the file that says what its ranks send each other; empty for none.
+    ``command``: with placeholders (``model.command``). ``time``, ``verify``: regular expressions
+    for the printed time in seconds, and for the output of a correct result; empty for none.
+    ``timeout``: time limit in seconds; 0: derived from the fastest launch. ``shell``: whether a
+    shell runs it. ``matrix``: the file of its communication matrix; empty for none.
     """
 
     command: str
@@ -60,7 +60,10 @@ def read_app(
     shell: bool = False,
     matrix: Path | None = None,
 ) -> App:
-    """From the command line. Raises AssayError, also for a matrix that no order can come of."""
+    """The command as the command line gives it.
+
+    Raises AssayError for invalid options, and for a matrix with a command that can't obey an order.
+    """
     seconds = 0.0
     if timeout is not None:
         seconds = float(parse_quantity(timeout, "s", where="--timeout"))
@@ -69,7 +72,7 @@ def read_app(
     check_command(command, time or "", verify or "")
     if matrix is not None and not _is_controlled(command, "order"):
         raise AssayError(
-            "The command has no placeholder by which it could learn an order of ranks.",
+            "The command has no placeholder that gives it an order of ranks.",
             where="--matrix",
             fix="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
         )
@@ -78,17 +81,20 @@ def read_app(
 
 
 def _is_controlled(command: str, factor: str) -> bool:
-    """Whether a command has the placeholders to obey a factor. Raises AssayError for others."""
+    """Whether a command has the placeholders to obey a factor.
+
+    Raises AssayError for unknown placeholders.
+    """
     used = placeholders(command)
     return any(needed <= used for needed in _VARIABLES[factor])
 
 
 def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
-    """A plan's measures with the command in their kernels' place.
+    """A plan's measures with the command in place of their kernels.
 
-    Of their factors those of the placement stay that the command obeys; what is equal then is
-    there once. Orders have a fitted one among them if there is a matrix that it can be fitted to,
-    and only then. Raises AssayError for a command that makes no sense.
+    Only the placement's factors that the command obeys are kept; each [[measure]] of several
+    kernels yields one. The levels of ``order`` include the fitted order if and only if there is a
+    communication matrix. Raises AssayError for an invalid command.
     """
     check_command(app.command, app.time, app.verify)
     controlled = {name for name in _VARIABLES if _is_controlled(app.command, name)}

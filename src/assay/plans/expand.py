@@ -1,4 +1,4 @@
-"""Factors × levels → cells, on a given machine."""
+"""From factors × levels to cells, on a given machine."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Measure:
-    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: which cells to make.
+    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: the condition for a cell.
 
-    ``search``: that only those cells are measured which the search for the best placement asks for.
-    ``budget``: seconds that the plan which it stands in has for everything.
+    ``search``: whether only cells that the placement search requests are measured.
+    ``budget``: seconds, of the whole plan that contains it.
     """
 
     kernel: str
@@ -43,8 +43,9 @@ class Measure:
 def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
     """All cells in the order written, equal ones merged.
 
-    Raises AssayError for whatever is wrong wherever it would run, and, unless the plan is portable,
-    for what this machine can't do; a portable plan leaves that out, and ``fitting.notes`` says so.
+    Raises AssayError for errors that don't depend on the machine, and, unless the plan is portable,
+    for cells that this machine can't measure; a portable plan omits these, with a note in
+    ``fitting.notes``.
     """
     cells: dict[str, Cell] = {}
     for measure in measures:
@@ -78,7 +79,7 @@ def _check_factors(measure: Measure, kernel: Kernel) -> None:
 
 
 def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Cell]:
-    """Walk the factors in an order in which each may speak of those before it."""
+    """The cells of a measure. Factors are walked in an order; each may refer to earlier ones."""
     context = fitting.context
     parameters = [parameter.name for parameter in kernel.parameters]
     order = (*FACTORS, *parameters)
@@ -143,7 +144,7 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
         order=str(names["order"]),
         binding=str(names["binding"]),
         adapter=adapter if adapter != "default" else None,
-        # All nodes can be drawn in one way only.
+        # A draw of all nodes is always the same.
         node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
         smt="on" if names["smt"] == "on" else "off",
     )

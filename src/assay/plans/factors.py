@@ -1,4 +1,4 @@
-"""What the levels of a factor come to on a machine, given the factors before it."""
+"""Values of a factor's levels on a machine, given the values of earlier factors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from assay.plans.plan_target import Fitting, Infeasible
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
-# More than any machine has of nodes, ranks or threads.
+# Upper limit of nodes, ranks per node and threads in a plan.
 MOST_COUNT = 10_000_000
-# The toolchains that are there to be compared, or all: there must be two.
+# The level "several": the crossed toolchains if there are two or more, else all; two are required.
 SEVERAL = "several"
 
 _CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
@@ -38,7 +38,7 @@ _CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each
 def values_of(
     factor: str, written: Written | None, kernel: Kernel, names: Names, fitting: Fitting
 ) -> Iterator[Value]:
-    """The values of one entry of a factor's list, given the factors before it."""
+    """The values of one entry of a factor's list, given the values of earlier factors."""
     if written is None:
         yield _default(factor, kernel, names, fitting)
     elif factor == "toolchain" and kernel.outside:
@@ -63,7 +63,7 @@ def values_of(
         if parameter.numa_node and isinstance(written, FactorLevel) and written.raw == "all":
             yield from fitting.context.numa or (0,)
             return
-        if isinstance(written, LargestLevel) and parameter.choices:
+        if isinstance(written, LargestLevel) and (parameter.choices or written.among):
             choice = largest_choice(written, parameter, kernel, names, fitting.context)
             if choice.value is None:
                 raise Infeasible(f"{choice.why}.", where=written.where)
@@ -77,7 +77,7 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
     parameter = kernel.parameter(factor)
     if factor == "toolchain":
         return OWN_TOOLCHAIN if kernel.outside else fitting.context.default_toolchain
-    if factor == "ppn":  # as few as the kernel can do with
+    if factor == "ppn":  # the smallest with which the kernel has its minimum of ranks
         return -(-kernel.min_ranks // int(names["nodes"]))
     if parameter is not None and factor not in FACTORS:
         return parameter.default
@@ -118,7 +118,7 @@ def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
 
 
 def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
-    """A word, one NUMA node, or each of them in turn."""
+    """The bindings of one level: a name, one NUMA node, or "numa:all" for each NUMA node."""
     word = written.raw if isinstance(written, FactorLevel) else None
     if word == "numa:all":
         yield from (f"numa:{node}" for node, cores in (context.numa or {0: 1}).items() if cores)
@@ -129,15 +129,15 @@ def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
 
 
 def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
-    """The MPI library's own choice, and where there is a choice each adapter by itself."""
+    """The MPI library's own choice and, if there are several adapters, each of them alone."""
     yield "default"
     if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
         yield from context.adapters
 
 
 def _most(factor: str, names: Names) -> int:
-    """What "all" is: every node; every core of a node, or hardware thread where cores are shared;
-    those that each rank can have.
+    """The value of "all": of nodes, all; of ppn, the cores of a node, or its hardware threads with
+    SMT; of threads, that number divided by ppn.
     """
     if factor == "nodes":
         return int(names["nodes"])

@@ -1,23 +1,35 @@
-"""Whether a machine and a kernel can do what a plan asks for, before anything is launched."""
+"""Whether a machine and a kernel can do what a plan requests, checked before any launch.
+
+The expected time of measurements on a network, from the speed of its links, is a lower bound:
+messages that share a link further inside the network take longer. Plans choose message sizes by it
+and leave out what can't end in time; no result depends on it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from assay.kernels import known_kernel
 from assay.kernels.catalogue import Kernel
 from assay.kernels.naming import cell_name
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import PlanContext
 from assay.model.rank_order import order_problem
+from assay.model.replication import Replication
 from assay.plans.adapters import adapter_problem
 from assay.plans.levels import Names
 from assay.plans.plan_target import Fitting, Infeasible
-from assay.units import counted, format_quantity
+from assay.units import counted, format_duration, format_quantity
+
+# Shorter times aren't recorded: they don't matter for the division of a budget.
+_SHORTEST = 0.01
 
 
 def with_factor(
     names: Names, factor: str, value: Value, kernel: Kernel, where: str, fitting: Fitting
 ) -> dict[str, Value]:
-    """The names with one factor more. Raises Misfit if the machine or the kernel can't do it."""
+    """The names with one more factor. Raises Infeasible if the machine or kernel can't do it."""
     known = {**names, factor: value}
     if factor == "nodes":
         machine = fitting.context.nodes
@@ -28,7 +40,7 @@ def with_factor(
             raise Infeasible(
                 "smt = on, but a core has 1 hardware thread here.",
                 where=where,
-                fix='"each" takes it where there are more.',
+                fix='smt = "each" includes it only on machines with more.',
             )
     elif factor == "ppn":
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
@@ -76,7 +88,7 @@ def _has_numa_node(node: int, where: str, context: PlanContext) -> None:
 
 
 def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
-    """Whether the node that the binding names is there, and has a core for each thread."""
+    """Raise Infeasible if the binding names a NUMA node that is missing or has too few cores."""
     context = fitting.context
     node = Placement(binding=str(names["binding"])).numa_node
     if node is None or not context.numa:
@@ -91,7 +103,7 @@ def _check_numa_node(names: Names, where: str, fitting: Fitting) -> None:
             f"binding = numa:{node} with {counted(ppn, 'rank')} of {counted(threads, 'thread')}"
             f" needs {counted(ppn * threads, what)}, but NUMA node {node} has {have}.",
             where=where,
-            fix="Ask for fewer ranks or threads, or for another binding.",
+            fix="Request fewer ranks or threads, or another binding.",
         )
 
 
@@ -99,15 +111,15 @@ def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting)
     context = fitting.context
     have, what = context.cores, "core"
     option = "--oversubscribe" if where.startswith("--") else "oversubscribe = true in the plan"
-    fix = f"Ask for less, or allow several on a core: {option}."
+    fix = f"Request fewer, or allow several per core: {option}."
     if smt == "on":
         have, what = context.hardware_threads, "hardware thread"
     elif context.threads_per_core > 1:
-        fix = 'Ask for less, or let threads share cores with smt = "on".'
+        fix = 'Request fewer, or let threads share cores with smt = "on".'
     if ppn * threads > have and not fitting.oversubscribe:
-        asked = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
+        requested = f"ppn = {ppn}" + (f" with threads = {threads}" if threads > 1 else "")
         raise Infeasible(
-            f"{asked} needs {counted(ppn * threads, what)}, but a node has {have}.",
+            f"{requested} needs {counted(ppn * threads, what)}, but a node has {have}.",
             where=where,
             fix=fix,
         )
@@ -116,14 +128,14 @@ def _check_cores(ppn: int, threads: int, smt: str, where: str, fitting: Fitting)
 def infeasibility(
     cell: Cell, kernel: Kernel, context: PlanContext, where: str
 ) -> Infeasible | None:
-    """Why a cell can't be measured on this machine, of what its parameters and placement tell."""
+    """Why a cell can't be measured on this machine, by its parameters and placement; else None."""
     placement = cell.placement
     wrong = kernel.check(cell.parameters, placement) if kernel.check else None
     if wrong is not None:
         return Infeasible(wrong, where=where)
     crowded = _crowded_numa_node(placement, context)
     if crowded is not None:
-        return Infeasible(crowded, where=where, fix="Ask for another binding.")
+        return Infeasible(crowded, where=where, fix="Use another binding.")
     if kernel.memory is None or context.memory is None:
         return None
     need = kernel.memory(cell.parameters, placement.ranks, placement.threads) * placement.ppn
@@ -138,7 +150,7 @@ def infeasibility(
 
 
 def _crowded_numa_node(placement: Placement, context: PlanContext) -> str | None:
-    """Where the ranks that are dealt to a NUMA node take more than it has: a sentence."""
+    """A sentence if binding = per-numa puts more threads on a NUMA node than it has; else None."""
     nodes = {number: cores for number, cores in context.numa.items() if cores}
     if placement.binding != "per-numa" or len(nodes) < 2:
         return None
@@ -154,5 +166,63 @@ def _crowded_numa_node(placement: Placement, context: PlanContext) -> str | None
     )
 
 
-def _are(number: int, thing: str) -> str:
-    return ("is " if number == 1 else "are ") + counted(number, thing)
+def _are(number: int, noun: str) -> str:
+    return ("is " if number == 1 else "are ") + counted(number, noun)
+
+
+def link_speed(nodes: int, context: PlanContext) -> float | None:
+    """B/s that messages between this number of nodes get at most; None if unknown.
+
+    Two nodes are limited by their adapters, more of them by the slowest link of the network.
+    """
+    speeds = [context.adapter_speed, context.slowest_link if nodes > 2 else None]
+    return min((speed for speed in speeds if speed and speed > 0), default=None)
+
+
+def network_seconds(
+    kernel: Kernel, parameters: Mapping[str, Value], nodes: int, ppn: int, context: PlanContext
+) -> float:
+    """Seconds that the shortest measurement needs for its messages: set-up, one sample, check.
+
+    0 within a node, for a kernel without messages, and if the links' speed is unknown.
+    """
+    speed = link_speed(nodes, context)
+    if speed is None or nodes < 2 or kernel.link_bytes is None:
+        return 0.0
+    return kernel.link_bytes(parameters, nodes, ppn) / speed
+
+
+def expected_times(cells: Sequence[Cell], context: PlanContext) -> dict[str, float]:
+    """Seconds of the shortest measurement by cell id, where they are considerable."""
+    found = {cell.id: _of_cell(cell, context) for cell in cells}
+    return {name: seconds for name, seconds in found.items() if seconds >= _SHORTEST}
+
+
+def within_time(
+    cells: Sequence[Cell], rule: Replication, context: PlanContext
+) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
+    """The cells that can end in time, and a note for each of the others.
+
+    In time: within the part of a plan's time that one measurement may take
+    (``Replication.longest``).
+    """
+    kept, notes = [], []
+    for cell in cells:
+        seconds, longest = _of_cell(cell, context), rule.longest(len(cells))
+        if seconds <= longest:
+            kept.append(cell)
+            continue
+        speed = link_speed(cell.placement.nodes, context) or 0.0
+        notes.append(
+            f"Left out {cell_name(cell)}: over links of {format_quantity(speed * 8, 'b/s')} the "
+            f"shortest measurement takes {format_duration(seconds)}, and one may take "
+            f"{format_duration(longest)} here; a longer --budget includes it."
+        )
+    return tuple(kept), tuple(notes)
+
+
+def _of_cell(cell: Cell, context: PlanContext) -> float:
+    kernel, placement = known_kernel(cell.kernel), cell.placement
+    if kernel is None:
+        return 0.0
+    return network_seconds(kernel, cell.parameters, placement.nodes, placement.ppn, context)

@@ -1,4 +1,4 @@
-"""Cells that ask for the order of ranks that suits what these send each other."""
+"""Cells with order = fitted: their rank order is computed from the traffic between ranks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
-    """The cell in the order that suits its ranks' messages; what came of it is said.
+    """The cell with the order fitted to its communication matrix; ``fitting.pending`` says which.
 
-    Raises Misfit for a command's matrix of another number of ranks, AssayError where there is none.
+    Raises Infeasible for a command's matrix of another number of ranks, AssayError for a command
+    without a matrix.
     """
     placement = cell.placement
     on = f"{kernel.name} on {placement.nodes} × {placement.ppn} ranks"
@@ -47,7 +48,10 @@ def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
 
 
 def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
-    """What the cell's ranks send each other; None where all send alike. Raises AssayError."""
+    """The cell's communication matrix; None if all pairs exchange equally.
+
+    Raises AssayError for a command without a matrix, Infeasible for another number of ranks.
+    """
     from assay.plans.fitted_order import dense
 
     ranks = cell.placement.ranks

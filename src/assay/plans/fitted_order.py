@@ -1,10 +1,10 @@
-"""Which rank should sit where, from what ranks send each other.
+"""Rank orders that minimise the traffic between nodes, from a communication matrix.
 
-Ranks of one node reach each other through its memory; what goes from node to node takes the
-network. So the order that is looked for has the fewest bytes between nodes: an assignment of ranks
-to seats with a cost that is quadratic in it (Koopmans & Beckmann 1957; for process placement
-Träff, SC 2002). SciPy's solver (FAQ: Vogelstein et al., PLoS ONE 10(4), 2015, and pairwise
-exchanges) improves on the best of the plain orders, so that what it finds is never worse than they.
+Ranks on one node communicate through its memory, ranks on different nodes over the network. The
+order with the fewest bytes between nodes solves a quadratic assignment problem of ranks to seats
+(Koopmans & Beckmann 1957; for process placement Träff, SC 2002). SciPy's solver (FAQ: Vogelstein et
+al., PLoS ONE 10(4), 2015, and pairwise exchanges) searches for one; the best of the named orders is
+returned if the solver finds none better.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float64]
 Seats = npt.NDArray[np.int64]
 
-# Ranks up to which seats are also exchanged pair by pair, which takes their cube.
+# Maximum ranks for pairwise exchanges, whose time grows with the cube of the ranks.
 _MOST_EXCHANGED = 64
-# Ranks up to which there is a search at all: a step of it solves an assignment of all of them.
+# Maximum ranks for any search: each step solves a linear assignment of all ranks.
 MOST_RANKS = 2048
-# Ranks of a matrix in a file: it is kept whole.
+# Maximum ranks of a matrix in a file, since it is kept in memory as a dense matrix.
 _MOST_READ = 8192
 _STARTS = 4
 _SEED = 1
@@ -38,10 +38,9 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class OrderFit:
-    """An order by seats: ``seats[r]`` is rank r's, counted over the first node, then the next.
+    """An order by seats: ``seats[r]`` is rank r's seat, counted in block order.
 
-    ``between``: bytes that go from node to node with it. ``plain``: the same with each of the
-    orders that have names.
+    ``between``: bytes between nodes with this order. ``plain``: the same for each named order.
     """
 
     seats: tuple[int, ...]
@@ -50,19 +49,19 @@ class OrderFit:
 
     @property
     def order(self) -> str:
-        """As placements write it: a name where one is as good, else the list of seats."""
+        """The order as in placements: a name if a named order is as good, else its seats."""
         best = min(ORDERS, key=lambda name: self.plain[name])
         return best if self.plain[best] <= self.between else ",".join(map(str, self.seats))
 
     @property
     def saved(self) -> float:
-        """The part of the bytes between nodes in block order that stays within nodes."""
+        """The share of block order's bytes between nodes that this order saves."""
         block = self.plain["block"]
         return 1.0 - self.between / block if block > 0 else 0.0
 
 
 def dense(peers: Mapping[tuple[int, int], float], ranks: int) -> Matrix:
-    """Bytes from each rank (row) to each other (column), shape (ranks, ranks)."""
+    """Bytes from each rank (row) to each other rank (column), shape (ranks, ranks)."""
     matrix = np.zeros((ranks, ranks))
     for (one, other), sent in peers.items():
         matrix[one, other] = sent
@@ -70,50 +69,50 @@ def dense(peers: Mapping[tuple[int, int], float], ranks: int) -> Matrix:
 
 
 def distances(nodes: int, ppn: int, between: Matrix | None = None) -> Matrix:
-    """What a byte costs from seat to seat: nothing within a node, one between nodes.
+    """Cost of a byte from seat to seat: 0 within a node, 1 between nodes.
 
-    ``between``: shape (nodes, nodes), costs of its own for each pair of nodes.
+    ``between``: costs for each pair of nodes in place of 0 and 1, shape (nodes, nodes).
     """
-    apart = 1.0 - np.eye(nodes) if between is None else between
-    return np.asarray(np.kron(apart, np.ones((ppn, ppn))), dtype=np.float64)
+    costs = 1.0 - np.eye(nodes) if between is None else between
+    return np.asarray(np.kron(costs, np.ones((ppn, ppn))), dtype=np.float64)
 
 
 def _plain_seats(order: str, nodes: int, ppn: int) -> Seats:
-    """The seats of an order that has a name."""
+    """The seats of a named order."""
     return np.array([node * ppn + local for node, local in seats_by_rank(order, nodes, ppn)])
 
 
-def cost_of(matrix: Matrix, seats: Seats, apart: Matrix) -> float:
-    """Bytes times what each costs; bytes between nodes where ``apart`` is plain."""
-    return float(np.sum(matrix * apart[np.ix_(seats, seats)]))
+def cost_of(matrix: Matrix, seats: Seats, costs: Matrix) -> float:
+    """The sum of bytes times their cost; with costs 0 and 1, the bytes between nodes."""
+    return float(np.sum(matrix * costs[np.ix_(seats, seats)]))
 
 
 def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = None) -> OrderFit:
-    """The order with the least that could be found; the same input gives the same order.
+    """The order of least cost that was found; the result is reproducible.
 
-    ``matrix``: bytes, shape (nodes * ppn, nodes * ppn). Over ``MOST_RANKS`` ranks only the orders
-    that have names are looked at. Raises ValueError for another shape.
+    ``matrix``: bytes, shape (nodes * ppn, nodes * ppn). Above ``MOST_RANKS`` ranks only the named
+    orders are tried. Raises ValueError for another shape.
     """
     ranks = nodes * ppn
     if matrix.shape != (ranks, ranks):
         raise ValueError(f"a matrix of {ranks} by {ranks} is needed, not {matrix.shape}")
-    apart = distances(nodes, ppn, between)
+    costs = distances(nodes, ppn, between)
     orders = {name: _plain_seats(name, nodes, ppn) for name in ORDERS}
-    plain = {name: cost_of(matrix, seats, apart) for name, seats in orders.items()}
+    plain = {name: cost_of(matrix, seats, costs) for name, seats in orders.items()}
     best = orders[min(plain, key=lambda name: plain[name])]
     least = min(plain.values())
     if nodes > 1 and ppn > 1 and ranks <= MOST_RANKS and least > 0:
-        for found in _searched(matrix, apart, best):
-            cost = cost_of(matrix, found, apart)
+        for found in _searched(matrix, costs, best):
+            cost = cost_of(matrix, found, costs)
             if cost < least * (1 - 1e-12):
                 best, least = found, cost
     return OrderFit(tuple(int(seat) for seat in best), least, plain)
 
 
-def _searched(matrix: Matrix, apart: Matrix, start: Seats) -> Iterable[Seats]:
-    """Seats that the solver finds, from the start given and from random ones.
+def _searched(matrix: Matrix, costs: Matrix, start: Seats) -> Iterable[Seats]:
+    """Seats that the solver finds, from ``start``, the barycentre and random starts.
 
-    It is given both directions' bytes together, which cost the same where ``apart`` is symmetric.
+    The solver gets the sum of both directions' bytes, which is exact if ``costs`` is symmetric.
     """
     from scipy.optimize import quadratic_assignment
 
@@ -127,20 +126,20 @@ def _searched(matrix: Matrix, apart: Matrix, start: Seats) -> Iterable[Seats]:
         else:
             begin = "barycenter" if attempt < 2 else "randomized"
             options: dict[str, Any] = {"P0": begin, "rng": random}
-            seats = quadratic_assignment(flow, apart, options=options).col_ind
+            seats = quadratic_assignment(flow, costs, options=options).col_ind
         if few:
             options = {"partial_guess": np.column_stack([np.arange(ranks), seats]), "rng": random}
-            seats = quadratic_assignment(flow, apart, method="2opt", options=options).col_ind
+            seats = quadratic_assignment(flow, costs, method="2opt", options=options).col_ind
         yield np.asarray(seats, dtype=np.int64)
 
 
 def read_matrix(path: Path, text: str | None = None) -> Matrix:
-    """A communication matrix from a text file: bytes, or anything in proportion to them.
+    """A communication matrix from a text file: bytes, or numbers proportional to them.
 
-    Either a square of numbers, row by row (from) and column by column (to), or lines of three:
-    from, to, bytes. Numbers are separated by blanks, commas or semicolons; what follows a # is left
-    out. ``text``: of the file, if it was read already. Raises AssayError with the line of what
-    can't be read, and for a matrix in which nobody sends anything to another.
+    Either a square of numbers with a row per sender and a column per receiver, or lines of three:
+    from, to, bytes. Numbers are separated by blanks, commas or semicolons; # begins a comment.
+    ``text``: the file's content, if already read. Raises AssayError with the line that can't be
+    read, and for a matrix without traffic between different ranks.
     """
     rows: list[tuple[int, list[float]]] = []
     lines = (text_of(path) if text is None else text).splitlines()
@@ -178,18 +177,18 @@ def text_of(path: Path) -> str:
     raise AssayError(
         f"The communication matrix can't be read: {why}.",
         where=str(path),
-        fix="docs/formats/plans.md says what such a file holds.",
+        fix="docs/formats/plans.md documents the format of the file.",
     )
 
 
 def share_between(matrix: Matrix, seats: Sequence[tuple[int, int]]) -> float:
-    """The part of what ranks send each other that goes between nodes, 0 to 1.
+    """The share of the traffic between ranks that crosses nodes, 0 to 1.
 
-    ``seats``: of each rank its node and its place there (``plans.order.seats_by_rank``).
+    ``seats``: the node of each rank and its place there (``model.rank_order.seats_by_rank``).
     """
     node = np.array([node for node, _ in seats])
-    apart = node[:, None] != node[None, :]
-    return float(matrix[apart].sum() / (matrix.sum() - np.trace(matrix)))
+    crossing = node[:, None] != node[None, :]
+    return float(matrix[crossing].sum() / (matrix.sum() - np.trace(matrix)))
 
 
 def _with_messages(path: Path, matrix: Matrix) -> Matrix:

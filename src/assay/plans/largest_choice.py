@@ -9,12 +9,13 @@ from functools import lru_cache
 from assay.kernels.catalogue import Kernel, Parameter, Work, WorkFormula
 from assay.model.placement import Value
 from assay.model.plan import PlanContext
-from assay.plans.levels import LargestLevel, Names
+from assay.plans.feasibility import network_seconds
+from assay.plans.levels import LargestLevel, Names, read_parameter
 
 
 @dataclass(frozen=True)
 class ParameterChoice:
-    """``value``: None where no choice fulfils the condition and fits. ``why``: in words."""
+    """``value``: None if no choice fulfils the condition and fits. ``why``: the reason as text."""
 
     value: Value | None
     why: str
@@ -25,19 +26,23 @@ def largest_choice(
 ) -> ParameterChoice:
     """The last choice for which the condition holds and a node's memory is enough.
 
-    The condition may speak of the kernel's work (``operations`` …) with that choice, and of
-    ``core_seconds``: about how long one core takes. Memory must be enough both for one rank and for
-    one a core, so that all of a sweep over ranks has the same choice. Raises AssayError for a
-    condition that makes no sense.
+    The choices are those of the parameter, or those written with the condition. The condition may
+    use the kernel's work (``operations`` …) with that choice, ``core_seconds``: the approximate
+    time on one core, and ``seconds``: that of the shortest measurement's messages. Memory must be
+    enough both for one rank and for one rank per core, so that a sweep over ranks has the same
+    choice throughout. Raises AssayError for an invalid condition.
     """
     too_large = False
-    for value in reversed(parameter.choices):
+    values = [read_parameter(level, parameter, names) for level in written.among]
+    for value in reversed(values or parameter.choices):
         parameters = {p.name: names.get(p.name, p.default) for p in kernel.parameters}
         parameters[parameter.name] = value
         work = _work(
             kernel.work, tuple(parameters.items()), int(names["ranks"]), int(names["threads"])
         )
-        known = {**names, **work}
+        nodes, ppn = int(names["nodes"]), int(names["ppn"])
+        seconds = network_seconds(kernel, parameters, nodes, ppn, context)
+        known = {**names, **work, parameter.name: value, "seconds": seconds}
         if kernel.pace is not None:
             known["core_seconds"] = work["operations"] / kernel.pace
         if not written.condition.value(known, where=written.where):
@@ -54,7 +59,7 @@ def largest_choice(
 def _work(
     work: WorkFormula, parameters: tuple[tuple[str, Value], ...], ranks: int, threads: int
 ) -> Work:
-    """A kernel's work; it is asked for once for each binding, order and so on of a plan."""
+    """A kernel's work; cached, since every binding, order and so on of a plan needs it."""
     return work(dict(parameters), ranks, threads)
 
 

@@ -1,7 +1,7 @@
-"""From what a person wrote for a factor to its levels: lists, ranges, words, quantities.
+"""Levels of a factor as users write them: lists, ranges, words, quantities.
 
-A level may depend on the machine and on the factors before it ("all", "cores / ppn"), so it stays
-as written until a cell is made.
+A level may depend on the machine and on earlier factors ("all", "cores / ppn"), so it is evaluated
+only when a cell is made.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class FactorLevel:
 class LevelRange:
     """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``.
 
-    ``rule``: ``powers`` (those of ``amount`` that lie between, and 0 if the range begins there),
-    ``step`` (add ``amount``), ``times`` (multiply by it; from 0 on to 1 first), ``linear`` and
-    ``geometric`` (``amount`` levels, evenly spaced, both ends included).
+    ``rule``: ``powers`` (powers of ``amount`` in the range, and 0 if the range includes it),
+    ``step`` (add ``amount``), ``times`` (multiply by ``amount``; 0 is followed by 1), ``linear``
+    and ``geometric`` (``amount`` levels, evenly spaced, both ends included).
     """
 
     start: FactorLevel
@@ -51,11 +51,12 @@ class LevelRange:
 @dataclass(frozen=True)
 class LargestLevel:
     """The last of a parameter's choices, as the kernel lists them from small to large, for which
-    the condition holds and a node's memory is enough.
+    the condition holds and a node's memory is enough; or of the levels ``among``, as written.
     """
 
     condition: Expression
     where: str
+    among: tuple[FactorLevel, ...] = ()
 
 
 Written = FactorLevel | LevelRange | LargestLevel
@@ -65,7 +66,7 @@ ReadLevel = Callable[[FactorLevel], Value]
 def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[Written, ...]:
     """The levels of a factor as TOML has them: one value, a list, a range table, or a mixture.
 
-    ``places``: where each element of a list stands. Raises AssayError for anything else.
+    ``places``: file and line of each element of a list. Raises AssayError for anything else.
     """
     if not isinstance(raw, list):
         return (_read_one(raw, name, where),)
@@ -85,14 +86,23 @@ def _read_one(raw: object, name: str, where: str) -> Written:
 
 
 def _read_largest(table: dict[str, object], name: str, where: str) -> LargestLevel:
-    text = table["largest"]
-    if len(table) > 1 or not isinstance(text, str):
+    text, among = table["largest"], table.get("of")
+    if table.keys() - {"largest", "of"} or not isinstance(text, str):
         raise AssayError(
-            f"The largest '{name}' is asked for by a condition alone.",
+            f"The largest '{name}' is requested by a single condition.",
             where=where,
             fix=f'Write {name} = {{ largest = "operations <= 1e9" }}.',
         )
-    return LargestLevel(parse_expression(text, where=where), where)
+    levels = [_read_one(each, name, where) for each in among] if isinstance(among, list) else []
+    known = tuple(level for level in levels if isinstance(level, FactorLevel))
+    if "of" in table and (not known or len(known) < len(levels)):
+        raise AssayError(
+            f"'of' must list the levels of '{name}', from small to large.",
+            where=where,
+            fix=f'Write {name} = {{ largest = "seconds <= 1", of = ["1 KiB", "1 MiB"] }}.',
+        )
+    condition = parse_expression(text, where=where)
+    return LargestLevel(condition, where, known)
 
 
 def _read_range(table: dict[str, object], name: str, where: str) -> LevelRange:
@@ -120,7 +130,7 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
     if len(given) != 1:
         what = "several ways to step" if given else "no way to step"
         raise AssayError(
-            f"The range of '{name}' has {what}.", where=where, fix=f"Say one of {_STEPPING}."
+            f"The range of '{name}' has {what}.", where=where, fix=f"Give one of {_STEPPING}."
         )
     key, value = given[0], table[given[0]]
     spacing = table.get("spacing", "linear")
@@ -136,7 +146,7 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
         match = re.fullmatch(r"\s*powers of (\d+)\s*", str(value))
         if not match or int(match[1]) < 2:
             raise AssayError(
-                f"'{name}' can't step by '{value}'.", where=where, fix=f"Say one of {_STEPPING}."
+                f"'{name}' can't step by '{value}'.", where=where, fix=f"Give one of {_STEPPING}."
             )
         return "powers", int(match[1])
     amount = _number(FactorLevel(value, where), key, "", {})
@@ -152,8 +162,8 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
 def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
     """The values of a level or range; ``read`` turns one level into its value.
 
-    For integers, values between are rounded and repeated ones left out. Raises AssayError for a
-    range over words, a range that is empty, and one of more than ten thousand levels.
+    For integers, intermediate values are rounded and duplicates omitted. Raises AssayError for a
+    range over words, an empty range, and one of more than ten thousand levels.
     """
     if isinstance(written, FactorLevel):
         yield read(written)
@@ -262,7 +272,7 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
     """A number from a number, a quantity ("64 KiB") or an expression ("1000 * ranks")."""
     raw = level.raw
     if not isinstance(raw, str):
-        if not -MOST_NUMBER <= raw <= MOST_NUMBER:  # nor NaN, nor infinity
+        if not -MOST_NUMBER <= raw <= MOST_NUMBER:  # also true for NaN and infinity
             raise AssayError(f"'{name}' can't be {shown(raw)}.", where=level.where)
         return raw
     try:
@@ -273,7 +283,7 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
     except AssayError as not_a_quantity:
         try:
             expression = parse_expression(raw)
-            if expression.names and not names:  # a word where nothing has a name
+            if expression.names and not names:  # no names can be used here
                 raise not_a_quantity
         except AssayError:
             what = not_a_quantity.what if unit else f"It takes a single number, not '{raw}'."
@@ -283,7 +293,7 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
 
 
 def shown(raw: Value) -> str:
-    """A value as errors show it: Python refuses to write integers of thousands of digits."""
+    """A value as errors show it; Python refuses to print integers of thousands of digits."""
     return "so large a number" if isinstance(raw, int) and abs(raw) >= 10**18 else str(raw)
 
 

@@ -1,4 +1,4 @@
-"""What a plan leaves to searches, in words: it is known when the run gets there."""
+"""Sentences on the parameters of a plan that searches settle during the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.units import counted
 
 
 def searched(cells: Iterable[Cell]) -> list[str]:
-    """A sentence for each kernel with parameters that a search settles, or that none does."""
+    """A sentence for each kernel with open parameters: settled by a search, or by the kernel."""
     cells = list(cells)
     searches = {(c.kernel, c.toolchain, c.placement) for c in cells}
     sentences: dict[str, None] = {}
@@ -25,7 +25,7 @@ def searched(cells: Iterable[Cell]) -> list[str]:
         else:
             ranks = cell.placement.ranks
             sentences.setdefault(
-                f"{cell.kernel} on {counted(ranks, 'rank')}: {what} as the kernel "
-                f"chooses, for there is no {kernel.settled_by} at that placement."
+                f"{cell.kernel} on {counted(ranks, 'rank')}: {what} chosen by the kernel, "
+                f"since there is no {kernel.settled_by} at that placement."
             )
     return list(sentences)

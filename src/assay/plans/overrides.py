@@ -11,35 +11,35 @@ from assay.model.replication import Replication
 from assay.plans.replication import read_replication
 from assay.units import counted, format_duration, parse_quantity, whole_number
 
-# What the command line says of the rule, by its key or option; None was not given.
+# The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
 
-# Options that are called otherwise than the rule's key.
-_OPTIONS = {f"{end}_{thing}": thing for thing in ("launches", "samples") for end in ("min", "max")}
+# Options whose names differ from the rule's keys.
+_OPTIONS = {f"{end}_{limit}": limit for limit in ("launches", "samples") for end in ("min", "max")}
 
 
 def amended(rule: Replication, changes: Changes) -> Replication:
-    """The rule with what was given on the command line; None was not given. Raises AssayError.
+    """The rule with the command line's values. Raises AssayError.
 
-    ``launches`` and ``samples`` are ``"6..30"`` (fewest and most) or one number: of launches both,
-    of samples the most, and the fewest where the rule asks for more.
+    ``launches`` and ``samples`` are ``"6..30"`` (minimum and maximum) or one number: for launches
+    it is both; for samples the maximum, and also the minimum if the rule's minimum is larger.
     """
     given = {name: value for name, value in changes.items() if value}
-    for thing in ("launches", "samples"):
-        text = given.pop(thing, None)
+    for limit in ("launches", "samples"):
+        text = given.pop(limit, None)
         if text is None:
             continue
         fewest, dots, most = text.partition("..")
         few, many = whole_number(fewest), whole_number(most)
         if few is None or (dots and many is None):
             raise AssayError(
-                f"'{text}' is no number of {thing}.",
-                where=f"--{thing}",
-                fix="Write 10, or 6..30 for fewest and most.",
+                f"'{text}' is no number of {limit}.",
+                where=f"--{limit}",
+                fix="Write 10, or 6..30 for minimum and maximum.",
             )
-        given[f"max_{thing}"] = most if dots else fewest
-        if dots or thing == "launches" or few < rule.min_samples:
-            given[f"min_{thing}"] = fewest
+        given[f"max_{limit}"] = most if dots else fewest
+        if dots or limit == "launches" or few < rule.min_samples:
+            given[f"min_{limit}"] = fewest
     written = {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None}
     return read_replication(
         _timed(written, given) | given,
@@ -48,25 +48,25 @@ def amended(rule: Replication, changes: Changes) -> Replication:
 
 
 def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, object]:
-    """What of a plan's rule still holds where the command line speaks of times and counts.
+    """The part of a plan's rule that the command line's times and counts leave valid.
 
-    Where that names how many sessions there are, the plan's own duration is no more, and the other
-    way round; two of the three words leave nothing for the plan's to say. A duration too short for
-    a second session is one session of that length. Launches that are counted have as much time each
-    as the plan gives.
+    A given number of sessions replaces the plan's duration, and a given duration its number of
+    sessions; two of duration, every and sessions replace all three. A duration too short for a
+    second session is one session of that length. If a number of launches is given without a budget,
+    the budget grows in proportion.
     """
     rest = dict(written)
-    words = [word for word in ("duration", "every", "sessions") if word in given]
-    if "sessions" in words:
+    times = [key for key in ("duration", "every", "sessions") if key in given]
+    if "sessions" in times:
         rest.pop("duration", None)
-    if "duration" in words:
+    if "duration" in times:
         rest.pop("sessions", None)
         length = parse_quantity(given["duration"], "s", where="--duration")
-        if "every" not in words and length <= float(str(rest.get("every", 0))):
+        if "every" not in times and length <= float(str(rest.get("every", 0))):
             rest.pop("every", None)
-    if len(words) == 2:
-        for word in ("duration", "every", "sessions"):
-            rest.pop(word, None)
+    if len(times) == 2:
+        for key in ("duration", "every", "sessions"):
+            rest.pop(key, None)
     left = {*rest, *given}
     if "duration" in left and not left & {"every", "sessions"} and "max_launches" not in given:
         rest.pop("max_launches", None)
@@ -77,18 +77,17 @@ def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, objec
 
 
 def chosen_time(written: Replication, rule: Replication, changes: Changes) -> tuple[str, ...]:
-    """A sentence on the time that an amended rule gives, if nobody asked for it."""
+    """A sentence on the amended rule's budget, if it changed without ``--budget``."""
     if rule.budget == written.budget or changes.get("budget") or rule.unbroken:
         return ()
     return (
         f"{counted(rule.min_launches, 'launch')} of each cell have "
-        f"{format_duration(rule.budget)}, as much time each as the plan gives; --budget gives "
-        "another.",
+        f"{format_duration(rule.budget)}, in proportion to the plan's budget; --budget changes it.",
     )
 
 
 def stretch(written: Replication, rule: Replication, changes: Changes) -> float:
-    """How much more time a launch of all cells has by ``--budget`` than the plan gives it."""
+    """The factor by which ``--budget`` changes the time per launch of all cells."""
     if not changes.get("budget"):
         return 1.0
     return (rule.budget / rule.min_launches) / (written.budget / written.min_launches)

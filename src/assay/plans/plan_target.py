@@ -1,4 +1,4 @@
-"""What a plan is made for: a machine, and what to do with a level that this can't do."""
+"""The target of a plan: a machine, and what happens to levels that it can't do."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Messages:
-    """What the ranks of a command send each other: bytes, shape (ranks, ranks), and its file."""
+    """A command's communication matrix: bytes, shape (ranks, ranks), and its file."""
 
     matrix: Matrix
     where: str
 
     @property
     def ranks(self) -> int:
-        """Of how many ranks it tells."""
+        """The number of ranks of the matrix."""
         return int(self.matrix.shape[0])
 
 
 @dataclass
 class Fitting:
-    """What to do with a level that this machine can't do: drop it with a note, or refuse.
+    """The machine that a plan is made for, and results of expanding it.
 
-    ``choices``: sentences on what was chosen by the machine; ``pending``: those of the cells that
-    are just being made, by factor. ``searched``, ``measured``: ids of the cells of measures that
-    are a search, and of those that are not. ``stretch``: how much more time a launch of all cells
-    has than the plan gives it. ``messages``: what a command's ranks send each other,
-    None if unknown; ``fitted``: ids of the cells whose order suits what theirs send.
+    ``portable``: levels that the machine can't do are omitted with a note; otherwise they are
+    errors. ``choices``: sentences on levels derived from the machine; ``pending``: those of the
+    cell that is being made, by factor. ``searched``, ``measured``: ids of cells of measures that
+    are a search, and of other measures. ``stretch``: factor on the time per launch of all cells,
+    relative to the plan. ``messages``: a command's communication matrix, None if unknown;
+    ``fitted``: ids of cells with a fitted order.
     """
 
     context: PlanContext
@@ -50,4 +51,4 @@ class Fitting:
 
 
 class Infeasible(AssayError):
-    """A level that is right by itself and too much, or too little, for this machine."""
+    """A valid level that this machine or kernel can't do."""

@@ -1,4 +1,4 @@
-"""Reading and checking the rule of when enough has been measured."""
+"""Reading and checking the rule of replication."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.units import format_duration
 
 _UNITS = dict.fromkeys(("budget", "cell_budget", "duration", "every"), "s")
 _WHOLE = ("min_launches", "max_launches", "min_samples", "max_samples", "sessions")
-# The most launches where nothing but time is to end them.
+# The maximum number of launches if only the duration ends them.
 UNCOUNTED = 100_000
 
 
@@ -23,7 +23,7 @@ def read_replication(
 ) -> Replication:
     """A replication rule from numbers or texts such as ``"1%"`` and ``"2 min"``.
 
-    ``where`` says where a key stands. Raises AssayError for an unknown key and an impossible value.
+    ``where``: file and line of a key. Raises AssayError for an unknown key and an invalid value.
     """
     known = Replication.__struct_fields__
     read: dict[str, int | float] = {}
@@ -44,12 +44,12 @@ def read_replication(
             value = int(value)
         read[key] = value
     rule = msgspec.convert(read, Replication)
-    for thing in ("launches", "samples"):
-        least, most = getattr(rule, f"min_{thing}"), getattr(rule, f"max_{thing}")
+    for limit in ("launches", "samples"):
+        least, most = getattr(rule, f"min_{limit}"), getattr(rule, f"max_{limit}")
         if least > most:
-            key = f"min_{thing}" if f"min_{thing}" in values else f"max_{thing}"
+            key = f"min_{limit}" if f"min_{limit}" in values else f"max_{limit}"
             raise AssayError(
-                f"min_{thing} = {least} is more than max_{thing} = {most}.", where=where(key)
+                f"min_{limit} = {least} is more than max_{limit} = {most}.", where=where(key)
             )
     return _timed(rule, values, where)
 
@@ -57,7 +57,7 @@ def read_replication(
 def _timed(
     rule: Replication, values: Mapping[str, object], where: Callable[[str], str]
 ) -> Replication:
-    """The rule with what follows from its times: of duration, every and sessions two at most."""
+    """The rule completed from duration, every and sessions, of which at most two may be given."""
     if rule.sessions is not None and rule.duration is not None:
         if rule.every is not None:
             raise AssayError(
@@ -72,9 +72,9 @@ def _timed(
             rule = msgspec.structs.replace(rule, sessions=None)
     if rule.sessions is not None and rule.sessions > 1 and rule.every is None:
         raise AssayError(
-            f"sessions = {rule.sessions} doesn't say how far apart they are.",
+            f"sessions = {rule.sessions} needs the time between sessions.",
             where=where("sessions"),
-            fix='Add every, such as "6 h", or the duration of them all.',
+            fix='Add every, such as "6 h", or duration, the total time.',
         )
     if rule.repeated and rule.every is not None and rule.budget > rule.every:
         raise AssayError(
@@ -86,7 +86,7 @@ def _timed(
     if rule.unbroken:
         assert rule.duration is not None
         most = rule.max_launches if "max_launches" in values else UNCOUNTED
-        # At the pace of the plan, in which the fewest launches have its budget.
+        # In proportion to the plan, whose budget is for the minimum number of launches.
         fewest = math.ceil(rule.min_launches * max(rule.duration / rule.budget, 1.0))
         rule = msgspec.structs.replace(
             rule, budget=rule.duration, min_launches=min(fewest, most), max_launches=most

@@ -1,7 +1,7 @@
 """The order in which cells are measured: randomised blocks, one replicate of every cell each.
 
-A block makes drift and disturbance hit all cells alike (Hoefler & Belli, SC15, rule 5 and section
-4.1.1; Fisher's randomised blocks). Cells that share toolchain and placement share one launch.
+Blocks spread drift and disturbances evenly over all cells (Hoefler & Belli, SC15, rule 5 and
+section 4.1.1; Fisher's randomised blocks). Cells with equal toolchain and placement share a launch.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from assay.model.plan import Plan
 def block_order(plan: Plan, replicate: int, pending: Collection[str]) -> list[list[Cell]]:
     """The pending cells (by id) of one replicate: launches in order, and the cells in each.
 
-    Launches and the cells in them are shuffled. The place of each follows from the plan's seed, the
-    replicate and its own content, and from nothing else: the rest of a block that was cut short
-    is measured in the order that it would have had, on any machine and Python.
+    Launches and the cells in them are shuffled. The position of each depends only on the plan's
+    seed, the replicate and its own content, so that the rest of an interrupted block is measured in
+    its original order, on any machine and Python.
     """
     wanted = frozenset(pending)
     launches: dict[bytes, list[Cell]] = {}
@@ -34,12 +34,12 @@ def block_order(plan: Plan, replicate: int, pending: Collection[str]) -> list[li
     ]
 
 
-# What a placement's key has always had.
+# Fields of a placement that are part of a launch's key whatever their values.
 _IN_KEYS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
 
 
 def _launch_key(cell: Cell) -> bytes:
-    """By what launches are distinguished and shuffled; a new field changes no earlier order."""
+    """The key of a launch. Adding a field to ``Placement`` does not change existing orders."""
     return msgspec.json.encode((cell.toolchain, cell.placement.content(_IN_KEYS)))
 
 

@@ -19,6 +19,7 @@ from assay.model.replication import Replication
 from assay.plans.app import App, app_measures
 from assay.plans.expand import Measure, expand, parse_keep
 from assay.plans.factors import FACTORS
+from assay.plans.feasibility import expected_times, within_time
 from assay.plans.levels import (
     FactorLevel,
     LevelRange,
@@ -51,7 +52,7 @@ _KEYS = (
     "factors",
     "measure",
 )
-# The word by which the command line chooses what a plan measures.
+# The key by which the command line chooses a plan's kernels (``kernel=npb.cg``).
 KERNEL = "kernel"
 _SUITES = Path(__file__).with_name("suites")
 
@@ -70,15 +71,15 @@ def find_suite(name: str) -> Path:
 
 
 def find_plan(word: str) -> Path:
-    """The plan a person means: a path if it looks like one (``.toml`` or a slash), else a suite."""
+    """The plan's file: ``word`` if it looks like a path (``.toml`` or a slash), else a suite's."""
     return Path(word) if word.endswith(".toml") or "/" in word else find_suite(word)
 
 
 @dataclass
 class Source:
-    """Where the text of plans comes from: their files, or what was read of these at another time.
+    """The text of plans: from their files, or as these were read earlier.
 
-    ``texts``: by path. What is read is added, so that it can be kept.
+    ``texts``: by path. Texts read from files are added, so that they can be stored.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -115,11 +116,11 @@ def load_plan(
 ) -> Plan:
     """Read a plan for this machine.
 
-    ``seed`` comes before the file's own; where there is neither, one is drawn. ``instead``: factors
-    that take the place of the plan's own in every measure whose kernel has them, and ``kernel``,
-    which chooses among the measures, or names others. ``nodes``: of the measures that name none.
-    ``lenient``: more ranks than cores are allowed, where the plan is made for a machine that is not
-    seen. ``app``: a command that is measured in the place of the plan's kernels. ``changes``: of
+    ``seed`` takes precedence over the file's; if there is neither, one is drawn. ``instead``:
+    factors that replace the plan's own in every measure whose kernel has them, and ``kernel``,
+    which chooses among the measures or names other kernels. ``nodes``: for measures that name none.
+    ``lenient``: more ranks than cores are allowed, as the machine that the plan is made for is not
+    this one. ``app``: a command that is measured in place of the plan's kernels. ``changes``: to
     the replication rule. Raises AssayError with file, line, key and fix.
     """
     source = source or Source()
@@ -139,6 +140,9 @@ def load_plan(
     fitting.messages = _messages(document, source, app)
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
+    if fitting.portable:
+        cells, late = within_time(cells, rule, context)
+        fitting.notes |= dict.fromkeys(late)
     between = _between(cells, fitting)
     candidates = tuple(cell.id for cell in cells if cell.id in fitting.searched)
     written_seed = document.read(("seed",), data.get("seed"), int | None)  # type: ignore[arg-type]
@@ -158,6 +162,7 @@ def load_plan(
         search=_search(document, candidates, fitting) if candidates else None,
         fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
         between=between,
+        expected=expected_times(cells, context),
     )
 
 
@@ -181,9 +186,9 @@ def _messages(document: TomlDocument, source: Source, app: App | None) -> Messag
 
 
 def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
-    """Of each cell that a matrix tells of, the share that goes between nodes, by its id.
+    """The share of traffic that crosses nodes, by id, of each cell that the matrix fits.
 
-    Raises AssayError where it tells of none.
+    Raises AssayError if no cell has the matrix's number of ranks.
     """
     messages = fitting.messages
     if messages is None:
@@ -203,7 +208,7 @@ def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
             f"The communication matrix is of {messages.ranks} ranks, and no placement of the plan "
             f"has as many ({counts or 'it has no command'}).",
             where=messages.where,
-            fix="Count what the program sends at a number of ranks that the plan has, or ask for "
+            fix="Count what the program sends at a number of ranks that the plan has, or request "
             "that number: ppn=…",
         )
     return found
@@ -228,7 +233,7 @@ def most_nodes(
     instead: Mapping[str, tuple[Written, ...]] | None = None,
     source: Source | None = None,
 ) -> int:
-    """The most nodes that a plan names in figures; 1 where it names none. Raises AssayError."""
+    """The largest number of nodes that a plan has as a number; else 1. Raises AssayError."""
     source = source or Source()
     measures = _measures_of(source.load(path), source, instead or {})
     written = [level for measure in measures for level in measure.factors.get("nodes", ())]
@@ -236,7 +241,7 @@ def most_nodes(
 
 
 def count_named(written: Written) -> int:
-    """The greatest count that is written in figures, not in words; 0 where there is none."""
+    """The largest end of a level that is a number, not a word or expression; else 0."""
     ends = [written.start, written.stop] if isinstance(written, LevelRange) else [written]
     raws = [shown(end.raw) for end in ends if isinstance(end, FactorLevel)]
     return max((whole_number(raw) or 0 for raw in raws), default=0)
@@ -262,7 +267,7 @@ def _check_schema(document: TomlDocument) -> None:
 def _measures(
     document: TomlDocument, source: Source, above: tuple[Path, ...] = ()
 ) -> list[Measure]:
-    """The measures of the plans it includes, each with that plan's own factors, then its own."""
+    """The measures of the included plans, each with that plan's factors, then the plan's own."""
     included = _included(document, source, (*above, document.path.resolve()))
     tables = document.data.get("measure")
     if tables is None and included:
@@ -291,7 +296,7 @@ def _measures(
 
 
 def _named(word: str, where: str) -> list[str]:
-    """A kernel's name as it is; of a pattern such as ``npb.*`` all that match, in their order."""
+    """A kernel's name unchanged; for a pattern such as ``npb.*`` all matches in catalogue order."""
     if not any(mark in word for mark in "*?["):
         return [word]
     names = [kernel.name for kernel in known_kernels() if fnmatchcase(kernel.name, word)]
@@ -308,7 +313,7 @@ def _measures_of(
     instead: Mapping[str, tuple[Written, ...]],
     app: App | None = None,
 ) -> list[Measure]:
-    """What a plan measures, with other kernels and factors. Raises AssayError."""
+    """A plan's measures, changed by ``instead`` or ``app``. Raises AssayError."""
     others = {name: levels for name, levels in instead.items() if name != KERNEL}
     measures = _measures(document, source)
     if app is not None:
@@ -321,8 +326,8 @@ def _measures_of(
 def _chosen(
     measures: list[Measure], words: tuple[Written, ...], shared: dict[str, tuple[Written, ...]]
 ) -> list[Measure]:
-    """The measures of certain kernels. One that the plan does not measure is measured as the first
-    of its family is there, or with the plan's own ``shared`` factors. Raises AssayError.
+    """The measures of the requested kernels. A kernel that the plan lacks gets the measures of the
+    first of its family in the plan, or else the plan's ``shared`` factors. Raises AssayError.
     """
     found: list[Measure] = []
     for word in words:
@@ -352,8 +357,8 @@ def _shared(document: TomlDocument) -> dict[str, tuple[Written, ...]]:
 def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]) -> list[Measure]:
     """The measures with other factors. Raises AssayError for one that no kernel has.
 
-    Beside a search, what a measure that is no part of it doesn't name itself stays as it is: it is
-    for the search to look at.
+    In a plan with a search, measures outside the search get only those factors that they name
+    themselves; the others are for the search.
     """
     if not instead:
         return measures
@@ -381,7 +386,7 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
 
 
 def _spread(measures: list[Measure], nodes: tuple[Written, ...]) -> list[Measure]:
-    """The measures, those on so many nodes that say nothing of nodes."""
+    """The measures; those that name no nodes get ``nodes``."""
     return [
         measure
         if "nodes" in measure.factors
@@ -391,7 +396,7 @@ def _spread(measures: list[Measure], nodes: tuple[Written, ...]) -> list[Measure
 
 
 def _included(document: TomlDocument, source: Source, above: tuple[Path, ...]) -> list[Measure]:
-    """What ``include`` names: suites, or plans by paths that count from this file's folder."""
+    """The measures of the plans in ``include``: suites, or paths relative to this file's folder."""
     measures = []
     for index, word in enumerate(
         document.read(("include",), document.data.get("include", []), list[str])

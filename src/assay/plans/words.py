@@ -1,4 +1,4 @@
-"""A plan from the words of a command line: ``npb.cg class=A,B``, ``n=100..2000:+100``."""
+"""A plan from arguments of a command line: ``npb.cg class=A,B``, ``n=100..2000:+100``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.model.plan import Plan, PlanContext
 from assay.model.replication import Replication
 from assay.plans.expand import Measure, expand
 from assay.plans.factors import FACTORS
+from assay.plans.feasibility import expected_times
 from assay.plans.levels import FactorLevel, LevelRange, Written
 from assay.plans.plan_target import Fitting
 from assay.plans.suites import draw_seed
@@ -35,7 +36,7 @@ def plan_from_words(
     ``assignments``: ``key=value`` with lists (``class=A,B``) and ranges (``bytes=0..4MiB:x2`` times
     two, ``n=100..2000:+100`` in steps) that sweep. ``placement``: toolchain, nodes, ppn, threads,
     order, binding, adapter in the same notation ("0,2,1,3" is one order, "eth0+eth1" two adapters
-    at once); None is not given. Raises AssayError.
+    used together); None if not given. Raises AssayError.
     """
     given = [(word, *_split(word)) for word in assignments]
     for factor, value in (placement or {}).items():
@@ -55,6 +56,7 @@ def plan_from_words(
         seed=seed if seed is not None else draw_seed(),
         notes=context.notes,
         fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
+        expected=expected_times(cells, context),
     )
 
 
@@ -67,7 +69,7 @@ def read_words(assignments: Iterable[str]) -> dict[str, tuple[Written, ...]]:
 
 
 def _factors(given: Iterable[tuple[str, str, str]]) -> dict[str, tuple[Written, ...]]:
-    """From each word as given, its name and its text."""
+    """The factors of (word, name, text) triples."""
     factors: dict[str, tuple[Written, ...]] = {}
     for word, name, text in given:
         if name in factors:
@@ -96,7 +98,7 @@ def _written(text: str, name: str, where: str) -> Written:
     match = _RANGE.fullmatch(text)
     if match is None or match["sign"] is None:
         raise AssayError(
-            f"'{text}' doesn't say how to step.",
+            f"The range '{text}' has no step.",
             where=where,
             fix=f"Write {name}={text.split(':')[0]}:x2 to double, or :+10 for steps of ten.",
         )

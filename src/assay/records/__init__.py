@@ -1,1 +1,1 @@
-"""The run directory: stream in, tables out."""
+"""The run directory: streams in, tables out."""

@@ -1,4 +1,4 @@
-"""Writing files so that a crash, a full disk or a second process never leaves half of one."""
+"""Atomic writes, appends and locks, so that crashes and full disks leave no incomplete files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from assay.errors import AssayError
 
-# What flock says where a file system has no locks.
+# Errors of flock on file systems without locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 BUSY = "Another assay is working on this run."
-_KEPT = "complete data are kept, and `assay run --resume` goes on."
+_KEPT = "complete data are kept, and `assay run --resume` continues the run."
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a temporary sibling, fsync, rename: whole or as before. Raises AssayError."""
+    """Write a temporary sibling, fsync, rename: the file is new or unchanged. Raises AssayError."""
     try:
         descriptor, temporary = tempfile.mkstemp(
             prefix=temporary_prefix(path.name), dir=path.parent
@@ -42,8 +44,8 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         raise cannot_write(path, error) from None
 
 
-# A process that was killed leaves what it was writing. A name tells host and process; what earlier
-# versions wrote, or another host's process, is left alone for so many seconds.
+# Killed processes leave temporary files, whose names contain host and process. Those of other hosts
+# and of earlier versions are removed only after this many seconds.
 _STALE = 24 * 3600.0
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})\.[a-z0-9_]{8}", re.ASCII)
 _EARLIER = re.compile(
@@ -52,7 +54,7 @@ _EARLIER = re.compile(
 
 
 def temporary_prefix(name: str) -> str:
-    """How the name of a temporary file or folder begins that this process will rename to one."""
+    """The prefix of this process's temporary file or folder that is later renamed to ``name``."""
     return f".{name}.{_host_digest()}-{os.getpid()}."
 
 
@@ -61,7 +63,7 @@ def _host_digest() -> str:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove what killed processes have left half written in a folder; best effort."""
+    """Remove incomplete files that killed processes left in a folder; errors are ignored."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.name.startswith(".") and _left_over(path):
@@ -73,10 +75,10 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def _left_over(path: Path) -> bool:
-    made = _TEMPORARY.fullmatch(path.name)
-    if made is not None and made[1] == _host_digest():
-        return not Path(f"/proc/{made[2]}").exists()
-    if made is None and _EARLIER.fullmatch(path.name) is None:
+    named = _TEMPORARY.fullmatch(path.name)
+    if named is not None and named[1] == _host_digest():
+        return not Path(f"/proc/{named[2]}").exists()
+    if named is None and _EARLIER.fullmatch(path.name) is None:
         return False
     with contextlib.suppress(OSError):
         return time.time() - path.lstat().st_mtime > _STALE
@@ -84,7 +86,7 @@ def _left_over(path: Path) -> bool:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line, one write, fsync; a torn last line of a dead writer is closed first."""
+    """Append one line by one write, then fsync; an incomplete last line is ended first."""
     try:
         with path.open("ab+") as stream:
             torn = False
@@ -100,15 +102,15 @@ def append_line(path: Path, line: bytes) -> None:
 
 @contextlib.contextmanager
 def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, for which others are waited for ``patience`` seconds.
+    """Hold a lock file; waits up to ``patience`` seconds for other processes.
 
-    The kernel drops the lock with the process, however it ends. On NFS, Linux makes of flock a
-    lock at the server (NFS(5), since 2.6.12), so that it holds between nodes as well, unless the
-    file system is mounted with ``local_lock=flock`` or ``nolock``; Lustre needs the mount option
-    ``flock``, and with ``localflock`` each node locks by itself alone. Where a file system has no
-    locks at all, none is held: what is written is distinguished by names then, never overwritten.
+    The operating system releases the lock when the process ends. On NFS, Linux turns flock into a
+    lock at the server (nfs(5), since 2.6.12), which holds between nodes, unless the file system is
+    mounted with ``local_lock=flock`` or ``nolock``. Lustre needs the mount option ``flock``; with
+    ``localflock`` the lock holds within a node only. On a file system without locks none is held;
+    processes then write files of different names and overwrite none.
 
-    Raises AssayError where the file can't be made or another process keeps the lock.
+    Raises AssayError if the file can't be created or another process keeps the lock.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -141,7 +143,7 @@ def _lock(descriptor: int, path: Path, until: float) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> AssayError:
-    """The sentence for a failed write, with the fix that fits its cause."""
+    """The error for a failed write, with a fix for its cause."""
     fixes = {
         errno.ENOSPC: f"Free some space; {_KEPT}",
         errno.EDQUOT: f"Free some of your quota; {_KEPT}",
@@ -152,3 +154,8 @@ def cannot_write(path: Path, error: OSError) -> AssayError:
     reason = error.strerror or str(error)
     fix = fixes.get(error.errno or 0, "Name another place with --runs DIR.")
     return AssayError(f"Can't write: {reason}.", where=str(path), fix=fix)
+
+
+def pretty_json(struct: msgspec.Struct) -> bytes:
+    """The structure as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(struct))

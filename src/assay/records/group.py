@@ -1,6 +1,6 @@
-"""A group of runs, one a node: ``members/00012`` of its directory is task 12's run.
+"""A group of runs, one per node: ``members/00012`` of its directory is task 12's run.
 
-Whoever wants to compare nodes reads the group; each member is a run like any other.
+Comparisons of nodes read the group; each member is an ordinary run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ MemberState = Literal["complete", "unfinished", "failed", "missing"]
 
 @dataclass(frozen=True)
 class Member:
-    """One node's run. ``host``: the node it was on, None before it began.
+    """One node's run. ``host``: its node, None before it began.
 
-    ``state``: ``complete``; ``unfinished`` has measured and can go on; ``failed`` says in
-    ``problem`` why it didn't begin; of one that is ``missing`` nothing was heard. ``run`` is None
-    for these two.
+    ``state``: ``complete``; ``unfinished``: begun, and can be continued; ``failed``: ``problem``
+    says why it didn't begin or can't be read; ``missing``: neither begun nor reported an error.
+    ``run`` is None for the latter two.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Member:
 
 @dataclass(frozen=True)
 class GroupData:
-    """A whole group in memory, its members by number."""
+    """A whole group in memory, with its members by number."""
 
     path: Path
     request: RunRequest
@@ -46,7 +46,7 @@ class GroupData:
 
 
 def describe_members(group: Path, expected: int) -> dict[str, int]:
-    """How many members are in which state, without reading what they measured."""
+    """The number of members in each state, without reading their streams."""
     ends = _ends(group)
     return dict(Counter(_state(group, number, ends.get(number)) for number in range(expected)))
 
@@ -57,7 +57,7 @@ def unfinished_members(group: Path, expected: int) -> list[int]:
 
 
 def read_group(path: Path) -> GroupData:
-    """Read a group with all that its members measured. Raises AssayError for what is none.
+    """Read a group with its members' runs. Raises AssayError if it is no group.
 
     Members that can't be read are ``failed``, with the reason.
     """
@@ -85,7 +85,7 @@ def _read(group: Path, number: int, end: JobEnd | None) -> Member:
 
 
 def host_of(run: RunData) -> str | None:
-    """The node that a run of one node was made on: as its ranks say, else as its system does."""
+    """The node of a run of one node: from its ranks, else from its system's hostname."""
     hosts = {rank.host for measurement in run.measurements for rank in measurement.ranks}
     if hosts:
         return ", ".join(sorted(hosts))
@@ -107,9 +107,9 @@ def _ends(group: Path) -> dict[int, JobEnd]:
     """How each member's last job ended, by the members' numbers."""
     book = JobBook(group)
     ends: dict[int, JobEnd] = {}
-    for story in book.jobs():
-        for task, member in enumerate(story.members):
-            end = book.end(story.number, task)
+    for job in book.jobs():
+        for task, member in enumerate(job.members):
+            end = book.end(job.number, task)
             if end is not None:
                 ends[member] = end
     return ends

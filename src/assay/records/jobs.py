@@ -1,8 +1,8 @@
-"""The jobs of a run: ``jobs.jsonl``, and in ``jobs/`` their scripts, what they printed, their ends.
+"""The jobs of a run: ``jobs.jsonl``, and in ``jobs/`` their scripts, output and end records.
 
-Several write here: who submits, who follows, and the job itself, on machines that may see each
-other's writing late. So each job's end is a file of its own that appears whole, and lines are
-appended under a lock, by which NFS clients see the file as it is.
+The submitting program, following programs and the job itself write here, on hosts that may see each
+other's changes late. So each job's end is a separate file, written atomically, and lines are
+appended under a lock, which makes NFS clients see the current file.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ from assay.records.files import append_line, hold, write_atomically
 JOBS = "jobs.jsonl"
 FOLDER = "jobs"
 
-# How a job's part of a run ended: everything is measured; its session is, and others are to come;
-# its time was over; it was asked to end, or so shortly before its end that this may have been its
-# scheduler's warning; something is missing that this job could not do; it could not go on; another
-# one was at the run.
+# How a job ended. complete: everything is measured; session: its session is, others follow; time:
+# its time was over; asked: it got a signal to end; warned: the same shortly before the walltime, so
+# that it may be the scheduler's warning; incomplete: cells are missing that it could not measure;
+# failed: an error; refused: another process was working on the run.
 How = Literal["complete", "session", "time", "asked", "warned", "incomplete", "failed", "refused"]
 
 
 class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a scheduler's accounting says of a job that has ended. What it doesn't tell is null.
+    """A scheduler's accounting of a job that has ended; null for values that it doesn't report.
 
-    ``source``: the command that was asked. ``state``: in the scheduler's own word. ``elapsed``:
-    seconds that the job ran, by its scheduler's count, from which some leave out the time that it
-    was ``suspended``. ``cpu``: seconds of CPU time of all its processes on all nodes, as far as the
-    scheduler sees them; ``user`` and ``system`` are its parts. ``hosts``: where it ran, as in
-    "n[1-4]".
+    ``source``: the command that reported it. ``state``: the scheduler's name of the state.
+    ``elapsed``: seconds that the job ran; some schedulers exclude ``suspended`` time. ``cpu``: CPU
+    seconds of all processes on all nodes that the scheduler observes; ``user`` and ``system`` are
+    its parts. ``hosts``: where it ran, such as "n[1-4]".
     """
 
     source: str
@@ -51,13 +50,13 @@ class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of ``jobs.jsonl``: a job was submitted, seen to start, seen to end, accounted for.
+    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for.
 
-    ``number``: the how-many-th of the run, from 1. ``job``: the scheduler's id, empty where it
-    gave none in time. ``name``: by which the scheduler knows it. ``members``: of a group, those
-    that its tasks measure, in the order of the tasks. ``state``: of the end, as the job itself
-    (``How``) or the scheduler says. ``host``: where it was seen to start. ``begin``: before which
-    it is not to start. ``accounting``: of the scheduler's, asked for once. Times in seconds.
+    ``number``: among the run's jobs, from 1. ``job``: the scheduler's id, empty if none was
+    returned in time. ``name``: its name in the scheduler. ``members``: for a group, the members
+    that its tasks measure, in the order of the tasks. ``state``: how it ended, from the job itself
+    (``How``) or from the scheduler. ``host``: where it started. ``begin``: the earliest time at
+    which it may start. ``accounting``: requested from the scheduler once. Times in seconds.
     """
 
     event: Literal["submitted", "started", "ended", "accounted"]
@@ -76,11 +75,11 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobEnd(msgspec.Struct, frozen=True):
-    """``jobs/NUMBER.end.json``: how a job ended, by its own account.
+    """``jobs/NUMBER.end.json``: how a job ended, written by the job.
 
-    ``made``: measurements that it added. ``missing``: cells that have no number yet, by id; null
-    where there is no plan. ``next``: the job that goes on, which this one has submitted.
-    ``where``, ``fix`` (stored as ``mend``), ``detail``: of the error.
+    ``made``: measurements that it added. ``missing``: cells without a result, by id; null if there
+    is no plan. ``next``: the continuing job, which this one has submitted. ``where``, ``fix``
+    (stored as ``mend``), ``detail``: of the error.
     """
 
     number: int
@@ -95,7 +94,7 @@ class JobEnd(msgspec.Struct, frozen=True):
     detail: str = ""
 
     def problem(self) -> AssayError | None:
-        """What kept it from going on, as it would have been said at the terminal."""
+        """The error that ended the job; None if there was none."""
         if self.error is None:
             return None
         return AssayError(self.error, where=self.where, fix=self.fix, detail=self.detail)
@@ -103,7 +102,7 @@ class JobEnd(msgspec.Struct, frozen=True):
 
 @dataclass
 class JobHistory:
-    """What is known of one job: its lines put together."""
+    """All events of one job."""
 
     number: int
     submitted: JobEvent | None = None
@@ -114,7 +113,7 @@ class JobHistory:
 
     @property
     def job(self) -> str:
-        """The scheduler's id; empty if it isn't known."""
+        """The scheduler's id; empty if unknown."""
         return next((event.job for event in self.events if event.job), "")
 
     @property
@@ -124,7 +123,7 @@ class JobHistory:
 
     @property
     def members(self) -> list[int]:
-        """Of a group: those that its tasks measure."""
+        """For a group: the members that its tasks measure."""
         return next((event.members for event in self.events if event.members), [])
 
 
@@ -136,7 +135,7 @@ class JobBook:
         self.folder = run / FOLDER
 
     def events(self) -> list[JobEvent]:
-        """All lines that are whole, in the order written."""
+        """All complete lines, in the order written."""
         try:
             lines = (self.run / JOBS).read_bytes().split(b"\n")
         except OSError:
@@ -151,30 +150,30 @@ class JobBook:
         """The jobs by number."""
         found: dict[int, JobHistory] = {}
         for event in self.events():
-            story = found.setdefault(event.number, JobHistory(event.number))
-            story.events.append(event)
-            if getattr(story, event.event) is None:
-                setattr(story, event.event, event)
+            job = found.setdefault(event.number, JobHistory(event.number))
+            job.events.append(event)
+            if getattr(job, event.event) is None:
+                setattr(job, event.event, event)
         return [found[number] for number in sorted(found)]
 
     def job(self, number: int) -> JobHistory:
-        """One job, known or not."""
-        return next((s for s in self.jobs() if s.number == number), JobHistory(number))
+        """The history of one job; empty if nothing is recorded."""
+        return next((job for job in self.jobs() if job.number == number), JobHistory(number))
 
     def append(self, event: JobEvent) -> None:
-        """Add a line, once for each event of a job. Raises AssayError where it can't be written."""
+        """Add a line; events other than "submitted" once per job. Raises AssayError if it can't."""
         with hold(self.run / ".jobs.lock", patience=10.0):
             if event.event == "submitted" or getattr(self.job(event.number), event.event) is None:
                 append_line(self.run / JOBS, msgspec.json.encode(event))
 
     @contextlib.contextmanager
     def submitting(self) -> Iterator[None]:
-        """Hold the right to submit a job for this run: deciding and submitting are one step."""
+        """Hold the lock for submitting a job for this run, so that only one program submits."""
         with hold(self.run / ".submit.lock", patience=30.0):
             yield
 
     def end(self, number: int, task: int | None = None) -> JobEnd | None:
-        """How a job, or one task of its array, ended by its own account; None if it didn't say."""
+        """The end record of a job, or of one task of its array; None if there is none."""
         try:
             content = self._end_path(number, task).read_bytes()
             return msgspec.json.decode(content, type=JobEnd)
@@ -182,18 +181,18 @@ class JobBook:
             return None
 
     def write_end(self, end: JobEnd, task: int | None = None) -> None:
-        """File a job's end. Raises AssayError where it can't be written."""
+        """Write a job's end record. Raises AssayError if it can't be written."""
         content = msgspec.json.format(msgspec.json.encode(end)) + b"\n"
         write_atomically(self._end_path(end.number, task), content)
 
     def ended(self, number: int, state: str, reason: str = "") -> None:
-        """A job was seen to end."""
+        """Record that a job has ended."""
         self.append(
             JobEvent("ended", number, time.time(), self.job(number).job, state=state, reason=reason)
         )
 
     def account(self, number: int, accounting: JobAccounting) -> None:
-        """A scheduler's accounting of a job has arrived."""
+        """Record a scheduler's accounting of a job."""
         self.append(
             JobEvent("accounted", number, time.time(), self.job(number).job, accounting=accounting)
         )

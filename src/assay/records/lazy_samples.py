@@ -1,4 +1,4 @@
-"""The samples of a run that is too large for memory: they stay in their streams until used."""
+"""Lazy samples: the samples of large runs stay in their streams until they are used."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.records.schema import SampleSeries
 
-# Bytes of records whose samples are kept at a time: those of a cell's launches are used together.
+# Bytes of records whose samples are cached: samples of a cell's launches are used together.
 KEPT = 8 << 20
 
 
 class _Samples(msgspec.Struct):
-    """Of a measurement record its samples alone."""
+    """Only the samples of a measurement record."""
 
     series: list[SampleSeries]
 
@@ -28,7 +28,7 @@ _Key = tuple[Path, int, int]
 
 
 class _Recent:
-    """What was read last, by its place: path, offset, length."""
+    """A cache of the records read last, by path, offset and length."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[_Key, list[SampleSeries]] = OrderedDict()
@@ -51,10 +51,10 @@ _recent = _Recent()
 
 
 class StoredSeries(Sequence[SampleSeries]):
-    """The series of one measurement record, read from its stream each time they are looked at.
+    """The series of one measurement record, read from its stream when they are used.
 
-    ``offset`` and ``length``: bytes, of the record's line. ``count``: of the series. A stream is
-    never changed in place, so that what is read is what was there.
+    ``offset`` and ``length``: bytes, of the record's line. ``count``: the number of series. Streams
+    are never changed in place, so later reads return the same.
     """
 
     __slots__ = ("_count", "_length", "_offset", "_path")

@@ -1,4 +1,4 @@
-"""What can be said of a run without reading its samples."""
+"""Listings of runs, without reading their samples."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class RunListing(msgspec.Struct, frozen=True):
     """One line of ``assay runs``.
 
     ``state``: ``complete`` (sealed), ``unfinished`` (can be resumed), ``queued`` (its job has not
-    begun to measure), ``damaged`` (a file is not what was written or sealed; ``problem`` names it)
-    or ``unreadable`` (``problem`` says why). ``members``: of a group of runs, a node each, how many
-    of them are in which state: ``complete``, ``failed``, ``unfinished`` or ``missing``.
-    ``imported``: whether its numbers are other tools'.
+    begun to measure), ``damaged`` (a file was changed; ``problem`` names it) or ``unreadable``
+    (``problem`` says why). ``members``: for a group of runs, the number of members in each state:
+    ``complete``, ``failed``, ``unfinished`` or ``missing``. ``imported``: whether its numbers are
+    other tools'.
     """
 
     run: str
@@ -40,10 +40,10 @@ class RunListing(msgspec.Struct, frozen=True):
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
-    """List one run; ``check`` compares a sealed one with its checksums. Raises nothing over a run
-    that is damaged, however it is: one such run would hide all others.
+    """List one run; ``check`` compares a sealed one with its checksums.
 
-    A sealed run's seal says it all. Of another one manifest and streams are read.
+    Raises no error for a damaged run, since that would prevent listing the others. Of a sealed run
+    only the seal is read, of other runs manifest and streams.
     """
     run.clear_leftovers()
     try:
@@ -51,7 +51,7 @@ def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
         if request is not None and (request.members is not None or not run.begun):
             return _requested(run, request)
         summary = None if check else run.summary()
-        return _sealed(run, summary) if summary else _looked_through(run, check)
+        return _sealed(run, summary) if summary else _read_through(run, check)
     except Damaged as error:
         return _unlisted(run, "damaged", str(error))
     except AssayError as error:
@@ -81,7 +81,7 @@ def _sealed(run: RunDirectory, summary: RunSummary) -> RunListing:
     )
 
 
-def _looked_through(run: RunDirectory, check: bool) -> RunListing:
+def _read_through(run: RunDirectory, check: bool) -> RunListing:
     manifest = run.manifest()
     broken = run.broken_seal() if check and run.complete else []
     problem = f"not as sealed: {', '.join(broken)}" if broken else None
@@ -111,7 +111,7 @@ def _looked_through(run: RunDirectory, check: bool) -> RunListing:
 
 
 def _requested(run: RunDirectory, request: RunRequest) -> RunListing:
-    """A group, or a run whose job has not made a plan."""
+    """The listing of a group, or of a run whose job has not made a plan."""
     jobs = JobBook(run.path).jobs()
     last = jobs[-1] if jobs else None
     over = last.ended if last else None

@@ -1,4 +1,4 @@
-"""A run as the rest of the program sees it, whatever its files look like."""
+"""Types of a run in memory: manifest, launches, measurements."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MANIFEST_SCHEMA = 1
 
 
 class LaunchRecord(msgspec.Struct, frozen=True):
-    """One line of ``launches.jsonl``: a launch that ended, however it did, as assay saw it.
+    """One line of ``launches.jsonl``: a launch that has ended, with its outcome.
 
-    ``lost``: hosts that no longer answered, the outcome then being "lost": no cell's fault.
-    ``session``: of the run's, from 0. ``signal``: the number of the signal that ended it, if it is
-    known; 0 where the launcher lost one of its own processes. ``left``: of a launch that ended
-    badly, the measurements that it had still to make.
+    ``blamed``: the measurement in progress when it ended early. ``lost``: hosts that no longer
+    answered; the outcome is then "lost" and not attributed to a cell. ``session``: from 0.
+    ``signal``: the number of the signal that ended it, if known; 0 if the launcher lost one of its
+    own processes. ``left``: for a failed launch, the measurements that it had not made.
     """
 
     launch: str
@@ -49,11 +49,11 @@ class SkippedPart(msgspec.Struct, frozen=True):
 
 
 class ImportedTool(msgspec.Struct, frozen=True):
-    """What was imported of one tool from one file.
+    """The numbers of one tool in one imported file.
 
-    ``version``: null where the tool names none. ``codes``: the programs that it timed, which are
-    kernels of the plan. ``results``: of a cell each; ``failed``: how many of them the tool itself
-    calls wrong. ``numbers``: how many were read. ``first`` and ``last``: lines.
+    ``version``: null if the tool prints none. ``codes``: the programs that it timed, which are
+    kernels of the plan. ``results``: number of results, each of one cell; ``failed``: how many of
+    them the tool reports as wrong. ``numbers``: how many were read. ``first`` and ``last``: lines.
     """
 
     tool: str
@@ -70,7 +70,7 @@ class ImportedSource(msgspec.Struct, frozen=True):
     """A file that was imported.
 
     ``file``: its path, "-" for standard input. ``digest``: SHA-256 of ``bytes`` bytes, as stored.
-    ``skipped``: parts that are unknown or damaged; ``unlisted``: how many more there are.
+    ``skipped``: unknown or damaged parts; ``unlisted``: the number of further ones.
     """
 
     file: str
@@ -83,14 +83,13 @@ class ImportedSource(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """``manifest.json``: what was asked, on what, with what. Written once, at the start.
+    """``manifest.json``: plan, system, toolchains and command of a run. Written once, at the start.
 
-    ``prices``: the site's, as they were then, so that a report made elsewhere says the same.
-    ``fake``: the path of the scenario whose machine was measured; null of a real one, and of runs
-    stored before this was.
-    ``imported``: the files of a run that assay did not measure but read from other tools' output;
-    empty for one that was measured. ``utc`` is then when it was read, and placements and
-    replication of the plan say nothing.
+    ``prices``: the site's at that time, so that reports don't depend on where they are made.
+    ``fake``: the path of the scenario of a simulated machine; null for a real machine, and in runs
+    of older versions. ``imported``: the files of an imported run; empty for a measured one. For an
+    imported run ``utc`` is the time of the import, and placements and replication of the plan have
+    no meaning.
     """
 
     schema: int
@@ -107,7 +106,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def system_name(manifest: Manifest) -> str:
-    """What the system is called: what stands in the run's name between its time and its suite."""
+    """The system's name: the part of the run's name between time and suite, else the hostname."""
     _, _, rest = manifest.run.partition("-")
     name, _, _ = rest.rpartition(f"-{manifest.plan.name}")
     facts = manifest.system.get("os")
@@ -117,7 +116,7 @@ def system_name(manifest: Manifest) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement of a cell, as read back. ``order``: the how-many-th of the run by time."""
+    """One measurement of a cell, read from a stream. ``utc``: Unix time of its start, seconds."""
 
     cell: Cell
     replicate: int
@@ -132,7 +131,7 @@ class Measurement:
 class RunData:
     """A whole run in memory: the input of statistics, answers and report.
 
-    ``damaged``: lines of streams that are no records, as ``raw/NAME.jsonl:LINE``.
+    ``damaged``: lines of streams that can't be decoded, as ``raw/NAME.jsonl:LINE``.
     """
 
     path: Path | None

@@ -1,4 +1,4 @@
-"""A run directory read back into memory. Streams are the truth; nothing is counted twice."""
+"""Reading a run directory into memory. Streams are the source of all results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.records.directory import RunDirectory
 from assay.records.model import Measurement, RunData
 from assay.records.stream import Stream, read_stream
 
-# Bytes of streams up to which a run's samples are held in memory, where they take some four times
+# Bytes of streams up to which a run's samples are held in memory, where they take about four times
 # as much.
 IN_MEMORY = 64 << 20
 
@@ -21,7 +21,7 @@ def measurement_id(cell: Cell, replicate: int) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number as ids end in: decimal digits, and not without end."""
+    """Whether a text is a replicate number as at the end of an id: at most 18 decimal digits."""
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
@@ -30,9 +30,9 @@ def measurements_of(
 ) -> Iterator[Measurement]:
     """The measurements in ``streams`` (launch name, stream) that belong to ``cells``.
 
-    Of several records of the same replicate (a killed assay whose kernels lived on) the first
-    counts. Interrupted measurements don't count: they are made again. Streams are taken one after
-    the other and not kept.
+    Of several records of a replicate, as from kernels that survived a killed assay, the first
+    counts. Interrupted measurements are omitted, since they are repeated. Streams are read one
+    after another and not kept.
     """
     by_id = {cell.id: cell for cell in cells}
     found: set[str] = set()
@@ -65,11 +65,10 @@ def fit_memory(streams: Iterable[Path]) -> bool:
 
 
 def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[tuple[str, Stream]]:
-    """The run's streams one by one, by the names of their launches.
+    """The run's streams one by one, with the names of their launches.
 
-    In memory, ``samples`` take several times the room that they have in the files. Of a run with
-    more than some MiB they stay there unless asked for, and memory is bounded by the number of
-    measurements.
+    ``samples``: whether samples are held in memory, by default if the streams have at most
+    ``IN_MEMORY`` bytes; otherwise memory grows only with the number of measurements.
     """
     paths = run.streams()
     if samples is None:
@@ -79,8 +78,9 @@ def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[
 
 
 def read_run(path: Path, *, samples: bool | None = None) -> RunData:
-    """Read a run, complete or not; ``samples``: whether they are held in memory, by default if the
-    run is small. Raises AssayError for what is no run or of another version.
+    """Read a run, complete or not; ``samples`` as in ``read_streams``.
+
+    Raises AssayError if it is no run, damaged or of another version.
     """
     run = RunDirectory(path)
     manifest = run.manifest()

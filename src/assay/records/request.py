@@ -1,4 +1,4 @@
-"""``request.json``: what was asked of a run whose plan a job makes later, on a compute node."""
+"""``request.json``: the options of a run whose plan a job makes later, on a compute node."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ REQUEST = "request.json"
 
 
 class JobShape(msgspec.Struct, frozen=True):
-    """What each job of a run asks for: nodes, and the time that a session of it, or all of a run
-    that has but one, is expected to take.
+    """The resources that each job of a run requests: nodes, and the expected time of a session.
 
-    ``seconds``: of all jobs of a session together. ``longest``: what one job may ask for, null
+    ``seconds``: of all jobs of a session together. ``longest``: the maximum for one job, null
     without a limit.
     """
 
@@ -27,13 +26,13 @@ class JobShape(msgspec.Struct, frozen=True):
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for, as far as a plan follows from it (``campaign/commands/run_request.py``).
+    """The options that determine a plan (``campaign/commands/run_request.py``).
 
-    ``plan``: the suite's or plan's file; ``texts``: the content of that and of what it includes, by
-    path, where that is known. ``words``: factors in the place of the plan's own. ``nodes``: counts
-    of nodes for the measures that name none, such as "1,2,4"; the largest is what plans call all
-    nodes. ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
-    command line. ``app``: a command in the place of the plan's kernels.
+    ``plan``: the suite's or plan's file; ``texts``: its content and that of included plans, by
+    path, if known. ``words``: factors that replace the plan's own. ``nodes``: counts of nodes for
+    the measures that name none, such as "1,2,4"; the largest is the value of "all" in plans.
+    ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
+    command line. ``app``: a command in place of the plan's kernels.
     """
 
     plan: str
@@ -51,12 +50,13 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRequest(RunOptions, frozen=True, kw_only=True):
-    """The options with what a job needs besides. Written once, when the run's directory is made.
+    """The options and further data that a job needs. Written once, when the directory is created.
 
-    ``tag``: what the names of its jobs have in common. ``folder``: where the command was given.
-    ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether one is
-    wanted. ``job``, ``scheduler``: of its jobs; null where it runs without any. ``members``: how
-    many nodes measure themselves, each in a run of its own; null for a run that is one by itself.
+    ``tag``: the common part of the names of its jobs. ``folder``: the working directory of the
+    command. ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether to
+    write one. ``job``, ``scheduler``: for its jobs; null without jobs. ``members``: for a group,
+    the number of nodes, each with its own run; null for a single run. ``node_groups``: groups of
+    nodes as in ``[system.groups]`` of assay.toml.
     """
 
     schema: int
@@ -72,6 +72,7 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
     members: int | None = None
+    node_groups: dict[str, dict[str, str]] = {}
 
     @property
     def suite(self) -> str:

@@ -1,8 +1,8 @@
-"""The contract with kernels: the job they read and the stream of records they write.
+"""The interface to kernels: the job they read and the stream of records they write.
 
-Both are JSON; `docs/formats/stream.md` is the prose. Any program that writes this stream is a
-kernel. Times are seconds of the monotonic clock counted from the launch's own start,
-unless a field says ``utc``. What is missing is null, never 0.
+Both are JSON; `docs/formats/stream.md` documents them. Any program that writes this stream can be
+a kernel. Times are seconds of the monotonic clock since the start of the launch, unless a field is
+called ``utc``. Missing values are null, never 0.
 """
 
 from __future__ import annotations
@@ -17,15 +17,23 @@ from assay.model.placement import Binding, Smt, Value
 JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
 
-# Exit statuses of a kernel program besides 0: its stream could not be written; some measurement
-# failed or was not verified, as the stream says; the processor lacks what it was built for.
+# Exit statuses of a kernel program other than 0: its stream could not be written; a measurement
+# failed or was not verified; the processor lacks instructions that it was built for.
 EXIT_STREAM = 3
 EXIT_MEASUREMENT = 4
 EXIT_PROCESSOR = 5
 
 
+# The series of a stream that are times of operations, so that every sample is above 0 s.
+TIMED = frozenset({"time", "fastest", "median_pair", "slowest_pair"})
+
+
 class MeasurementOrder(msgspec.Struct, frozen=True):
-    """One line of a job: measure this, this precisely, in no more than this time."""
+    """One measurement of a job: the kernel, its parameters and the limits of sampling.
+
+    ``longest``: seconds that the measurement should take at most, whatever its parameters ask for;
+    omitted without a limit.
+    """
 
     measurement: str
     kernel: str
@@ -35,12 +43,13 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
     budget: float
     min_samples: int
     max_samples: int
+    longest: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class Job(msgspec.Struct, frozen=True):
-    """Everything one launch works through: measurements that share a placement.
+    """The measurements of one launch, which share a placement.
 
-    ``order`` of ranks and ``smt`` as in ``plans.model.Placement``.
+    ``order`` of ranks and ``smt`` as in ``model.placement.Placement``.
     """
 
     schema: int
@@ -54,7 +63,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class ClockRecord(msgspec.Struct, frozen=True):
-    """The clock that timed it, as found at the start of the launch, in seconds."""
+    """The clock of a launch, with overhead and resolution in seconds, measured at its start."""
 
     source: str
     overhead: float
@@ -62,7 +71,7 @@ class ClockRecord(msgspec.Struct, frozen=True):
 
 
 class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
-    """First record of a stream: who writes, with what, by which clock."""
+    """First record of a stream: the program, its libraries and its clock."""
 
     schema: int
     program: str
@@ -77,23 +86,23 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class ClockOffset(msgspec.Struct, frozen=True):
-    """By how many seconds a clock is ahead of that of rank 0's host, and may be wrong at most."""
+    """Seconds by which a clock is ahead of that of rank 0's host, and the maximum error of that."""
 
     offset: float
     error: float
 
 
 class HostClocks(msgspec.Struct, frozen=True):
-    """A host's clocks when the launch began: the time of day, and the time since it started."""
+    """Offsets of a host's clocks when the launch began: time of day, and monotonic clock."""
 
     utc: ClockOffset
     monotonic: ClockOffset
 
 
 class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
-    """Where a rank sits. ``cpus``: one per thread, in thread order.
+    """The host and CPUs of a rank. ``cpus``: one per thread, in thread order.
 
-    ``clocks``: those of its host, reported by the first rank of each of several hosts.
+    ``clocks``: of its host; with several hosts reported by the first rank of each.
     """
 
     rank: int
@@ -108,7 +117,7 @@ class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
 
 
 class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="begin"):
-    """A measurement has begun; without its MeasurementRecord the launch died in it."""
+    """A measurement has begun; if its MeasurementRecord is missing, the launch ended during it."""
 
     measurement: str
     kernel: str
@@ -117,8 +126,8 @@ class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="beg
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
     """For the live display, a few per second. ``half_width`` is relative, null if not yet known.
 
-    ``share``: of the sample under way, 0 to 1, where the kernel tells; ``rate``: its own so far, in
-    the unit of the kernel's metric ``rate``.
+    ``share``: completed share of the current sample, 0 to 1, if the kernel reports it; ``rate``:
+    the sample's rate so far, in the unit of the kernel's metric ``rate``.
     """
 
     measurement: str
@@ -131,12 +140,11 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
 
 
 class SampleSeries(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One metric's samples. ``rank`` null: all of them, of ``time`` the slowest.
+    """One metric's samples. ``rank`` null: of all ranks; for ``time`` of the slowest.
 
-    ``starts``: when each began; empty where that is as in the first series, or not known.
-    A series has one value per sample if it has as many as the first; the warm-up is left out of
-    those alone. ``lines`` and ``printed``: of imported values, the line that each is in and how it
-    stands there.
+    ``starts``: when each began; empty if as in the first series, or unknown. A series has one value
+    per sample if it is as long as the first; only from such series the warm-up is left out.
+    ``lines`` and ``printed``: for imported values, the line of each and its text there.
     """
 
     metric: str
@@ -150,7 +158,7 @@ class SampleSeries(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What was checked, the value found and the greatest allowed (null where not a number)."""
+    """What was checked, the value found and the maximum allowed (null if not a number)."""
 
     what: str
     value: float | None
@@ -158,10 +166,10 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class AdapterTraffic(msgspec.Struct, frozen=True):
-    """Bytes that went through a network adapter while samples were taken, by its own counters.
+    """Bytes through a network adapter while samples were taken, by its own counters.
 
-    ``host``: None for all hosts together, where they are too many to be listed; then
-    ``hosts`` counts them, and ``least`` and ``most`` are bytes, both ways, of one of them.
+    ``host``: None for all hosts together, if they are too many to be listed; ``hosts`` is then
+    their number, and ``least`` and ``most`` are the extremes over hosts of sent + received bytes.
     """
 
     adapter: str
@@ -176,18 +184,20 @@ class AdapterTraffic(msgspec.Struct, frozen=True):
 class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="measurement"):
     """One measurement, whole.
 
-    ``status``: ``ok``, or ``failed`` (``error`` says why; no samples), or ``interrupted`` (asked to
-    stop before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent, ``samples``
-    (the most allowed) or ``signal``. ``parameters`` as resolved on the machine. ``batch``:
-    operations per sample. ``warmup``: leading samples judged not yet steady; they are kept in the
-    series. ``half_width``: relative, of this launch's own interval. ``rank_medians``: each rank's
-    own median of the first metric, null where its time does not count. ``covariates``: see
-    docs/formats/stream.md. ``traffic``: the adapters that moved anything, of several hosts.
+    ``status``: ``ok``, or ``failed`` (``error`` says why; no samples), or ``left out`` (a sample
+    would have taken too long, as ``error`` says; no samples), or ``interrupted`` (stopped by a
+    signal before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent,
+    ``samples`` (their maximum reached) or ``signal``. ``parameters`` as resolved on the machine.
+    ``batch``: operations per sample. ``warmup``: leading samples detected as not yet steady; they
+    are kept in the series. ``half_width``: relative, of this launch's own interval.
+    ``rank_medians``: each rank's median of the first metric, null if its time does not count.
+    ``covariates``: see docs/formats/stream.md. ``traffic``: with several hosts, the adapters that
+    carried traffic.
     """
 
     measurement: str
     kernel: str
-    status: Literal["ok", "failed", "interrupted"]
+    status: Literal["ok", "failed", "left out", "interrupted"]
     start: float
     wall: float
     parameters: dict[str, Value]
@@ -206,11 +216,11 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
 
 
 class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="imported"):
-    """What another tool printed about one cell, as ``assay import`` read it.
+    """Another tool's result for one cell, as ``assay import`` read it.
 
-    ``tool`` and ``version``: as the tool calls itself; null where it names no version. ``verified``
-    and ``verification``: its own check. ``error``: why the tool calls it a failure. It has no
-    ``start`` and no ``wall``: nobody knows when it was measured.
+    ``tool`` and ``version``: as the tool states them; null without a version. ``verified`` and
+    ``verification``: the tool's own check. ``error``: the tool's reason for a failure. There is no
+    ``start`` and no ``wall``, since the time of the measurement is unknown.
     """
 
     measurement: str
@@ -224,7 +234,7 @@ class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="impor
     error: str | None = None
 
     def as_measurement(self) -> MeasurementRecord:
-        """The same in the form that summaries read; its times are no measured ones."""
+        """The result as a MeasurementRecord, for summaries; its times are placeholders."""
         facts: dict[str, Value] = {"tool": self.tool}
         if self.version is not None:
             facts["version"] = self.version
@@ -244,7 +254,7 @@ class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="impor
 
 
 class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
-    """Last record: without it, or with another count than was read, the launch did not finish."""
+    """Last record: if it is missing or its count differs, the launch did not finish."""
 
     measurements: int
     reason: Literal["complete", "signal", "error"]

@@ -1,5 +1,5 @@
-"""The sessions of a run that is repeated over time: ``sessions.jsonl``, a line at each one's
-beginning and at its end. A run of one session has none.
+"""The sessions of a run that is repeated over time: ``sessions.jsonl`` has a line for the beginning
+and one for the end of each. A run of one session has no such file.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from assay.records.files import append_line
 
 SESSIONS = "sessions.jsonl"
 
-# How a session ended: it was measured to its end; it was cut short, each cell having been measured;
-# it was cut short before that, and doesn't count.
+# How a session ended. over: completely measured; cut: interrupted after each cell was measured;
+# void: interrupted before that, so that it doesn't count.
 How = Literal["over", "cut", "void"]
 
 
 class SessionEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line: a session begins or has ended.
 
-    ``session``: from 0. ``utc``: when, ``due``: when it was to begin, Unix time in seconds.
-    ``missed``: beginnings since the last one that passed without a session. ``how``: of an end.
-    ``note``: what happened to the machine's clock while the session was waited for.
+    ``session``: from 0. ``utc``: when; ``due``: when it was due; Unix times in seconds.
+    ``missed``: due times since the last session at which none began. ``how``: of an end.
+    ``note``: changes of the machine's clock while the session was waited for.
     """
 
     event: Literal["begun", "ended"]
@@ -40,12 +40,12 @@ class SessionEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def append_session(run: Path, event: SessionEvent) -> None:
-    """Add a line. Raises AssayError where it can't be written."""
+    """Add a line. Raises AssayError if it can't be written."""
     append_line(run / SESSIONS, msgspec.json.encode(event))
 
 
 def read_sessions(run: Path) -> list[SessionEvent]:
-    """The lines that are whole, in the order written; none of a run of one session."""
+    """The complete lines, in the order written; none for a run of one session."""
     try:
         lines = (run / SESSIONS).read_bytes().split(b"\n")
     except OSError:
@@ -58,7 +58,7 @@ def read_sessions(run: Path) -> list[SessionEvent]:
 
 
 def held_sessions(events: Iterable[SessionEvent]) -> list[SessionState]:
-    """What has been of each session that has begun, by number."""
+    """The state of each session that has begun, by number."""
     begun: dict[int, SessionEvent] = {}
     ended: dict[int, SessionEvent] = {}
     for event in events:

@@ -1,8 +1,8 @@
-"""Many runs at once: listed from their seals, their tables scanned as one.
+"""Queries over many runs: listed from their seals, with their tables scanned as one.
 
-There is no index that could go stale: what is asked for is read from the runs, which never change
-once they are sealed. Of a sealed run the seal's summary tells whether it is of interest, and its
-tables are scanned lazily, so that a question reads the columns and rows that it is about.
+There is no index that could become outdated: queries read the runs themselves, which don't change
+once they are sealed. The summary in the seal decides whether a query needs a run; tables are
+scanned lazily, so that a query reads only the columns and rows that it needs.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     import polars as pl
     from polars._typing import SchemaDict
 
-# What a scan adds to each row, besides its own columns.
+# Columns that a scan adds to a table's own.
 _OF_RUN = ("run", "suite", "system")
 _PATH = "path of the table"
 
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which runs, or which of their rows, a question is about; None is all of them.
+    """The runs, or their rows, that a query selects; None selects all.
 
     ``since`` and ``until``: Unix times of a run's start, the latter excluded. ``imported``: whether
-    they are numbers of other tools, which are never read together with measured ones.
+    imported runs are selected; they are never read together with measured ones.
     """
 
     kernel: str | None = None
@@ -44,7 +44,7 @@ class RunFilter:
     imported: bool = False
 
     def takes(self, run: RunSummary) -> bool:
-        """Whether a run is one of them, as a whole."""
+        """Whether the run is selected."""
         return (
             self.imported == run.imported
             and (self.kernel is None or self.kernel in run.kernels)
@@ -58,12 +58,11 @@ class RunFilter:
 ALL = RunFilter()
 
 
-class PassedOver(msgspec.Struct, frozen=True):
-    """How many runs a question over many of them leaves out, and why.
+class SkippedRuns(msgspec.Struct, frozen=True):
+    """Numbers of runs that a query leaves out, by reason.
 
-    ``unfinished``: not sealed; ``groups``: of single nodes, which have reports of their own;
-    ``older``: whose tables are of another version; ``damaged``: that can't be read; ``imported``:
-    numbers of other tools.
+    ``unfinished``: not sealed; ``groups``: groups of runs, which have their own reports; ``older``:
+    tables of another version; ``damaged``: can't be read; ``imported``: numbers of other tools.
     """
 
     unfinished: int = 0
@@ -74,7 +73,7 @@ class PassedOver(msgspec.Struct, frozen=True):
 
 
 class Store:
-    """The runs in one folder; ``without``: but for those of these names."""
+    """The runs in one folder; ``without``: names of runs to leave out."""
 
     def __init__(self, root: Path, without: Collection[str] = ()) -> None:
         self.root = root
@@ -84,11 +83,11 @@ class Store:
         """The runs, oldest first."""
         return [run for run in list_runs(self.root) if run.name not in self.without]
 
-    def passed_over(self) -> PassedOver:
-        """How many runs ``measurements`` and ``samples`` don't read, whatever is asked for."""
+    def passed_over(self) -> SkippedRuns:
+        """Numbers of runs that ``measurements`` and ``samples`` leave out with any filter."""
         from assay.records.tables import TABLES_SCHEMA
 
-        counts = dict.fromkeys(PassedOver.__struct_fields__, 0)
+        counts = dict.fromkeys(SkippedRuns.__struct_fields__, 0)
         counts["damaged"] = len(self.without)
         for run in self.directories():
             try:
@@ -105,10 +104,10 @@ class Store:
                 counts["imported"] += 1
             elif summary.tables != TABLES_SCHEMA:
                 counts["older"] += 1
-        return PassedOver(**counts)
+        return SkippedRuns(**counts)
 
     def unreadable(self) -> list[str]:
-        """The names of sealed runs whose tables of measurements can't be read, each tried."""
+        """The names of sealed runs whose tables of measurements can't be read; reads them all."""
         import polars as pl
 
         from assay.records.tables import MEASUREMENTS, measurement_columns
@@ -129,9 +128,9 @@ class Store:
         return [describe_run(run, check=check) for run in self.directories()]
 
     def complete(self, choice: RunFilter = ALL) -> Iterator[tuple[RunDirectory, RunSummary]]:
-        """The sealed runs that are chosen, with their summaries, oldest first.
+        """The selected sealed runs with their summaries, oldest first.
 
-        Runs whose seal holds no summary, or can't be read, are passed over.
+        Runs whose seal has no summary, or can't be read, are skipped.
         """
         for run in self.directories():
             try:
@@ -142,10 +141,10 @@ class Store:
                 yield run, summary
 
     def measurements(self, choice: RunFilter = ALL) -> pl.LazyFrame:
-        """The rows of ``measurements.parquet`` of the chosen runs, with ``suite`` and ``system``.
+        """The rows of ``measurements.parquet`` of the selected runs, with ``suite`` and ``system``.
 
-        Columns as in docs/formats/runs.md. Covariates are those that any of the runs has, the
-        newest run's first; they are null in runs that have none of that name.
+        Columns as in docs/formats/runs.md. There is a column for each covariate of any of the runs,
+        the newest run's first; it is null for runs without that covariate.
         """
         import polars as pl
 
@@ -155,7 +154,7 @@ class Store:
         names: dict[str, None] = {}
         for run, summary in reversed(runs):
             found = summary.covariates
-            if found is None:  # a seal that is older than this: the table itself tells
+            if found is None:  # an older seal without the names: read the table's schema
                 columns = pl.read_parquet_schema(run.path / MEASUREMENTS)
                 found = tuple(n.removeprefix(COVARIATE) for n in columns if n.startswith(COVARIATE))
             names |= dict.fromkeys(found)
@@ -166,8 +165,8 @@ class Store:
     def samples(
         self, choice: RunFilter = ALL, *, cells: Collection[str] = (), metric: str | None = None
     ) -> pl.LazyFrame:
-        """The rows of ``samples.parquet`` of the chosen runs, with ``run``, ``suite`` and
-        ``system``; ``cells``: of these alone, by id.
+        """The rows of ``samples.parquet`` of the selected runs, with ``run``, ``suite`` and
+        ``system``; ``cells``: only of these, by id.
         """
         import polars as pl
 
@@ -179,10 +178,10 @@ class Store:
         return table if metric is None else table.filter(pl.col("metric") == metric)
 
     def of_machine(self, machine: Identity) -> Iterator[tuple[RunDirectory, RunSummary | None]]:
-        """The runs of a machine, newest first; unfinished ones too, which have no summary.
+        """The runs of a machine, newest first, with unfinished ones, which have no summary.
 
-        Runs that can't be read, of another version say, are passed over, and so are imported ones,
-        whose machine nobody knows.
+        Runs that can't be read or have another version are skipped, and so are imported ones, whose
+        machine is unknown.
         """
         for run in reversed(self.directories()):
             try:
@@ -210,7 +209,7 @@ def _scan(
     schema: SchemaDict,
     choice: RunFilter,
 ) -> pl.LazyFrame:
-    """One table of all these runs, each row with what its run is called and about."""
+    """One table of all these runs, each row with its run's name, suite and system."""
     import polars as pl
 
     if not runs:

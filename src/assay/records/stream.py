@@ -1,8 +1,9 @@
-"""Reading a kernel's stream: all of it afterwards, or as it grows."""
+"""Reading a kernel's stream: the complete file, or new records as it grows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +15,7 @@ from assay.errors import AssayError
 from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
+    TIMED,
     ImportedRecord,
     MeasurementBegin,
     MeasurementRecord,
@@ -23,7 +25,7 @@ from assay.records.schema import (
     StreamStart,
 )
 
-# Bytes that are read of a growing stream at a time.
+# Bytes of a growing stream that are read at a time.
 _PIECE = 1 << 20
 
 _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord)
@@ -31,10 +33,10 @@ _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord
 
 @dataclass
 class Stream:
-    """What a stream held. ``begun``: the measurement that began and has no record, if any.
+    """The records of a stream. ``begun``: the measurement that began and has no record, if any.
 
-    ``damaged``: numbers (from 1) of lines that are no record; the last line of a killed writer is
-    not damage but ``torn``. ``finished``: the end record is there and its count is right.
+    ``damaged``: numbers (from 1) of lines that can't be decoded. ``torn``: whether the last line is
+    incomplete, as after a killed writer.
     """
 
     start: StreamStart | None = None
@@ -47,11 +49,11 @@ class Stream:
 
     @property
     def finished(self) -> bool:
-        """Whether the stream proves that the launch finished."""
+        """Whether the end record is present and its count is right."""
         return self.end is not None and self.end.measurements == len(self.measurements)
 
     def add(self, record: StreamRecord) -> None:
-        """Take in one record."""
+        """Add one record."""
         if isinstance(record, StreamStart):
             self.start = record
         elif isinstance(record, RankRecord):
@@ -67,24 +69,27 @@ class Stream:
 
 
 def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
-    """One record; None for what is no record. Raises AssayError for another schema version."""
+    """One record; None if it can't be decoded. Raises AssayError for another schema version.
+
+    A measurement with a time that can't be is returned as a failed one (``checked_times``).
+    """
     try:
         record = _decoder.decode(line)
     except UNREADABLE:
         return None
-    if isinstance(record, MeasurementRecord) and not _sound(record):
-        return None
+    if isinstance(record, MeasurementRecord):
+        return checked_times(record) if _sound(record) else None
     if isinstance(record, StreamStart) and record.schema != STREAM_SCHEMA:
         raise AssayError(
             f"The stream has schema version {record.schema}; this assay reads {STREAM_SCHEMA}.",
             where=where,
-            fix="Use the assay that wrote it, or a newer one.",
+            fix="Use the version of assay that wrote it, or a newer one.",
         )
     return record
 
 
 def _sound(record: MeasurementRecord) -> bool:
-    """Whether a record holds together as documented (docs/formats/stream.md)."""
+    """Whether a record is consistent with docs/formats/stream.md."""
     return (
         record.wall >= 0.0
         and (record.batch is None or record.batch >= 1)
@@ -93,10 +98,34 @@ def _sound(record: MeasurementRecord) -> bool:
     )
 
 
-def read_stream(path: Path, *, samples: bool = True) -> Stream:
-    """Read what is there, whole lines only. A missing file is an empty stream.
+def checked_times(record: MeasurementRecord) -> MeasurementRecord:
+    """The record; as a failed one without samples if it has a time that can't be.
 
-    Without ``samples`` those of measurements stay in the file, and are read when they are used.
+    The times of operations (``TIMED``) must be finite and above 0. Other series in seconds may be
+    0: the longest interruption, a phase of a benchmark, the CPU time of a command.
+    """
+    if record.status != "ok":
+        return record
+    for series in record.series:
+        if series.metric not in TIMED or series.unit != "s":
+            continue
+        for place, value in enumerate(series.values, 1):
+            if not (math.isfinite(value) and value > 0.0):
+                why = (
+                    f"sample {place} of {len(series.values)} of '{series.metric}' is {value:g} s, "
+                    "which is no time of an operation: the clock is too coarse for it, or the "
+                    "kernel is wrong"
+                )
+                return msgspec.structs.replace(
+                    record, status="failed", error=why, series=[], rank_medians=[]
+                )
+    return record
+
+
+def read_stream(path: Path, *, samples: bool = True) -> Stream:
+    """Read the complete lines of a stream. A missing file is an empty stream.
+
+    Without ``samples`` these stay in the file and are read when they are used.
     """
     stream = Stream()
     try:
@@ -130,7 +159,7 @@ def _read_lines(file: BinaryIO, path: Path, stream: Stream, samples: bool) -> No
 
 
 class StreamTail:
-    """Follows a stream as it is written: ``new()`` gives the whole records since the last call."""
+    """Follows a stream as it is written: ``new()`` returns complete records since the last call."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -138,11 +167,11 @@ class StreamTail:
         self._rest = b""
 
     def new(self) -> list[StreamRecord]:
-        """The records that were completed since the last call; none while the file isn't there."""
+        """The records completed since the last call; none while the file doesn't exist."""
         return list(self.records())
 
     def records(self) -> Iterator[StreamRecord]:
-        """As ``new``, one by one: what piled up is never in memory together."""
+        """As ``new``, one by one, so that a backlog is never in memory as a whole."""
         try:
             with self._path.open("rb") as stream:
                 stream.seek(self._offset)
@@ -155,3 +184,15 @@ class StreamTail:
                             yield record
         except OSError:
             return
+
+
+def sent_by_adapter(records: Iterable[MeasurementRecord]) -> dict[str, float]:
+    """Bytes that all hosts sent, by the adapter's name, the busiest first.
+
+    A virtual adapter (a bond, a VLAN) and the adapters below it count the same bytes.
+    """
+    sums: dict[str, float] = {}
+    for record in records:
+        for each in record.traffic:
+            sums[each.adapter] = sums.get(each.adapter, 0.0) + each.sent
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))

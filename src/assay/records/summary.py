@@ -1,4 +1,4 @@
-"""What a run's seal says of it, so that a list of thousands of runs reads no whole manifest."""
+"""The summary of a run in its seal, so that a list of thousands of runs reads no manifests."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import msgspec
 
 from assay.records.model import MANIFEST_SCHEMA, RunData
 
-# What makes two runs' machines the same one: what a user can't change without changing its speed.
+# Facts that identify a machine across runs.
 _IDENTITY = (("os", "hostname"), ("processor", "name"), ("processor", "cores"))
 
 Identity = tuple[str | int | float | None, ...]
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """A complete run in a few words.
+    """The summary of a complete run.
 
-    ``manifest``: the version of its manifest. ``tables``: of its tables, 0 where it has none.
-    ``machine``: the facts that tell machines apart, a missing one null. ``until``: Unix time at
-    which its last measurement ended, s. ``covariates``: the names that its tables have columns of.
-    The last two are null in seals that are older than they. ``imported``: whether it was read from
-    other tools' output (``assay import``).
+    ``manifest``: schema version of its manifest. ``tables``: of its tables, 0 without tables.
+    ``machine``: the facts that identify the machine, null if missing. ``until``: Unix time at which
+    its last measurement ended, s. ``covariates``: names of the covariates in its tables. The last
+    two are null in seals of older versions. ``imported``: whether it is an imported run.
     """
 
     manifest: int
@@ -41,12 +40,12 @@ class RunSummary(msgspec.Struct, frozen=True):
 
 
 def system_name(run: str, system: Mapping[str, object]) -> str:
-    """What the machine of a run of that name is called."""
+    """The system's name from its facts, else from the run's name."""
     return str(system.get("name") or [*run.split("-"), "", ""][1])
 
 
 def machine_identity(system: Mapping[str, object]) -> Identity:
-    """The facts that tell machines apart; a fact that is missing tells nothing, and equals None."""
+    """The facts that identify a machine; None for a missing fact."""
     facts: list[str | int | float | None] = []
     for section, fact in _IDENTITY:
         part = system.get(section)
@@ -56,7 +55,7 @@ def machine_identity(system: Mapping[str, object]) -> Identity:
 
 
 def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
-    """The summary of a run; ``launches``: streams, as many as the run has."""
+    """The summary of a run; ``launches``: its number of streams; ``tables``: their version."""
     manifest = run.manifest
     return RunSummary(
         manifest=MANIFEST_SCHEMA,
@@ -77,7 +76,7 @@ def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
 
 
 def last_moment(run: RunData) -> float | None:
-    """Unix time at which the last measurement of a run ended, s; None where there is none."""
+    """Unix time at which the last measurement of a run ended, s; None without measurements."""
     return max((m.utc + m.record.wall for m in run.measurements), default=None)
 
 

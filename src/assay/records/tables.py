@@ -1,7 +1,7 @@
-"""The run's Parquet tables, made from its streams: a row per measurement, a row per sample.
+"""The run's Parquet tables, computed from its streams: a row per measurement, a row per sample.
 
-Both are made in parts of bounded size, and every column has a type of its own, so that the tables
-of many runs can be read as one (``records.store``).
+Both are written in parts of bounded size. Every column has a fixed type, so that the tables of many
+runs can be read as one (``records.store``).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from assay.records.files import cannot_write, write_atomically
 from assay.records.model import Manifest, Measurement, RunData
 from assay.records.reading import measurement_id
 from assay.records.schema import MeasurementRecord
+from assay.records.stream import sent_by_adapter
 from assay.records.summary import covariates_of
-from assay.records.traffic import sent_by_adapter
 
 if TYPE_CHECKING:
     import polars as pl
 
 MEASUREMENTS = "measurements.parquet"
 SAMPLES = "samples.parquet"
-# Which columns of which types; a run's seal names it, so that those of older runs are recognised.
+# The version of columns and types; it is in a run's seal, so that older tables are recognised.
 TABLES_SCHEMA = 2
 
-# What the name of a covariate's column begins with.
+# The prefix of a covariate's column.
 COVARIATE = "covariate."
 
-# What nobody knows of a number that another tool printed.
+# Columns that are null for imported numbers.
 _UNKNOWN_OF_IMPORTS = (
     "nodes",
     "ppn",
@@ -49,17 +49,17 @@ _UNKNOWN_OF_IMPORTS = (
     "hosts",
 )
 
-# Samples that are in memory at a time, and rows of a group: what a question about one cell reads.
+# Samples in memory at a time, and rows of a row group, the unit that a query on one cell reads.
 _CHUNK = 1 << 18
 _GROUP = 1 << 16
 # Measurements in a part of their table.
 _ROWS = 4096
-# How Polars writes Parquet.
+# Options of Polars for writing Parquet.
 _FORM: dict[str, Any] = {"compression": "zstd", "statistics": True, "row_group_size": _GROUP}
 
 
 def measurement_columns() -> dict[str, pl.DataType | type[pl.DataType]]:
-    """The columns that every table of measurements has; covariates come besides."""
+    """The columns of every table of measurements, except covariates."""
     import polars as pl
 
     return {
@@ -151,7 +151,7 @@ def _measurement_row(manifest: Manifest, measurement: Measurement) -> dict[str, 
 
 
 def _median(record: MeasurementRecord) -> float | None:
-    """Of the first series after its warm-up, of which at most half is left out."""
+    """The median of the first series without its warm-up, of which at most half is left out."""
     import numpy as np
 
     if record.status != "ok" or not record.series:
@@ -162,13 +162,13 @@ def _median(record: MeasurementRecord) -> float | None:
 
 
 def _in_plan_order(run: RunData) -> list[Measurement]:
-    """Cell after cell, so that what belongs together lies together."""
+    """The measurements sorted by cell, in the plan's order, and replicate."""
     places = {cell.id: place for place, cell in enumerate(run.manifest.plan.cells)}
     return sorted(run.measurements, key=lambda m: (places[m.cell.id], m.replicate))
 
 
 def measurement_table(run: RunData) -> pl.DataFrame:
-    """One row a measurement; columns are documented in docs/formats/runs.md."""
+    """One row per measurement; columns are documented in docs/formats/runs.md."""
     import polars as pl
 
     measurements = _in_plan_order(run)
@@ -184,11 +184,11 @@ def measurement_table(run: RunData) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
 
 
-def _sample_parts(run: RunData) -> Iterator[pl.DataFrame]:
+def sample_parts(run: RunData) -> Iterator[pl.DataFrame]:
     """The table of samples in parts of about ``_CHUNK`` rows."""
     waiting: list[dict[str, object]] = []
     rows = 0
-    # By the cell's id: what is asked about one cell then reads the group of rows that it is in.
+    # Sorted by the cell's id, so that a query on one cell reads few row groups.
     for measurement in sorted(run.measurements, key=lambda m: (m.cell.id, m.replicate)):
         for row in _series_of(measurement):
             waiting.append(row)
@@ -243,18 +243,18 @@ def _exploded(rows: Sequence[dict[str, object]]) -> pl.DataFrame:
 def write_tables(run: RunData) -> None:
     """Write both tables into the run, each by an atomic rename. Raises AssayError if it can't."""
     assert run.path is not None
-    _write(run.path / MEASUREMENTS, [measurement_table(run)])
-    _write(run.path / SAMPLES, _sample_parts(run), sample_columns())
+    write_table(run.path / MEASUREMENTS, [measurement_table(run)])
+    write_table(run.path / SAMPLES, sample_parts(run), sample_columns())
 
 
-def _write(
+def write_table(
     path: Path,
     parts: Iterable[pl.DataFrame],
     schema: dict[str, pl.DataType | type[pl.DataType]] | None = None,
 ) -> None:
-    """Write a table of one part through memory, of several through files of their own.
+    """Write a table: a single part from memory, several through temporary files.
 
-    Polars itself hides why a file could not be written, so that Python writes what it can.
+    Python writes the parts, since Polars doesn't report why a file can't be written.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
-"""Batch systems: a module each and its line here, and a template per notation of job scripts.
+"""Batch systems: a module and a line in ``NAMES`` each, and a template per form of job script.
 
-A module holds a ``SYSTEM`` (``model.BatchSystem``) and its ``SCHEDULERS`` (``batch.Batch``), which
-submit job scripts, ask for their state and cancel them through PSI/J.
+A module has a ``SYSTEM`` (``model.BatchSystem``) and its ``SCHEDULERS`` (``batch.Batch``), which
+submit, query and cancel jobs, partly through PSI/J.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from assay.schedulers.batch import Batch
     from assay.schedulers.model import BatchSystem
 
-# Slurm comes first, because it brings look-alikes of other schedulers' commands.
+# Slurm comes first, because its installations may include wrappers named like PBS's and LSF's
+# commands.
 NAMES = (
     "slurm",
     "pbs",
@@ -29,18 +30,18 @@ def systems() -> list[BatchSystem]:
 
 
 def schedulers() -> list[type[Batch]]:
-    """Every scheduler, by the notation of its job scripts; PBS has two."""
+    """Every scheduler, one per form of job script; PBS has two."""
     modules = [import_module(f"assay.schedulers.{name}") for name in NAMES]
     return [scheduler for module in modules for scheduler in module.SCHEDULERS]
 
 
 def job_variables() -> tuple[str, ...]:
-    """The prefixes of the variables by which a process finds the job that it runs in."""
+    """The prefixes of the environment variables of jobs, one per batch system."""
     return tuple(system.prefix for system in systems())
 
 
 def titles() -> str:
-    """All of them in a sentence."""
+    """The titles of all batch systems, as a list in a sentence."""
     from assay.units import listed
 
     return listed([system.title for system in systems()])

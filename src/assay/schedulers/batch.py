@@ -1,13 +1,13 @@
-"""What all batch schedulers share: PSI/J's executor of the kind, and what it lacks.
+"""The common base of batch schedulers: PSI/J's executor, and additions to it.
 
-PSI/J knows the commands by which a job is submitted and cancelled, the id that a submission
-answers with, and how a script is rendered from a template. Not used of it are its templates (they
-know no arrays, modules or setup lines, and quote nothing that a directive holds), its polling (it
-takes a forgotten job for a completed one, and two failed polls for the end of all), and with it
-its parsing of states, which tells neither a walltime from a failure nor the tasks of an array.
+PSI/J provides the commands that submit and cancel jobs, the parsing of job ids, and the rendering
+of templates. Not used are its templates (which have no arrays, modules or setup lines, and don't
+quote directives' values), its polling (which treats a forgotten job as completed, and two failed
+polls as the end of all jobs), and its parsing of states (which distinguishes neither a walltime
+from a failure nor the tasks of an array).
 
-PSI/J takes half a second to import, and what is known of a scheduler is asked for by commands that
-submit nothing. So it is imported when a script is written or a job submitted.
+PSI/J takes half a second to import, and most commands submit nothing. So it is imported only when a
+script is written, or a job is submitted or cancelled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from assay.schedulers.script import body, check_output, check_request, template
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
 
-# Of an array whose tasks have ended, the worst end is the array's.
+# An array has the first of these states that one of its tasks has.
 _WORST_FIRST: tuple[JobState, ...] = (
     *("running", "queued"),
     *("node-failed", "failed", "timeout", "preempted", "cancelled", "unknown", "complete"),
@@ -44,7 +44,7 @@ E = TypeVar("E")
 
 
 def unpolled(executor: type[E]) -> type[E]:
-    """A class of PSI/J's executors without the thread that polls."""
+    """A subclass of a PSI/J executor without its polling thread."""
 
     def no_polling(_: object) -> None:
         return None
@@ -55,54 +55,54 @@ def unpolled(executor: type[E]) -> type[E]:
 
 
 class Batch(ABC):
-    """A batch scheduler over an executor of PSI/J's."""
+    """A batch scheduler on top of an executor of PSI/J."""
 
-    # Its name in ``[scheduler]`` of assay.toml, and as people call it.
+    # Its name in ``[scheduler]`` of assay.toml, and in texts.
     kind: str
     title: str
-    # The command by which it takes jobs.
+    # The command that submits jobs.
     command: str
-    # Whether the scheduler writes the output file as the job goes.
+    # Whether the scheduler writes the output file while the job runs.
     writes_output = True
     # Whether scripts are read from standard input.
     script_on_stdin = False
-    # What bash expands to the number of an array's task.
+    # A bash expression for the number of an array's task.
     task = "0"
-    # What its cancel command says of jobs that have ended or are not known.
+    # Matches messages of its commands on jobs that have ended or are unknown.
     gone = re.compile(r"(?!)")
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether its commands are on PATH, and are not those of a look-alike."""
+        """Whether its commands are on PATH, and not those of another scheduler."""
         return shutil.which(cls.command) is not None
 
     @abstractmethod
     def make_executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's executor of the kind, ``unpolled``."""
+        """PSI/J's executor for this scheduler, ``unpolled``."""
 
     @cached_property
     def executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's executor, made when it is first needed."""
+        """PSI/J's executor, created at its first use."""
         return self.make_executor()
 
     def quote(self, value: object) -> str:
-        """A directive's value as the scheduler reads it."""
+        """A directive's value, quoted by the scheduler's rule."""
         return str(value)
 
     def submit_command(self, script: Path) -> list[str]:
-        """The words that submit a script."""
+        """The command line that submits a script."""
         from psij import Job
 
         words: list[str] = self.executor.get_submit_command(Job(), script)
         return words
 
     def cancel_command(self, job: str) -> list[str]:
-        """The words that end a job."""
+        """The command line that ends a job."""
         words: list[str] = self.executor.get_cancel_command(job)
         return words
 
     def submitted_id(self, output: str) -> str:
-        """The id in what the submission printed; empty where there is none."""
+        """The id in the output of the submission; empty if there is none."""
         from psij import SubmitException
 
         try:
@@ -112,7 +112,7 @@ class Batch(ABC):
         return job
 
     def has_ended(self, answer: CommandResult) -> bool:
-        """Whether a refusal to cancel says that the job has ended."""
+        """Whether the cancel command's failure means that the job has ended."""
         from psij import SubmitException
         from psij.executors.batch.batch_scheduler_executor import InvalidJobStateError
 
@@ -131,7 +131,7 @@ class Batch(ABC):
 
     @abstractmethod
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """What the template needs, in this scheduler's notations. Raises AssayError."""
+        """The template's values in this scheduler's notation. Raises AssayError."""
 
     @abstractmethod
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
@@ -139,13 +139,13 @@ class Batch(ABC):
 
     @abstractmethod
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
-        """What its accounting says of these jobs, of those that have ended and that it tells of.
+        """The accounting of those of these jobs that have ended and that it reports.
 
-        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        None if the site has no accounting. Raises SchedulerSilent if there is no answer.
         """
 
     def script(self, request: JobRequest) -> str:
-        """The job script. Raises AssayError for what the scheduler has no notation for."""
+        """The job script. Raises AssayError for values that it can't contain."""
         check_request(request)
         if self.writes_output:
             check_output(request)
@@ -155,16 +155,16 @@ class Batch(ABC):
         return self._render(context)
 
     def submit(self, request: JobRequest, folder: Path) -> str:
-        """Write the script into the folder and submit it; the scheduler's id of the job."""
+        """Write the script into the folder and submit it; returns the scheduler's id."""
         path = self._write(request, folder)
         return self._submit(self.submit_command(path), path)
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """What the scheduler calls these jobs, of those that it still knows."""
+        """The names in the scheduler of those of these jobs that it still knows."""
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that are unknown, are passed over."""
+        """End these jobs; jobs that have ended or are unknown are skipped."""
         for job in ids:
             answer = self.run(self.cancel_command(job))
             if answer.status == 0 or self.gone.search(answer.said) or self.has_ended(answer):
@@ -203,7 +203,7 @@ class Batch(ABC):
         job = self.submitted_id(answer.out)
         if not job:
             raise AssayError(
-                f"{self.title} took the job, and its id can't be read.",
+                f"{self.title} accepted the job, but its id can't be read.",
                 where=str(script),
                 detail=answer.said,
                 fix="Look for it with the scheduler's command before you submit another.",
@@ -224,19 +224,19 @@ class Batch(ABC):
 
 
 def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
-    """The status of an array with these tasks, of which there is one at least."""
+    """The status of an array with these tasks, at least one."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
     name = next((status.name for status in tasks.values() if status.name), "")
     return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name)
 
 
 def by_signal(status: int, number: int) -> int:
-    """An exit status as a shell has it: 128 + n after signal n."""
+    """An exit status as in a shell: 128 + n after signal n."""
     return 128 + number if number else status
 
 
 def _reason(said: str) -> str:
-    """The last line, which says why, without the program's name before it."""
+    """The last line of a message, without the program's name."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    last = lines[-1] if lines else "without a word"
+    last = lines[-1] if lines else "without a message"
     return re.sub(r"^(?:[\w-]+: )?(?:error: |ERROR: )?", "", last).rstrip(".")

@@ -1,4 +1,4 @@
-"""Running a scheduler's commands: bounded in time, and silence distinguished from refusal."""
+"""Running a scheduler's commands, with a time limit; no answer is distinguished from a refusal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.schedulers.model import SchedulerSilent
 
-# Seconds for a scheduler to answer. A controller under load takes tens of them, and its own
-# commands try again for a while before they give up.
+# Seconds for a scheduler to answer. A controller under load takes tens of seconds, and its commands
+# repeat failed requests for a while.
 PATIENCE = 120.0
-# Words of all kinds of clients for a server that can't be reached or takes too long.
+# Messages of the schedulers' commands for a server that can't be reached or takes too long.
 _SILENT = re.compile(
     r"unable to contact|connection (?:refused|timed out|reset)|timed? ?out|cannot connect"
     r"|can't connect|could not connect|unable to connect|communication (?:connection )?failure"
@@ -28,7 +28,7 @@ _SILENT = re.compile(
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command said: its exit status, and its output and complaints."""
+    """A command's exit status, standard output and standard error."""
 
     status: int
     out: str
@@ -36,7 +36,7 @@ class CommandResult:
 
     @property
     def said(self) -> str:
-        """Everything it said, complaints first."""
+        """All output, standard error first."""
         return "\n".join(text for text in (self.err.strip(), self.out.strip()) if text)
 
     @property
@@ -53,9 +53,9 @@ def run(
     folder: Path | None = None,
     patience: float = PATIENCE,
 ) -> CommandResult:
-    """Run a command of a scheduler's. Raises SchedulerSilent if it does not answer.
+    """Run a scheduler's command. Raises SchedulerSilent if the scheduler does not answer.
 
-    AssayError if there is no such command here. What the command refuses is the caller's to judge.
+    Raises AssayError if the command can't be run. Other failures are left to the caller.
     """
     try:
         with open(stdin or os.devnull, "rb") as given:  # noqa: PTH123
@@ -73,7 +73,7 @@ def run(
     except OSError as error:
         raise AssayError(
             f"The command `{command[0]}` can't be run: {error.strerror or error}.",
-            fix=f"Load what brings {scheduler}'s commands, or correct kind in [scheduler].",
+            fix=f"Load the module with {scheduler}'s commands, or correct kind in [scheduler].",
         ) from None
     answer = CommandResult(
         done.returncode,
@@ -86,14 +86,14 @@ def run(
 
 
 def unreadable(scheduler: str, command: str, answer: CommandResult) -> SchedulerSilent:
-    """The error for an answer that makes no sense: half of one, or another program's."""
+    """The error for an answer that can't be parsed, because it is incomplete or malformed."""
     return _silent(scheduler, f"the answer of `{command}` can't be read", answer.said)
 
 
 def outside(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a command, as if no job were around this process.
+    """The environment for a scheduler's command, without the variables of a surrounding Slurm job.
 
-    What Slurm tells of the job that this process runs in would be taken for options of the next.
+    Slurm's commands would treat these variables as options for the new job.
     """
     inside = "SLURM_JOB_ID" in environ
     return {

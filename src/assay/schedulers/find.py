@@ -1,4 +1,4 @@
-"""Which batch scheduler is here."""
+"""Detecting the batch scheduler."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from assay.schedulers.model import BatchScheduler
 
 
 def scheduler_for(config: Config) -> BatchScheduler | None:
-    """The scheduler that the config names, else the one whose commands are found, else None.
+    """The scheduler that the config names, else the first whose commands are found, else None.
 
-    Raises AssayError if the one that is named is unknown or has no commands here.
+    Raises AssayError if the named scheduler is unknown or its command is missing.
     """
     named = config.scheduler.kind if config.scheduler else None
     if named is None:
@@ -29,8 +29,8 @@ def scheduler_for(config: Config) -> BatchScheduler | None:
     scheduler = known[named]
     if shutil.which(scheduler.command) is None:
         raise AssayError(
-            f"[scheduler] names {named}, and there is no command `{scheduler.command}` here.",
+            f"[scheduler] names {named}, but there is no command `{scheduler.command}` here.",
             where=where,
-            fix="Load what brings the scheduler's commands, or name another.",
+            fix="Load the module with the scheduler's commands, or name another.",
         )
     return scheduler()

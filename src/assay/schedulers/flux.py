@@ -1,4 +1,6 @@
-"""Flux: flux batch, flux jobs, flux cancel; by its commands, since its Python may be another's."""
+"""Flux: flux batch, flux jobs, flux cancel. Only its commands are used, not its Python bindings,
+which may be installed for another Python.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ _ACCOUNTED = "{id.f58}|{status}|{runtime}|{nodelist}"
 # RFC 19: a job's id in base 58 begins with ƒ, or with f where that can't be written.
 _ID = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+-]+", re.ASCII)
-# An array is so many jobs, and its id their ids.
+# An array is submitted as separate jobs; its id joins their ids.
 _SEPARATOR = ","
 
 
@@ -57,16 +59,16 @@ class FluxScheduler(Batch):
     kind = "flux"
     title = "Flux"
     command = "flux"
-    # An array's jobs get their numbers when they are submitted.
+    # Each job of an array gets its number as a variable when it is submitted.
     task = f'"${TASK_VARIABLE}"'
     gone = re.compile(r"inactive|unknown|not found|No such", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
-        """None: PSI/J's executor for Flux needs Flux's Python bindings."""
-        raise NotImplementedError("Flux is spoken to by its commands")
+        """Not implemented: PSI/J's executor for Flux needs Flux's Python bindings."""
+        raise NotImplementedError("Flux is used through its commands only")
 
     def quote(self, value: object) -> str:
-        """Words are split as a shell's are (RFC 36), with # as a comment's sign."""
+        """Directives are split into words as by a shell, and # begins a comment (RFC 36)."""
         text = str(value)
         if _PLAIN.fullmatch(text):
             return text
@@ -77,7 +79,7 @@ class FluxScheduler(Batch):
         return [*_flux(), "batch", str(script.absolute())]
 
     def submitted_id(self, output: str) -> str:
-        """The last word that is an id."""
+        """The last word of the output that is an id."""
         words = [word for word in output.split() if _ID.fullmatch(word)]
         return _ascii(words[-1]) if words else ""
 
@@ -86,7 +88,7 @@ class FluxScheduler(Batch):
         return [*_flux(), "cancel", job]
 
     def has_ended(self, answer: CommandResult) -> bool:
-        """No: what Flux says of ended jobs is in ``gone``."""
+        """False: ``gone`` matches Flux's messages on ended jobs."""
         return False
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
@@ -98,7 +100,7 @@ class FluxScheduler(Batch):
             raise refused("output file", str(request.output), "Flux replaces what is in {{ }}")
         for value in (request.name, str(request.output), options.partition, options.account):
             if value and ('"""' in value or "'''" in value):
-                raise refused("text", value, "three quotes in a row begin a block of Flux's")
+                raise refused("text", value, "Flux treats three quotes in a row as a block")
         return {
             "name": request.name,
             "output": str(request.output),
@@ -114,7 +116,7 @@ class FluxScheduler(Batch):
         }
 
     def submit(self, request: JobRequest, folder: Path) -> str:
-        """As everywhere; ``flux batch`` knows no arrays, so that each task is a job of its own."""
+        """``flux batch`` has no arrays, so each task is submitted as a separate job."""
         path = self._write(request, folder)
         command = self.submit_command(path)
         if request.tasks == 1:
@@ -131,23 +133,23 @@ class FluxScheduler(Batch):
         return _SEPARATOR.join(jobs)
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that are unknown, are passed over."""
+        """End these jobs; jobs that have ended or are unknown are skipped."""
         super().cancel(job for whole in ids for job in whole.split(_SEPARATOR))
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """flux-jobs(1)."""
-        asked = list(dict.fromkeys(ids))
-        single = [job for whole in asked for job in whole.split(_SEPARATOR)]
+        requested = list(dict.fromkeys(ids))
+        single = [job for whole in requested for job in whole.split(_SEPARATOR)]
         statuses = self._statuses(single) if single else {}
         forgotten = JobStatus("unknown", "Flux does not know the job")
         found = {}
-        for whole in asked:
+        for whole in requested:
             tasks = [statuses.get(_ascii(job), forgotten) for job in whole.split(_SEPARATOR)]
             found[whole] = tasks[0] if len(tasks) == 1 else of_array(dict(enumerate(tasks)))
         return found
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """What Flux calls these jobs; of an array the first one's name."""
+        """The names of these jobs; for an array that of its first job."""
         first = {_ascii(whole.split(_SEPARATOR)[0]): whole for whole in ids}
         if not first:
             return {}
@@ -158,22 +160,22 @@ class FluxScheduler(Batch):
         return {first[_ascii(job)]: name for job, _, name in pairs if _ascii(job) in first}
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
-        """flux-jobs(1): the time that a job ran and where. Flux counts no CPU time.
+        """flux-jobs(1): elapsed time and hosts; Flux reports no CPU time.
 
-        An array is so many jobs, and none of them is the whole.
+        Arrays are omitted, since Flux has no accounting for their jobs together.
         """
-        asked = {_ascii(job): job for job in ids if _SEPARATOR not in job}
-        if not asked:
+        requested = {_ascii(job): job for job in ids if _SEPARATOR not in job}
+        if not requested:
             return {}
-        answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_ACCOUNTED}", *asked])
+        answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_ACCOUNTED}", *requested])
         found: dict[str, JobAccounting] = {}
         for line in answer.out.splitlines():
             fields = line.strip().split("|", 3)
-            if len(fields) != 4 or _ascii(fields[0]) not in asked:
+            if len(fields) != 4 or _ascii(fields[0]) not in requested:
                 continue
             if _STATES.get(fields[1]) not in ENDED:
                 continue
-            found[asked[_ascii(fields[0])]] = JobAccounting(
+            found[requested[_ascii(fields[0])]] = JobAccounting(
                 source="flux jobs",
                 state=fields[1],
                 elapsed=seconds(fields[2]),
@@ -204,14 +206,14 @@ def _status(word: str, returncode: str, exception: str, note: str) -> JobStatus:
         state = "node-failed"
     number = int(returncode) if re.fullmatch(r"-?\d{1,9}", returncode, re.ASCII) else None
     if number is not None and number < 0:
-        # flux-jobs(1): negative after a signal, and -128 of a job that never ran.
+        # flux-jobs(1): negative after a signal, and -128 for a job that never ran.
         number = None if number == -128 else 128 - number
     reason = ": ".join(text for text in (exception, note) if text)
     return JobStatus(state, reason, number if state in ("complete", "failed") or number else None)
 
 
 def _flux() -> list[str]:
-    """The command; within a job of Flux's, asked of the instance that runs the job."""
+    """The command; within a Flux job, it addresses the parent instance, which runs the job."""
     return ["flux", "--parent"] if os.environ.get("FLUX_ENCLOSING_ID") else ["flux"]
 
 
@@ -220,7 +222,7 @@ def _ascii(job: str) -> str:
 
 
 def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
-    # Of a batch job or `flux alloc`, which are Flux instances of their own.
+    # Set in a batch job or `flux alloc`, which are Flux instances.
     job = environ.get("FLUX_ENCLOSING_ID") or environ.get("FLUX_JOB_ID")
     if not job or not environ.get("FLUX_URI"):
         return None

@@ -41,10 +41,10 @@ _REASONS: dict[str, JobState] = {
 }
 _ACCOUNTED = "jobid jobindex stat run_time cpu_used exec_host"
 _FIELDS = "jobid jobindex stat exit_code exit_reason kill_reason pend_reason job_name"
-# bsub(1), -J: brackets and a percent sign make an array, and * ? are patterns elsewhere.
+# bsub(1), -J: brackets and a percent sign denote an array; other commands expand * and ?.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@/+-]*", re.ASCII)
-# bsub(1), -R: an expression with operators and parentheses; quotes would end it.
+# bsub(1), -R: an expression with operators and parentheses; quotes or brackets would end it.
 _EXPRESSION = re.compile(r"""[^"'\\`$\[\]]+""")
 
 
@@ -61,16 +61,16 @@ class LsfScheduler(Batch):
     gone = re.compile(r"no matching job|already finished|is not found", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's, of which the words for submitting are not used."""
+        """PSI/J's executor; its submit command is not used."""
         from psij.executors.batch.lsf import LsfExecutorConfig, LsfJobExecutor
 
         return unpolled(LsfJobExecutor)(None, LsfExecutorConfig())
 
     def submit_command(self, script: Path) -> list[str]:
-        """As LSF's manual has it, ``bsub < script``.
+        """``bsub < script``, as in LSF's manual.
 
-        Called with the script's name, bsub runs the script and passes over what it asks for,
-        unless the site has set LSB_BSUB_PARSE_SCRIPT.
+        With the script's name as argument, bsub ignores the script's directives unless the site has
+        set LSB_BSUB_PARSE_SCRIPT.
         """
         return ["bsub"]
 
@@ -103,31 +103,32 @@ class LsfScheduler(Batch):
         }
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
-        """bjobs(1), in every state, as JSON; an hour or so after the end, nothing."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        """bjobs(1), in every state, as JSON; LSF forgets a job about an hour after its end."""
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
-        answer = self.run(["bjobs", "-a", "-json", "-o", _FIELDS, *asked])
+        answer = self.run(["bjobs", "-a", "-json", "-o", _FIELDS, *requested])
         tasks: dict[str, dict[int, JobStatus]] = {}
         for record in self._records(answer):
             job, index = str(record.get("JOBID", "")), str(record.get("JOBINDEX", ""))
             if "ERROR" not in record:
                 number = int(index) if index.isdecimal() else 0
                 tasks.setdefault(job, {})[number - 1] = _status(record)
-        return {job: _whole(tasks.get(job, {})) for job in asked}
+        return {job: _whole(tasks.get(job, {})) for job in requested}
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
-        """bjobs(1): run_time and cpu_used; an hour or so after the end, nothing."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        """bjobs(1): run_time and cpu_used; LSF forgets a job about an hour after its end."""
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
         found: dict[str, JobAccounting] = {}
-        answer = self.run(["bjobs", "-a", "-json", "-o", _ACCOUNTED, *asked])
+        answer = self.run(["bjobs", "-a", "-json", "-o", _ACCOUNTED, *requested])
         for record in self._records(answer):
             job, word = str(record.get("JOBID", "")), str(record.get("STAT", ""))
-            if job not in asked or word not in ("DONE", "EXIT") or record.get("JOBINDEX") != "0":
+            ended = word in ("DONE", "EXIT")
+            if job not in requested or not ended or record.get("JOBINDEX") != "0":
                 continue
-            # "2*n1:2*n2", by slots.
+            # "2*n1:2*n2": hosts with their slots.
             hosts = re.findall(r"(?:^|:)(?:\d+\*)?([^:]+)", str(record.get("EXEC_HOST") or ""))
             found[job] = JobAccounting(
                 source="bjobs",
@@ -148,7 +149,7 @@ class LsfScheduler(Batch):
 
 
 def _whole(tasks: Mapping[int, JobStatus]) -> JobStatus:
-    """A job without an array has the index 0."""
+    """The status of a job; LSF gives a job without an array the index 0, here -1."""
     if not tasks:
         return JobStatus("unknown", "LSF does not know the job")
     return tasks[-1] if list(tasks) == [-1] else of_array(tasks)

@@ -1,4 +1,4 @@
-"""What every batch system is: its commands and variables, and jobs that it runs and reports."""
+"""Types of batch systems: their commands and variables, job requests and job statuses."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ JobState = Literal[
     "preempted",
     "unknown",
 ]
-# States after which nothing of the job will run any more. "unknown" is none of them by itself: the
-# scheduler has forgotten the job, and whether it ended well stands in what it has written.
+# States after which no part of the job will run. "unknown" is not among them: the scheduler has
+# forgotten the job, and only the job's own files show how it ended.
 ENDED: frozenset[JobState] = frozenset(
     ("complete", "failed", "cancelled", "timeout", "node-failed", "preempted")
 )
-# The variable in which a job's command finds its task's number, from 0; "0" without an array.
+# The variable with the number of a job's task, from 0; "0" without an array.
 TASK_VARIABLE = "ASSAY_TASK"
 
 
-# Runs a scheduler's command with further variables: what it printed, None if it failed.
+# Runs a scheduler's command with further variables; returns its output, None if it failed.
 Ask = Callable[[Sequence[str], Mapping[str, str]], str | None]
 
 
 @dataclass(frozen=True)
 class Granted:
-    """What a job was given: its id, its hosts in the scheduler's order, and when it will be ended.
+    """An allocation: the job's id, its hosts in the scheduler's order, and its end.
 
-    ``ends``: Unix time in seconds, None where that isn't known.
+    ``ends``: Unix time in seconds, None if unknown.
     """
 
     job: str
@@ -50,17 +50,17 @@ class Granted:
 
 @dataclass(frozen=True)
 class BatchSystem:
-    """How a batch system shows itself, and what it has for a job that runs in it.
+    """How a batch system is recognised, and its commands and variables within a job.
 
-    ``name``: as records have it; ``title``: as people call it. ``command``: one that no other
-    system has, with the options by which it prints its version. ``job_variable``: holds a job's id,
+    ``name``: in records; ``title``: in texts. ``command``: one that no other system has;
+    ``version_options`` make it print its version. ``job_variable``: holds a job's id,
     ``node_variables`` its number of nodes; all variables of a job begin with ``prefix``.
-    ``granted``: what the job around this process was given, None outside one. ``shell_program``:
-    what runs a command on one of a job's hosts, by the line ``shell_line``, in which ``{program}``
-    stands for it, ``$host`` for the host and ``$*`` for the command. ``starter``: how mpirun starts
-    its agents, see ``ClusterConfig``. ``launch_line`` and ``job_line``: for a placement and the
-    hardware threads of a core, how a program is launched and what a job script asks for; None where
-    the system has no notation for it.
+    ``granted``: returns the allocation of this process, None outside a job. ``shell_program``: runs
+    a command on one of a job's hosts by the shell line ``shell_line``, with ``{program}`` for the
+    program, ``$host`` for the host and ``$*`` for the command. ``starter``: how mpirun starts its
+    agents, see ``ClusterConfig``. ``launch_line`` and ``job_line``: lines for a placement and the
+    number of hardware threads per core, to launch a program and to request resources in a job
+    script; None if the system has no notation for them.
     """
 
     name: str
@@ -79,18 +79,18 @@ class BatchSystem:
 
 
 class SchedulerSilent(AssayError):
-    """The scheduler did not answer: to be asked again, and never to be taken for a job's end."""
+    """The scheduler did not answer: the query is to be repeated, and never means a job's end."""
 
 
 @dataclass(frozen=True)
 class JobRequest:
-    """One job, or an array of ``tasks`` jobs that differ by ``$ASSAY_TASK`` alone.
+    """One job, or an array of ``tasks`` jobs that differ only by ``$ASSAY_TASK``.
 
-    ``command``: the words that the job's first node runs, once; ``directory``: where. ``nodes``:
-    of each task. ``walltime``: seconds after which the scheduler may end it. ``output``: the file
-    for what it prints; tasks of an array have one each, see ``output_of``. ``environment``:
-    variables set ahead of the command, after the modules and setup lines of ``options``.
-    ``begin``: Unix time before which it is not to start, None for as soon as may be.
+    ``command``: run once, on the job's first node, in ``directory``. ``nodes``: of each task.
+    ``walltime``: seconds after which the scheduler may end it. ``output``: its output file; tasks
+    of an array have one each, see ``output_of``. ``environment``: variables set before the command,
+    after the modules and setup lines of ``options``. ``begin``: earliest start, Unix time; None
+    for no limit.
     """
 
     name: str
@@ -113,13 +113,13 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What a scheduler says of a job.
+    """The status of a job, as its scheduler reports it.
 
-    ``reason``: its own words on why, empty where it has none. ``exit``: the exit status of the
-    job's script, as far as it is known; 128 + n after signal n. ``tasks``: the same of each task
-    of an array, by number, as far as the scheduler tells them apart; the array itself runs while
-    one of them does, is queued while one of them is, and then has ended as its worst has. ``name``:
-    what the scheduler calls it, as its request did; empty where it doesn't tell.
+    ``reason``: the scheduler's text, empty without one. ``exit``: the exit status of the job's
+    script, None if unknown; 128 + n after signal n. ``tasks``: the status of each task of an array,
+    by number, if the scheduler reports them separately; the array runs while a task runs, is queued
+    while a task is queued, and otherwise has the state of its worst task. ``name``: the job's name
+    in the scheduler; empty if it isn't reported.
     """
 
     state: JobState
@@ -130,12 +130,12 @@ class JobStatus:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it will run any more."""
+        """Whether no part of it will run any more."""
         return self.state in ENDED
 
 
 class BatchScheduler(Protocol):
-    """A batch scheduler, as seen from a machine where its commands work."""
+    """A batch scheduler on a host where its commands work."""
 
     @property
     def name(self) -> str:
@@ -145,15 +145,15 @@ class BatchScheduler(Protocol):
     def script(self, request: JobRequest) -> str:
         """The job script, ready to submit.
 
-        Raises AssayError for what the scheduler has no notation for, such as a newline in a name.
+        Raises AssayError for values that it can't contain, such as a newline in a name.
         """
         ...
 
     def submit(self, request: JobRequest, folder: Path) -> str:
-        """Write the script into the folder and submit it; the scheduler's own id of the job.
+        """Write the script into the folder and submit it; returns the scheduler's id of the job.
 
-        Raises AssayError with the scheduler's words if it is rejected, SchedulerSilent if there is
-        no answer: then it is not known whether it was taken.
+        Raises AssayError with the scheduler's message if it is rejected, SchedulerSilent if there
+        is no answer; the job may then have been accepted or not.
         """
         ...
 
@@ -162,22 +162,23 @@ class BatchScheduler(Protocol):
         ...
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """What the scheduler calls these jobs, of those that it still knows.
+        """The names in the scheduler of those of these jobs that it still knows.
 
-        Ids are used again over the years, and a name tells whose a job is. Raises SchedulerSilent.
+        Schedulers reuse ids, so the name shows whether a job is the expected one. Raises
+        SchedulerSilent if there is no answer.
         """
         ...
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
-        """What its accounting says of these jobs, of those that have ended and that it tells of.
+        """The accounting of those of these jobs that have ended and that it reports.
 
-        None where the site keeps no accounts. Raises SchedulerSilent if there is no answer.
+        None if the site has no accounting. Raises SchedulerSilent if there is no answer.
         """
         ...
 
     def cancel(self, ids: Iterable[str]) -> None:
-        """End these jobs; those that have ended, or that are unknown, are passed over.
+        """End these jobs; jobs that have ended or are unknown are skipped.
 
-        Raises AssayError with the scheduler's words, and SchedulerSilent if there is no answer.
+        Raises AssayError with the scheduler's message, SchedulerSilent if there is no answer.
         """
         ...

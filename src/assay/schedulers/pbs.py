@@ -1,4 +1,4 @@
-"""PBS Pro and OpenPBS, and the classic PBS that Torque has kept: qsub, qstat, qdel."""
+"""PBS Pro and OpenPBS, and the classic PBS of Torque: qsub, qstat, qdel."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 # PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
-# A job that was deleted, which shows in no other way if it never ran (PBS Reference Guide, 8.3).
+# The substate of a deleted job, its only sign if it never ran (PBS Reference Guide, 8.3).
 _TERMINATED = "91"
-# Exit_status from here on is a signal's number (PBS Reference Guide, 10.9).
+# An Exit_status of at least this is 256 + a signal's number (PBS Reference Guide, 10.9).
 _SIGNAL = 256
-# Negative ones are PBS's own: PBS Administrator's Guide, job exit codes; Torque's, B.1.
+# Negative statuses are PBS's own: PBS Administrator's Guide, job exit codes; Torque's, B.1.
 _PRO: dict[int, tuple[JobState, str]] = {
     -4: ("node-failed", "the node's MoM was restarted"),
     -5: ("node-failed", "the node's MoM was restarted"),
@@ -43,22 +43,23 @@ _CLASSIC: dict[int, tuple[JobState, str]] = {
     -11: ("timeout", "the walltime was reached"),
 }
 _ID = re.compile(r"(?P<number>\d+)(?:\[(?P<task>\d*)\])?(?P<server>\..*)?", re.ASCII)
-# qsub(1B): printable, no white space; no more than that, for no manual names a way of quoting.
+# qsub(1B): printable, no white space. Stricter here, since no manual documents quoting.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._+-]*", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
-# pbs_resources(7B): what a chunk has; Torque's nodes have properties, too. No + begins a second.
+# pbs_resources(7B): resources of a chunk; Torque's nodes also have properties. A + would begin a
+# second chunk.
 _CHUNK = re.compile(r"(?:(?:^|:)[A-Za-z]\w*=[\w.-]+)+", re.ASCII)
 _PROPERTIES = re.compile(r"(?:(?:^|:)[A-Za-z][\w.-]*(?:=[\w.-]+)?)+", re.ASCII)
 _GONE = re.compile(r"unknown job id|job has finished|invalid for state of job", re.I)
 _NO_HISTORY = re.compile(r"not configured to maintain job history|not been configured", re.I)
 _LONGEST_CLASSIC_NAME = 15
-# PBS Pro's own, beside the commands that all of its family have.
+# Commands that only PBS Pro and OpenPBS have.
 _PRO_COMMANDS = ("pbs_rstat", "pbs_python", "pbs_release_nodes")
 PBS_CONF = Path("/etc/pbs.conf")
 
 
 def _is_pbs() -> bool:
-    """Grid Engine has a qsub of its own, and a qconf that PBS has not."""
+    """Whether qsub is PBS's: Grid Engine has a qsub too, but also a qconf."""
     return shutil.which("qsub") is not None and shutil.which("qconf") is None
 
 
@@ -79,11 +80,11 @@ class PbsScheduler(Batch):
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether there is PBS's own qsub, with what only PBS Pro and OpenPBS have."""
+        """Whether there is PBS's qsub and a command or file that only PBS Pro and OpenPBS have."""
         return _is_pbs() and _is_pro()
 
     def make_executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's."""
+        """PSI/J's executor for PBS Pro."""
         from psij.executors.batch.pbs import PBSJobExecutor
         from psij.executors.batch.pbs_base import PBSExecutorConfig
 
@@ -92,13 +93,13 @@ class PbsScheduler(Batch):
     def values(self, request: JobRequest) -> Mapping[str, object]:
         """qsub(1B), OPTIONS; pbs_resources(7B) for select and place.
 
-        A reservation is a queue of its own. A chunk of one CPU and the whole host is what can be
-        asked for without knowing how many cores it has; ``constraint`` may say ``ncpus=64``.
+        A reservation is a queue. A chunk has one CPU, since the number of cores of a host is
+        unknown; ``exclusive`` reserves the whole host, and ``constraint`` may be ``ncpus=64``.
         """
         options = request.options
         if options.partition and options.reservation:
             raise refused(
-                "reservation", options.reservation, "in PBS it is a queue, and there is a partition"
+                "reservation", options.reservation, "in PBS it is a queue, like the partition"
             )
         return {
             **_common(request, self.longest_name, _CHUNK),
@@ -106,28 +107,28 @@ class PbsScheduler(Batch):
         }
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
-        """qstat(1B): full, finished jobs too, subjobs one by one, as JSON."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        """qstat(1B): full, with finished jobs and single subjobs, as JSON."""
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
         words = ["qstat", "-x", "-t", "-f", "-F", "json"]
-        answer = self.run([*words, *asked])
+        answer = self.run([*words, *requested])
         if answer.status != 0 and _NO_HISTORY.search(answer.said):
-            answer = self.run([*(word for word in words if word != "-x"), *asked])
-        return _sorted_out(asked, self._jobs(answer), _PRO)
+            answer = self.run([*(word for word in words if word != "-x"), *requested])
+        return _by_job(requested, self._jobs(answer), _PRO)
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """qstat(1B): ``resources_used`` of finished jobs."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
-        answer = self.run(["qstat", "-x", "-f", "-F", "json", *asked])
+        answer = self.run(["qstat", "-x", "-f", "-F", "json", *requested])
         if answer.status != 0 and _NO_HISTORY.search(answer.said):
             return None
-        return _accounted(asked, self._jobs(answer))
+        return _accounted(requested, self._jobs(answer))
 
     def _jobs(self, answer: CommandResult) -> dict[str, Mapping[str, Any]]:
-        # Jobs that are not known are named as errors, and the others are still listed.
+        # Unknown jobs are reported as errors, while the others are still listed.
         if not answer.out.strip() and (answer.status == 0 or _GONE.search(answer.said)):
             return {}
         try:
@@ -139,7 +140,7 @@ class PbsScheduler(Batch):
 
 
 class ClassicPbsScheduler(Batch):
-    """Torque and the PBS that it comes from."""
+    """Torque and the PBS from which it derives."""
 
     kind = "pbs-classic"
     title = "PBS"
@@ -150,18 +151,18 @@ class ClassicPbsScheduler(Batch):
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether there is PBS's own qsub without what PBS Pro and OpenPBS have."""
+        """Whether there is PBS's qsub and nothing that only PBS Pro and OpenPBS have."""
         return _is_pbs() and not _is_pro()
 
     def make_executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's."""
+        """PSI/J's executor for classic PBS."""
         from psij.executors.batch.pbs_base import PBSExecutorConfig
         from psij.executors.batch.pbs_classic import PBSClassicJobExecutor
 
         return unpolled(PBSClassicJobExecutor)(config=PBSExecutorConfig())
 
     def values(self, request: JobRequest) -> Mapping[str, object]:
-        """qsub(1B) of Torque, OPTIONS. ``constraint`` may say ``ppn=64``. Long names are cut."""
+        """qsub(1B) of Torque, OPTIONS. ``constraint`` may be ``ppn=64``. Names are truncated."""
         options = request.options
         return {
             **_common(request, _LONGEST_CLASSIC_NAME, _PROPERTIES),
@@ -170,21 +171,21 @@ class ClassicPbsScheduler(Batch):
         }
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
-        """qstat(1B) of Torque: full, tasks one by one; some minutes after the end, nothing."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        """qstat(1B) of Torque: full, with single tasks; it forgets a job minutes after its end."""
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
-        answer = self.run(["qstat", "-f", "-t", *asked])
+        answer = self.run(["qstat", "-f", "-t", *requested])
         if answer.status != 0 and not answer.out.strip() and not _GONE.search(answer.said):
             raise unreadable(self.title, "qstat", answer)
-        return _sorted_out(asked, _read_full(answer.out), _CLASSIC)
+        return _by_job(requested, _read_full(answer.out), _CLASSIC)
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
         """qstat(1B) of Torque: ``resources_used``, for some minutes after the end."""
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
-        return _accounted(asked, _read_full(self.run(["qstat", "-f", *asked]).out))
+        return _accounted(requested, _read_full(self.run(["qstat", "-f", *requested]).out))
 
 
 def _common(
@@ -228,12 +229,12 @@ def _read_full(text: str) -> dict[str, Mapping[str, Any]]:
     return jobs  # type: ignore[return-value]
 
 
-def _sorted_out(
-    asked: Iterable[str],
+def _by_job(
+    requested: Iterable[str],
     reported: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
-    """The status of each job asked for, an array's from its tasks, on whatever server."""
+    """The status of each requested job, for arrays from their tasks; servers' names are ignored."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
     for name, fields in reported.items():
@@ -245,7 +246,7 @@ def _sorted_out(
         else:
             jobs[match["number"]] = _named(fields, own)
     found = {}
-    for job in asked:
+    for job in requested:
         match = _ID.fullmatch(job)
         number = match["number"] if match else job
         if number in tasks:
@@ -256,23 +257,23 @@ def _sorted_out(
 
 
 def _accounted(
-    asked: Iterable[str], reported: Mapping[str, Mapping[str, Any]]
+    requested: Iterable[str], reported: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, JobAccounting]:
-    """What was used by each job that has ended, on whatever server."""
+    """The accounting of each requested job that has ended; servers' names are ignored."""
     by_number: dict[str, Mapping[str, Any]] = {}
     for name, fields in reported.items():
         match = _ID.fullmatch(name)
         if match is not None and match["task"] is None:
             by_number[match["number"]] = fields
     found = {}
-    for job in asked:
+    for job in requested:
         match = _ID.fullmatch(job)
         fields = by_number.get(match["number"] if match else job, {})
         word = str(fields.get("job_state", ""))
         elapsed = seconds(_nested(fields, "resources_used", "walltime"))
         if not word or word not in _ENDED or elapsed is None:
             continue
-        # "n1/0*4+n1/1*4+n2/0*4": a host stands there once for each part of it.
+        # "n1/0*4+n1/1*4+n2/0*4": a host is listed once per part.
         hosts = re.findall(r"(?:^|\+)([^/+]+)", str(fields.get("exec_host", "")))
         found[job] = JobAccounting(
             source="qstat",
@@ -301,7 +302,7 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
     if str(fields.get("substate", "")) == _TERMINATED:
         return JobStatus("cancelled", reason)
     if exit_status is None:
-        # Deleted before it ran; what ran has a status.
+        # Deleted before it ran; jobs that ran have a status.
         return JobStatus("cancelled", reason)
     if exit_status in own:
         state, why = own[exit_status]
@@ -314,7 +315,7 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
-    """A job that a signal has ended: at its walltime, or because it was deleted."""
+    """The status of a job that a signal ended: at its walltime, or because it was deleted."""
     used = seconds(_nested(fields, "resources_used", "walltime"))
     limit = seconds(_nested(fields, "Resource_List", "walltime"))
     over = used is not None and limit is not None and used >= limit
@@ -322,7 +323,7 @@ def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
 
 
 def _nested(fields: Mapping[str, Any], group: str, name: str) -> str:
-    """A resource, which JSON nests and text writes with a dot."""
+    """A resource's value: nested in JSON, ``group.name`` in text; empty if missing."""
     inside = fields.get(group)
     value = inside.get(name) if isinstance(inside, dict) else fields.get(f"{group}.{name}")
     return "" if value is None else str(value)
@@ -334,7 +335,7 @@ def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
             number = int(fields[name])
         except (KeyError, TypeError, ValueError, OverflowError):
             continue
-        if abs(number) < 2**31:  # an exit status, and none of a damaged answer
+        if abs(number) < 2**31:  # larger numbers are no exit status
             return number
     return None
 
@@ -345,12 +346,12 @@ def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
         return None
     hosts = tuple(dict.fromkeys(lines_of(file)))
     printed = ask(("qstat", "-f", job), {}) or ""
-    left = number_in(match_in(r"Walltime\.Remaining = (\d+)", printed))  # Torque says it outright
+    left = number_in(match_in(r"Walltime\.Remaining = (\d+)", printed))  # Torque
     if left is not None:
         return Granted(job, hosts, time.time() + left)
     began = local_time(match_in(r"\b(?:stime|start_time) = (.+)", printed))
-    asked = clock_seconds(match_in(r"\bResource_List\.walltime = ([\d:]+)", printed))
-    return Granted(job, hosts, began + asked if began and asked else None)
+    requested = clock_seconds(match_in(r"\bResource_List\.walltime = ([\d:]+)", printed))
+    return Granted(job, hosts, began + requested if began and requested else None)
 
 
 def _job_line(placement: Placement, _: int) -> str:

@@ -1,8 +1,7 @@
-"""What every job script has in common: checked values, and the shell lines that run the command.
+"""The common part of job scripts: checked values, and the shell lines that run the command.
 
-A script is safe by construction: what comes from outside is either one shell word, quoted, with
-no raw newline in it (so that no line of a script begins with an injected directive), or a
-directive's value, which a scheduler's own rule quotes or refuses.
+Each value from outside is either one quoted shell word without a raw newline (so that it can't
+inject a directive), or a directive's value, which the scheduler's own rule quotes or refuses.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 
-# In launch lines: the program, and the bindings that divide a node's ranks among its NUMA nodes.
+# In launch lines: the program, and the bindings that distribute a node's ranks over NUMA nodes.
 PROGRAM = "./program"
 APART = ("spread", "per-numa")
-# A warning comes so long before the walltime, in seconds. Slurm may send it a minute early, so a
-# short job gets none: it would be its first news.
+# Seconds from the warning signal to the walltime. Slurm may send it a minute early, so short jobs
+# get none: it would arrive near their beginning.
 WARNING = 60
 _SHORTEST_WARNED = 300
-# C0, DEL and C1 controls, and the two separators that some programs take for ends of lines.
+# C0, DEL and C1 controls, and the two separators that some programs treat as ends of lines.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-# One option with whatever stands behind it: "--qos=debug", "-l mem=4gb".
+# One option with its value: "--qos=debug", "-l mem=4gb".
 _DIRECTIVE = re.compile(r"--?[A-Za-z].*", re.ASCII)
 
 
 def check_request(request: JobRequest) -> None:
-    """Raises AssayError for what no scheduler can be asked for; ValueError for wrong calls."""
+    """Raises AssayError for values that no job script can contain; ValueError for wrong calls."""
     if not request.command or request.nodes < 1 or request.tasks < 1:
         raise ValueError("a job has a command, a node and a task at least")
     if not 0 < request.walltime < math.inf:
@@ -51,7 +50,7 @@ def check_request(request: JobRequest) -> None:
     }
     for what, value in named.items():
         if value is not None and (not value or value != value.strip() or _CONTROL.search(value)):
-            raise refused(what, value, "it is empty, or has spaces around it or control characters")
+            raise refused(what, value, "it is empty, or has outer spaces or control characters")
     for what, values in (("module", options.modules), ("directive", options.directives)):
         for value in values:
             if _CONTROL.search(value):
@@ -64,21 +63,21 @@ def check_request(request: JobRequest) -> None:
             raise refused("directive", directive, "it is no option such as --qos=debug or -l x=1")
     for name in request.environment:
         if not _VARIABLE.fullmatch(name):
-            raise refused("environment variable", name, "it is no name of one")
+            raise refused("environment variable", name, "it is no valid name")
     texts = [*request.command, str(request.directory), str(request.output), *options.setup]
     for text in (*texts, *request.environment.values(), *filter(None, named.values())):
         if "\0" in text or not _is_text(text):
-            raise refused("text", text, "it has a NUL in it, or is no text at all")
+            raise refused("text", text, "it contains NUL or is no valid text")
 
 
 def check_output(request: JobRequest) -> None:
-    """Raises AssayError unless the output file can stand in a directive, which is one line."""
+    """Raises AssayError if the output file has characters that a directive can't contain."""
     if _CONTROL.search(str(request.output)):
         raise refused("output file", str(request.output), "it has control characters")
 
 
 def _is_text(text: str) -> bool:
-    """Whether it can be written; bytes that are no UTF-8 stand in paths as half surrogates."""
+    """Whether a text can be encoded; bytes of paths that aren't UTF-8 are lone surrogates."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -97,10 +96,10 @@ def refused(what: str, value: str, why: str) -> AssayError:
 
 
 def word(text: str) -> str:
-    """One word of bash, on one line whatever is in it."""
+    """A text as one quoted word of bash, on one line."""
     if not _CONTROL.search(text):
         return shlex.quote(text)
-    # $'…' (bash, QUOTING) has escapes for what must not stand there raw.
+    # $'…' (bash, QUOTING) has escapes for control characters.
     inside = "".join(
         "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
         if _CONTROL.match(character) or character in "'\\"
@@ -113,8 +112,8 @@ def word(text: str) -> str:
 def body(request: JobRequest, *, task: str, redirect: bool) -> str:
     """The shell lines below the directives.
 
-    ``task``: what bash expands to the task's number. ``redirect``: whether the script writes its
-    output file by itself, because the scheduler would keep the output to itself until the end.
+    ``task``: a bash expression for the task's number. ``redirect``: whether the script redirects
+    its output to the file, because the scheduler would deliver the output only at the end.
     """
     options = request.options
     lines = [f"export {TASK_VARIABLE}={task}"]
@@ -122,7 +121,7 @@ def body(request: JobRequest, *, task: str, redirect: bool) -> str:
         lines.append(f"exec >{_output(request)} 2>&1")
     lines.append(f"cd -- {word(str(request.directory))} || exit 1")
     if options.modules:
-        # Where the shell of a batch job is no login shell, it may know no modules yet.
+        # In a shell that is no login shell, ``module`` may be undefined.
         lines.append("command -v module >/dev/null 2>&1 || . /etc/profile")
         lines += [f"module load {word(module)} || exit 1" for module in options.modules]
     lines += options.setup
@@ -139,26 +138,26 @@ def _output(request: JobRequest) -> str:
 
 
 def around_task(request: JobRequest) -> tuple[str, str]:
-    """What stands before and after the task's number in an array's output files."""
+    """The parts before and after the task's number in the path of an array's output files."""
     output = request.output
     return str(output.parent / f"{output.stem}-"), output.suffix
 
 
 def warning(request: JobRequest) -> str | None:
-    """Seconds before the end at which the job is to be warned; None for a short job."""
+    """Seconds before the end at which the job is warned; None for a short job."""
     return str(WARNING) if request.walltime >= _SHORTEST_WARNED else None
 
 
 def clock(seconds: float) -> str:
-    """``H:MM:SS``, rounded up; more than 24 hours stay hours."""
+    """``H:MM:SS``, rounded up; hours may exceed 24."""
     whole = math.ceil(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def begin_at(request: JobRequest, form: str, unit: float = 1.0) -> str | None:
-    """The local time before which a job is not to start, by strftime(3); None for at once.
+    """The earliest local time at which a job may start, by strftime(3); None for no limit.
 
-    Rounded up to ``unit``, the seconds in which the scheduler's notation counts.
+    Rounded up to ``unit`` seconds, the resolution of the scheduler's notation.
     """
     if request.begin is None:
         return None
@@ -166,7 +165,7 @@ def begin_at(request: JobRequest, form: str, unit: float = 1.0) -> str | None:
 
 
 def seconds(text: str) -> float | None:
-    """Seconds of ``[days-][[hours:]minutes:]seconds``, or of "12.5 second(s)"; None of others."""
+    """Seconds of ``[days-][[hours:]minutes:]seconds`` or "12.5 second(s)"; None for other text."""
     match = re.fullmatch(
         r"(?:(\d+)-)?(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)(?: second\(s\))?", text.strip(), re.ASCII
     )
@@ -182,9 +181,9 @@ def template(kind: str) -> Path:
 
 
 def plain(values: Sequence[tuple[str, str | None]], pattern: re.Pattern[str], kind: str) -> None:
-    """Raises AssayError at the first value that a scheduler's directives can't hold.
+    """Raises AssayError at the first value that a scheduler's directives can't contain.
 
-    For those whose manuals name no quoting. ``values``: what each is, and what it says.
+    For schedulers whose manuals document no quoting. ``values``: pairs of description and value.
     """
     for what, value in values:
         if value is not None and not pattern.fullmatch(value):

@@ -53,16 +53,16 @@ _STATES: dict[str, JobState] = {
     "BOOT_FAIL": "node-failed",
     "PREEMPTED": "preempted",
 }
-# A job's own words, its name first of all, can't begin a line of `scontrol show job`.
-# Tasks of an array that one answer may name: more than any site allows.
+# Upper limit of an array's tasks in one answer, above any site's limit.
 MOST_TASKS = 1_000_000
+# Lines of `scontrol show job`; texts from the user, such as the name, can't begin a line of it.
 _RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
 _STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
 _EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d{1,9}):(\d{1,9})\s*$", re.M)
 _ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
-# What needs no quotes in a directive.
+# Values that need no quotes in a directive.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=-]+", re.ASCII)
 
 
@@ -76,13 +76,13 @@ class SlurmScheduler(Batch):
     gone = re.compile(r"invalid job id|already completing or completed", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's, of which the words for submitting are not used."""
+        """PSI/J's executor; its submit command is not used."""
         from psij.executors.batch.slurm import SlurmExecutorConfig, SlurmJobExecutor
 
         return unpolled(SlurmJobExecutor)(config=SlurmExecutorConfig())
 
     def quote(self, value: object) -> str:
-        """In quotes where it needs them, which sbatch takes off."""
+        """Adds double quotes if needed; sbatch removes them."""
         text = str(value)
         if _PLAIN.fullmatch(text):
             return text
@@ -90,11 +90,11 @@ class SlurmScheduler(Batch):
         return f'"{inside}"'
 
     def submit_command(self, script: Path) -> list[str]:
-        """Asks for the id alone; a script's name is never taken for an option."""
+        """``--parsable`` prints the id only; an absolute path can't be read as an option."""
         return ["sbatch", "--parsable", str(script.absolute())]
 
     def submitted_id(self, output: str) -> str:
-        """From "123" or "123;cluster"; a site's plugins may have printed lines before."""
+        """From "123" or "123;cluster"; a site's plugins may print other lines before."""
         found = re.findall(r"^(\d+)(?:;\S*)?\s*$", output, re.M)
         return found[-1] if found else ""
 
@@ -126,54 +126,54 @@ class SlurmScheduler(Batch):
         }
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
-        """The status of each of these jobs: squeue's, and of what has ended scontrol's or sacct's.
+        """The status of each of these jobs, from squeue; for ended jobs from scontrol or sacct.
 
-        squeue keeps a job for some minutes after its end, and does not say how it ended.
+        squeue keeps a job for some minutes after its end, but does not report its exit status.
         """
-        asked = list(dict.fromkeys(ids))
-        found = self._queue(asked) if asked else {}
-        for job in asked:
+        requested = list(dict.fromkeys(ids))
+        found = self._queue(requested) if requested else {}
+        for job in requested:
             if job not in found or any(status.ended for status in found[job].values()):
                 found[job] = self._record(job) or found.get(job, {})
-        forgotten = [job for job in asked if not found[job]]
+        forgotten = [job for job in requested if not found[job]]
         if forgotten:
             found |= self._accounting(forgotten)
-        return {job: _whole(found.get(job, {})) for job in asked}
+        return {job: _whole(found.get(job, {})) for job in requested}
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """What the queue calls these jobs."""
-        asked = ",".join(dict.fromkeys(ids))
-        if not asked:
+        """The names of those of these jobs that squeue lists."""
+        requested = ",".join(dict.fromkeys(ids))
+        if not requested:
             return {}
-        answer = self.run(["squeue", "--noheader", f"--jobs={asked}", "--format=%F|%j"])
+        answer = self.run(["squeue", "--noheader", f"--jobs={requested}", "--format=%F|%j"])
         if answer.status != 0 and not _UNKNOWN.search(answer.said):
             raise unreadable(self.title, "squeue", answer)
         pairs = (line.strip().partition("|") for line in answer.out.splitlines())
         return {job: name for job, _, name in pairs if name}
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
-        """sacct(1): a job's own line, in which its steps' CPU time is summed up.
+        """sacct(1): the line of the job, which includes the CPU time of its steps.
 
-        Without the steps' lines (--allocations) there would be no CPU time. Sites that gather none
-        tell it as zero.
+        With --allocations, which omits the steps' lines, there would be no CPU time. Sites that
+        don't gather CPU times report zero.
         """
-        asked = list(dict.fromkeys(ids))
-        if not asked:
+        requested = list(dict.fromkeys(ids))
+        if not requested:
             return {}
         answer = self.run(
-            ["sacct", "--noheader", "--parsable2", f"--jobs={','.join(asked)}", _ACCOUNTED]
+            ["sacct", "--noheader", "--parsable2", f"--jobs={','.join(requested)}", _ACCOUNTED]
         )
         if answer.status != 0:
             return None
         found: dict[str, JobAccounting] = {}
         for line in answer.out.splitlines():
             fields = line.strip().split("|")
-            if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in asked:
-                continue  # a step, a task of an array, or the site's greeting
+            if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in requested:
+                continue  # a step, a task of an array, or another line that the site prints
             job, state, elapsed, suspended, cpu, user, system, hosts = fields
             word = state.split()[0] if state else ""
             if _STATES.get(word) not in ENDED:
-                continue  # the accounting is behind
+                continue  # the accounting isn't up to date
             found[job] = JobAccounting(
                 source="sacct",
                 state=word,
@@ -209,7 +209,7 @@ class SlurmScheduler(Batch):
         return dict(found)
 
     def _record(self, job: str) -> dict[int | None, JobStatus]:
-        """What the controller remembers of a job, by task; nothing if it has forgotten it."""
+        """The status of a job in the controller, by task; empty if it has forgotten the job."""
         answer = self.run(["scontrol", "show", "job", job])
         if answer.status != 0:
             if _UNKNOWN.search(answer.said):
@@ -231,7 +231,7 @@ class SlurmScheduler(Batch):
         return found
 
     def _accounting(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
-        """What sacct knows of jobs that the controller has forgotten; many sites have no sacct."""
+        """The status of forgotten jobs from sacct, by task; empty on sites without accounting."""
         answer = self.run(
             [
                 *("sacct", "--noheader", "--parsable2", "--allocations", "--array"),
@@ -253,7 +253,7 @@ class SlurmScheduler(Batch):
         return dict(found)
 
     def _sentence(self, reason: str) -> str:
-        """PSI/J's sentence for a reason code of Slurm's, else the code."""
+        """Slurm's reason code, with PSI/J's sentence if it has one."""
         sentence = getattr(self.executor, "_REASONS_MAP", {}).get(reason, "")
         return f"{reason}: {sentence}" if sentence else reason
 
@@ -263,13 +263,13 @@ class SlurmScheduler(Batch):
         if state == "unknown":
             why = f"Slurm calls it {word}"
         number = by_signal(*code) if code else None
-        # Of a job that was ended, 0 tells nothing.
+        # For a job that was ended from outside, an exit status of 0 has no meaning.
         known = state in ("complete", "failed") or bool(number)
         return JobStatus(state, why, number if known else None)
 
 
 def _tasks(written: str | None) -> list[int | None]:
-    """The numbers in "3", "0-2,5" or "[0-2%2]"; [None] where there is no array."""
+    """The numbers in "3", "0-2,5" or "[0-2%2]"; [None] without an array."""
     if written is None or written in ("N/A", ""):
         return [None]
     numbers: list[int | None] = []
@@ -288,8 +288,8 @@ def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
     return found.get(None, JobStatus("unknown", "Slurm does not know the job"))
 
 
-# Variables by which a job's own options would become those of each step in it (srun(1), INPUT
-# ENVIRONMENT VARIABLES): a step for one command on one node must not ask for the job's tasks again.
+# Variables that would apply the job's options to each step in it (srun(1), INPUT ENVIRONMENT
+# VARIABLES); a step for one command on one node must not request all tasks of the job.
 _STEP_VARIABLES = (
     *("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK"),
     *("SRUN_CPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_NTASKS_PER_CORE", "SLURM_NNODES"),
@@ -305,14 +305,14 @@ def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
         return None
     ends = number_in(environ.get("SLURM_JOB_END_TIME"))
     if ends is None:
-        # Times as Unix times: scontrol(1), SLURM_TIME_FORMAT.
+        # SLURM_TIME_FORMAT=%s makes scontrol(1) print Unix times.
         printed = ask(("scontrol", "--oneliner", "show", "job", job), {"SLURM_TIME_FORMAT": "%s"})
         ends = number_in(match_in(r"\bEndTime=(\d+)\b", printed))
     return Granted(job, expand_hosts(nodes), ends)
 
 
 def _thread_options(placement: Placement, per_core: int) -> list[str]:
-    """How many of a core's hardware threads are used, where it has several."""
+    """The option for hardware threads per core, if a core has several."""
     if per_core == 1:
         return []
     return [f"--threads-per-core={per_core if placement.smt == 'on' else 1}"]

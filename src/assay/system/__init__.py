@@ -1,4 +1,4 @@
-"""The machine under test: what it is, and what about it will hurt a measurement."""
+"""The machine under test: its facts, and properties of it that disturb measurements."""
 
 from assay.system.detect import detect
 from assay.system.model import System

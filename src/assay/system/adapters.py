@@ -1,4 +1,4 @@
-"""Network adapters and fabric ports, with the speed their links have now."""
+"""Detection of network adapters and fabric ports, with the current speed of their links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A system as people read it: sections of labelled lines, with scaled units."""
+"""Human-readable description of a system: sections of labelled lines, with scaled units."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class SystemSection:
 
 
 def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> list[SystemSection]:
-    """The sections of ``assay system``; facts that are not known show as a dash or not at all."""
+    """The sections of ``assay system``; unknown facts are a dash or are left out."""
     sections = [
         SystemSection("Processor", _processor(system)),
         SystemSection("Memory", _memory(system)),
-        SystemSection("Surroundings", _surroundings(system)),
+        SystemSection("Host and limits", _host_and_limits(system)),
         SystemSection("Network", [(a.name, _adapter(a)) for a in _shown(system.adapters)]),
         SystemSection("Environment", list((system.tuning or {}).items())),
     ]
@@ -58,7 +58,7 @@ def _processor(system: System) -> list[tuple[str, str]]:
         for label, value in (("family", p.family), ("model", p.model), ("stepping", p.stepping))
         if value is not None
     ]
-    arrangement = [
+    topology = [
         f"{counted(value, noun)}"
         for value, noun in ((p.sockets, "socket"), (p.cores, "core"), (p.threads, "CPU"))
         if value is not None
@@ -66,9 +66,9 @@ def _processor(system: System) -> list[tuple[str, str]]:
     smt = {None: "", 1: ", no SMT"}.get(p.threads_per_core, f", {p.threads_per_core} per core")
     lines = [
         ("Model", _text(p.name or p.microarchitecture)),
-        ("Maker", ", ".join([_text(p.vendor), *numbers])),
+        ("Vendor", ", ".join([_text(p.vendor), *numbers])),
         ("Microarchitecture", p.microarchitecture or "not in assay's table"),
-        ("Arrangement", (" · ".join(arrangement) or MISSING) + smt + (", hybrid" * bool(p.hybrid))),
+        ("Topology", (" · ".join(topology) or MISSING) + smt + (", hybrid" * bool(p.hybrid))),
         ("Vectors", _vectors(system)),
         ("Clock", _clock(p.frequency)),
         *((_cache_name(c), _cache(c)) for c in p.caches),
@@ -139,11 +139,11 @@ def _memory(system: System) -> list[tuple[str, str]]:
         ),
         (
             "Huge pages",
-            f"transparent: {_text(m.transparent)}, making them: {_text(m.defrag)}, "
+            f"transparent: {_text(m.transparent)}, defrag: {_text(m.defrag)}, "
             f"reserved: {_text(m.huge_pages)} of {format_size(m.page)}",
         ),
     ]
-    # A single node has all the memory, whatever the kernel has brought up of it so far.
+    # A single node has all of the memory above; the kernel may count less for it.
     for node in m.nodes if len(m.nodes) > 1 else ():
         distances = " ".join(map(str, node.distances))
         lines.append(
@@ -156,11 +156,11 @@ def _memory(system: System) -> list[tuple[str, str]]:
     return lines
 
 
-def _surroundings(system: System) -> list[tuple[str, str]]:
+def _host_and_limits(system: System) -> list[tuple[str, str]]:
     o, v, limits = system.os, system.virtualisation, system.limits
-    virtual = {None: "unknown", False: "none seen"}.get(v.virtual, v.hypervisor or "yes")
+    virtual = {None: "unknown", False: "none detected"}.get(v.virtual, v.hypervisor or "yes")
     if v.virtual and v.steal is not None:
-        virtual += f", {100 * v.steal:.2g}% of the time since boot stolen"
+        virtual += f", steal time {100 * v.steal:.2g}% since boot"
     bounds = []
     if limits.quota is not None:
         bounds.append(f"{limits.quota:g} CPUs of time")
@@ -178,7 +178,7 @@ def _surroundings(system: System) -> list[tuple[str, str]]:
         ),
         ("Up", f"{format_duration(o.uptime)}, load {_load(o.load)}"),
         ("Virtual machine", virtual),
-        ("Container", v.container or "none seen"),
+        ("Container", v.container or "none detected"),
         ("Limits", ", ".join(bounds) or "none"),
         (
             "Clock source",
@@ -205,7 +205,7 @@ def _scheduler(system: System) -> str:
 
 
 def _shown(adapters: Sequence[Adapter]) -> list[Adapter]:
-    """Those that can carry messages between nodes, and virtual ones that are up."""
+    """Physical adapters, and virtual ones that are up."""
     return [a for a in adapters if a.physical or (a.kind != "loopback" and a.state == "up")]
 
 

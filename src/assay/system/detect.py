@@ -1,4 +1,4 @@
-"""Putting the facts together."""
+"""Detection of all facts of a machine."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from assay.system.surroundings import (
 
 
 def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) -> System:
-    """Read what this machine is from /proc and /sys below ``root``.
+    """Detect the machine from /proc and /sys below ``root``.
 
-    Nothing is changed, nothing needs root, and nothing raises: what can't be found out is None.
-    Below another root than "/" the facts are another machine's: no call is made to the kernel, no
+    It changes nothing, needs no root privileges and raises nothing: unknown facts are None. A
+    ``root`` other than "/" holds another machine's files: then no system call asks this machine, no
     program is run, and ``environ`` (the environment of a job there) is empty unless it is given.
     """
     tree = Tree(root)

@@ -1,6 +1,6 @@
-"""The counters of energy of processors and their memory (RAPL), and whether they may be read.
+"""Energy counters of processors and their memory (RAPL), and whether they are readable.
 
-Since Linux 5.10 only root may read them, for they tell of others' work (CVE-2020-8694).
+Since Linux 5.10 only root may read them: they leak data of other processes (CVE-2020-8694).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ FOLDER = "/sys/class/powercap"
 
 
 def energy_readable(tree: Tree) -> bool | None:
-    """Whether all counters of packages may be read; None where there are none."""
+    """Whether this user may read all package counters; None where there are none."""
     zones = [
         f"{FOLDER}/{name}"
         for name in tree.names(FOLDER)

@@ -1,4 +1,4 @@
-"""Environment variables that steer MPI, OpenMP, BLAS and the C library, and so the measurement."""
+"""Environment variables that tune MPI, OpenMP, BLAS or the C library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PREFIXES = (
     "UCX_",
 )
 _NAMES = {"GLIBC_TUNABLES", "LD_PRELOAD"}
-# The launcher sets these for each placement, whatever they were.
+# The launcher overrides these for each placement.
 _OVERRIDDEN = {
     "OMP_NUM_THREADS",
     "OMP_PROC_BIND",
@@ -36,7 +36,7 @@ _OVERRIDDEN = {
 
 
 def tuning_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Those that are set and reach the kernels, by name."""
+    """The tuning variables that are set and that the launcher doesn't override, by name."""
     return {
         name: value
         for name, value in sorted(environ.items())

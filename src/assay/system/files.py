@@ -1,4 +1,4 @@
-"""Reading /proc and /sys below a root. Nothing raises: what can't be read or understood is None."""
+"""Reading /proc and /sys below a root. Nothing raises: what can't be read or parsed is None."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?", re.ASCII)
 
 
 class Tree:
-    """A file system as seen from ``root``, so that another machine's files can be read too."""
+    """The files below ``root``, which may be a copy of another machine's."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -22,11 +22,11 @@ class Tree:
 
     @property
     def live(self) -> bool:
-        """Whether this is the running machine itself, which may also be asked by calls."""
+        """Whether this is the running machine, about which system calls give facts too."""
         return self.root == Path("/")
 
     def path(self, name: str) -> str:
-        """The file of that name below the root, wherever the name tries to lead."""
+        """The path of a file below the root; ".." is removed from its name."""
         if ".." in name:
             name = "/".join(part for part in name.split("/") if part != "..")
         return f"{self._prefix}/{name.lstrip('/')}"
@@ -34,12 +34,12 @@ class Tree:
     def text(self, name: str) -> str | None:
         """The file's text, up to 8 MiB of it; None if there is no such file or it can't be read."""
         try:
-            # Not to wait for a writer, should it be a pipe.
+            # Non-blocking: opening a pipe would wait for its writer.
             file = os.open(self.path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
         try:
-            # In small pieces: files of /proc/sys refuse reads that ask for megabytes at once.
+            # In small pieces: files of /proc/sys refuse reads of megabytes.
             pieces: list[bytes] = []
             while (piece := os.read(file, _PIECE)) and len(pieces) * _PIECE < _MOST_BYTES:
                 pieces.append(piece)
@@ -50,21 +50,21 @@ class Tree:
             os.close(file)
 
     def word(self, name: str) -> str | None:
-        """The file's first line without blanks around it; None if empty."""
+        """The first line of the file, stripped; None if empty."""
         text = self.text(name)
         lines = text.replace("\0", " ").strip().splitlines() if text else []
         return lines[0].strip() or None if lines else None
 
     def integer(self, name: str) -> int | None:
-        """The whole number that the file holds."""
+        """The integer in the file."""
         return to_integer(self.word(name))
 
     def cpus(self, name: str) -> list[int] | None:
-        """The list of CPUs that the file holds, in the kernel's notation."""
+        """The CPUs in the file, a list in the kernel's notation."""
         return to_cpus(self.word(name))
 
     def names(self, name: str) -> list[str]:
-        """What the folder holds, numbers in their order; empty if there is no such folder."""
+        """The names in a folder, in natural order; empty if there is no such folder."""
         try:
             found = [entry.name for entry in Path(self.path(name)).iterdir()]
         except (OSError, ValueError):
@@ -72,14 +72,14 @@ class Tree:
         return sorted(found, key=_natural)
 
     def exists(self, name: str) -> bool:
-        """Whether there is anything of that name."""
+        """Whether a file, folder or link of that name exists."""
         try:
             return os.path.lexists(self.path(name))
         except (OSError, ValueError):
             return False
 
     def link(self, name: str) -> str | None:
-        """Where the symbolic link points, as text; None if it is none."""
+        """The target of a symbolic link, as text; None if it is not a link."""
         try:
             return str(Path(self.path(name)).readlink())
         except (OSError, ValueError):
@@ -93,7 +93,7 @@ def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def to_integer(text: str | None) -> int | None:
-    """A whole number in decimal or, after 0x, in hexadecimal digits."""
+    """An integer in decimal or, after 0x, in hexadecimal digits."""
     if text is None:
         return None
     text = text.strip()
@@ -108,7 +108,7 @@ def to_number(text: str | None) -> float | None:
 
 
 def to_cpus(text: str | None) -> list[int] | None:
-    """The kernel's list notation: ``0-3,8`` is [0, 1, 2, 3, 8]; None if it is not that."""
+    """The kernel's list notation: ``0-3,8`` is [0, 1, 2, 3, 8]; None if invalid."""
     if text is None:
         return None
     found: set[int] = set()
@@ -141,7 +141,7 @@ def chosen(text: str | None) -> str | None:
 
 
 def fields(text: str | None) -> dict[str, str]:
-    """``Key: value`` lines as a mapping; the first of a key counts."""
+    """``Key: value`` lines as a mapping; of a repeated key the first line counts."""
     found: dict[str, str] = {}
     for line in (text or "").splitlines():
         key, colon, value = line.partition(":")

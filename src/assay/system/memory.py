@@ -1,4 +1,4 @@
-"""Main memory: how much, in what pages, on which NUMA nodes."""
+"""Detection of main memory: sizes, huge pages, NUMA nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.system.model import Memory, NumaNode
 
 
 def detect_memory(tree: Tree) -> Memory:
-    """Everything about the memory below ``tree``."""
+    """All facts about main memory."""
     info = fields(tree.text("/proc/meminfo"))
     thp = "/sys/kernel/mm/transparent_hugepage"
     balancing = tree.integer("/proc/sys/kernel/numa_balancing")
@@ -31,7 +31,7 @@ def detect_memory(tree: Tree) -> Memory:
 
 
 def available_memory(tree: Tree) -> int | None:
-    """Bytes that can be had without swapping, now."""
+    """Bytes that are available now without swapping."""
     return _kib(fields(tree.text("/proc/meminfo")).get("MemAvailable"))
 
 
@@ -41,7 +41,7 @@ def _kib(text: str | None) -> int | None:
 
 
 def _shared(tree: Tree) -> int | None:
-    """What /dev/shm may hold; only the running machine can say."""
+    """The capacity of /dev/shm in bytes; known only on the running machine."""
     if not tree.live:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a machine is, as facts. Every field is documented with its unit; what is not known is None.
+"""The facts of a machine. Every field is documented with its unit; unknown facts are None.
 
 Stored values are SI base units: bytes, hertz, seconds, bytes per second.
 """
@@ -13,9 +13,9 @@ SYSTEM_SCHEMA = 1
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
     """All caches of one level, kind and size.
 
-    ``level``: 1 is nearest the core. ``kind``: data, instruction or unified. ``size``: bytes of one
-    instance. ``line``: bytes of a line. ``ways``: associativity, a count. ``shared_by``: hardware
-    threads that share one instance, a count. ``count``: instances in the machine.
+    ``level``: 1 is closest to the core. ``kind``: data, instruction or unified. ``size``: bytes of
+    one instance. ``line``: bytes of a line. ``ways``: associativity, a count. ``shared_by``:
+    hardware threads that share one instance, a count. ``count``: instances in the machine.
     """
 
     level: int
@@ -44,13 +44,13 @@ class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Frequency(msgspec.Struct, frozen=True, kw_only=True):
-    """The clock of the cores, as the kernel governs it.
+    """The core clock and how the kernel controls it.
 
     ``minimum``, ``maximum``: Hz, the hardware's range, turbo included. ``base``: Hz, the nominal
-    clock without turbo. ``limit``: Hz, the highest the kernel may choose now. ``current``: Hz, mean
-    over the hardware threads at the moment of detection. ``governors``: names in use (several if
-    cores differ). ``driver``: the kernel's frequency driver. ``preference``: the energy/performance
-    preference. ``turbo``: whether turbo (boost) is allowed.
+    clock without turbo. ``limit``: Hz, the highest that the kernel may choose. ``current``: Hz,
+    mean over the hardware threads at the moment of detection. ``governors``: names in use (several
+    if cores differ). ``driver``: the kernel's frequency driver. ``preference``: the
+    energy/performance preference. ``turbo``: whether turbo (boost) is allowed.
     """
 
     minimum: float | None = None
@@ -77,7 +77,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     bits of the widest vector of doubles. ``fma``: whether there is a fused multiply-add.
     ``constant_tsc``: whether the time stamp counter runs at a constant rate and in idle states
     (x86). ``throttled``: thermal throttling events since boot, a count. ``energy_readable``:
-    whether this user may read the counters of energy (RAPL); None where there are none.
+    whether this user may read the energy counters (RAPL); None where there are none.
     """
 
     vendor: str | None = None
@@ -107,12 +107,12 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Main memory.
 
-    ``total``, ``available``: bytes, all and what programs can have without swapping.
+    ``total``: bytes. ``available``: bytes that are available without swapping.
     ``swap_total``, ``swap_free``: bytes. ``page``: bytes of a huge page. ``huge_pages``,
     ``huge_pages_free``: reserved huge pages, counts. ``transparent``, ``defrag``: the mode of
-    transparent huge pages (always, madvise, never) and of making them. ``numa_balancing``: whether
-    the kernel moves pages between nodes. ``shared``: bytes that /dev/shm may hold (MPI's shared
-    memory). ``nodes``: NUMA nodes.
+    transparent huge pages (always, madvise, never) and of defragmentation for them.
+    ``numa_balancing``: whether the kernel moves pages between nodes. ``shared``: capacity of
+    /dev/shm (MPI's shared memory), bytes. ``nodes``: NUMA nodes.
     """
 
     total: int | None = None
@@ -130,11 +130,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands between the programs and the hardware.
+    """Virtual machine and container.
 
-    ``virtual``: whether this is a virtual machine. ``hypervisor``: its name. ``evidence``: what
-    says so. ``steal``: share (0 to 1) of the CPU time since boot that the hypervisor gave to
-    others. ``container``: the kind of container, None if there is no sign of one.
+    ``virtual``: whether this is a virtual machine. ``hypervisor``: its name. ``evidence``: the
+    signs of it. ``steal``: steal time as a share (0 to 1) of the CPU time since boot.
+    ``container``: the kind of container, None if none is detected.
     """
 
     virtual: bool | None = None
@@ -145,12 +145,12 @@ class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What this process may use of the machine.
+    """Limits on what this process may use.
 
-    ``version``: control groups, 1 or 2. ``quota``: CPUs' worth of time per second (cgroup cpu.max),
+    ``version``: control groups, 1 or 2. ``quota``: CPU seconds per second (cgroup cpu.max),
     None if unlimited. ``cpuset``: hardware threads its control group may use. ``affinity``:
     hardware threads this process may run on. ``memory``: bytes its control group may use, None if
-    unlimited. ``throttled``: times its control group was stopped for exceeding the quota, a count.
+    unlimited. ``throttled``: how often the quota stopped its control group, a count.
     ``memlock``: bytes it may lock in memory, None if unlimited or unknown.
     """
 
@@ -167,11 +167,11 @@ class OperatingSystem(msgspec.Struct, frozen=True, kw_only=True):
     """Kernel and distribution.
 
     ``name``: the distribution's. ``identifier``: its short name, such as debian. ``kernel``: the
-    release. ``hostname``: as the kernel has it. ``uptime``: seconds since boot. ``load``: load
+    release. ``hostname``: the kernel's. ``uptime``: seconds since boot. ``load``: load
     averages over 1, 5 and 15 minutes (runnable tasks, a count). ``clock_source``,
-    ``clock_sources``: the clock in use and those available. ``aslr``: address space randomisation,
-    0 off, 1 partly, 2 fully. ``mitigations``: vulnerabilities of the processor that the kernel
-    works around, with how. ``isolated``: hardware threads kept free of other tasks at boot.
+    ``clock_sources``: the one in use and those available. ``aslr``: address space randomisation,
+    0 off, 1 partly, 2 fully. ``mitigations``: vulnerabilities of the processor, each with the
+    kernel's mitigation. ``isolated``: hardware threads kept free of other tasks at boot.
     """
 
     name: str | None = None
@@ -191,11 +191,11 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     """One network adapter or one port of a fabric device.
 
     ``name``: the kernel's, such as eth0, or device and port, such as mlx5_0:1. ``kind``: ethernet,
-    infiniband, omni-path, slingshot, virtual or loopback. ``speed``: B/s in one direction, as the
-    link is now. ``state``: the kernel's word (up, down, active …). ``mtu``: bytes. ``driver``:
-    kernel driver. ``node``: NUMA node it is attached to. ``rate``: the fabric's own words for the
-    speed. ``firmware``: the device's, as it says. ``physical``: whether a device stands behind it
-    (False for bridges, tunnels, the loopback).
+    infiniband, omni-path, slingshot, virtual or loopback. ``speed``: B/s in one direction, the
+    current one. ``state``: as the kernel reports it (up, down, active …). ``mtu``: bytes.
+    ``driver``: kernel driver. ``node``: NUMA node it is attached to. ``rate``: the speed as the
+    fabric reports it, as text. ``firmware``: the device's firmware version. ``physical``: whether
+    it belongs to a device (False for bridges, tunnels, the loopback).
     """
 
     name: str
@@ -213,8 +213,8 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
 class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
     """The batch system.
 
-    ``name``: as people call it, such as Slurm. ``command``: the command that shows it.
-    ``version``: as it says. ``job``: the allocation this process runs in, None outside one.
+    ``name``: such as Slurm. ``command``: the path of its command. ``version``: as that command
+    reports it. ``job``: the allocation this process runs in, None outside one.
     ``nodes``: nodes of that allocation, a count.
     """
 
@@ -228,11 +228,10 @@ class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
 class System(msgspec.Struct, frozen=True, kw_only=True):
     """The machine under test.
 
-    ``schema``: version of this layout. ``firmware``: the machine's own (BIOS, UEFI).
-    ``mounts``: file systems over a network, and those of the folders that programs use most, by
-    where they are mounted: kind and options. ``scheduler``: None if none is found. ``tuning``:
-    environment variables that steer MPI, OpenMP, BLAS or the C library, by name. The other fields
-    are the structs of their types.
+    ``schema``: version of this layout. ``firmware``: the machine's (BIOS, UEFI).
+    ``mounts``: network file systems and those of common folders, by mount point: type and options.
+    ``scheduler``: None if none is found. ``tuning``: environment variables that tune MPI, OpenMP,
+    BLAS or the C library, by name. The other fields are described by their types.
     """
 
     schema: int = SYSTEM_SCHEMA
@@ -248,13 +247,13 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     tuning: dict[str, str] | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values, as they stand in a run's manifest."""
+        """Plain values, as stored in a run's manifest."""
         plain: dict[str, object] = msgspec.to_builtins(self)
         return plain
 
     @classmethod
     def from_dict(cls, plain: dict[str, object]) -> System:
-        """Read what ``to_dict`` wrote. Raises AssayError on another schema or a broken value."""
+        """The inverse of ``to_dict``. Raises AssayError for another schema or an invalid value."""
         from assay.errors import AssayError
 
         found = plain.get("schema")
@@ -290,7 +289,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     def usable_numa(self) -> dict[int, int]:
         """Physical cores that this process may use of each NUMA node, by the node's number.
 
-        A node that has memory but no such core is there with 0; empty where no nodes are known.
+        A node without such a core is listed with 0; empty where no nodes are known.
         """
         allowed = self.limits.affinity if self.limits.affinity is not None else self.limits.cpuset
         leads = {thread: min(core) for core in self.processor.siblings for thread in core}
@@ -303,7 +302,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_level_caches(self) -> int | None:
-        """Bytes of all caches of the highest level together; None where they aren't known."""
+        """Total bytes of all caches of the highest level; None where they aren't known."""
         known = [c for c in self.processor.caches if c.size and c.kind != "instruction"]
         last = max((cache.level for cache in known), default=0)
         return sum((c.size or 0) * (c.count or 1) for c in known if c.level == last) or None

@@ -1,24 +1,26 @@
-"""Hosts beside each other: in what they differ, and the smallest of them in each respect."""
+"""Comparison of hosts: their differences, and the minimum of each resource over them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 from assay.hostnames import names_text
 from assay.system.survey import HostSurvey
 from assay.units import counted, format_memory, format_quantity
 
-# Sizes of memory that differ by less than this share count as equal: firmware keeps a little of it.
+# Memory sizes that differ by less than this share count as equal: firmware reserves some of it.
 _SAME_MEMORY = 0.03
 
 
 _Value = Callable[[HostSurvey], Hashable]
 _Text = Callable[[HostSurvey], str]
+_Number = TypeVar("_Number", int, float)
 
 
 def _memory_class(nodes: Sequence[HostSurvey]) -> _Value:
-    """A function that gives like amounts of memory the same value: the first of their like."""
+    """A function that maps nearly equal memory sizes to one value, the smallest of them."""
     sizes = sorted({node.memory for node in nodes if node.memory is not None})
     first: dict[int, int] = {}
     for size in sizes:
@@ -31,19 +33,20 @@ def _count(number: int | None, noun: str) -> str:
     return f"an unknown number of {noun}s" if number is None else counted(number, noun)
 
 
-def _fastest(node: HostSurvey) -> float | None:
+def fastest_link(node: HostSurvey) -> float | None:
+    """The speed of the fastest adapter whose link is up, B/s; None if none is known."""
     speeds = [a.speed for a in node.adapters if a.speed and a.state in ("up", "active")]
     return max(speeds, default=None)
 
 
 def _links(node: HostSurvey) -> str:
-    speed = _fastest(node)
+    speed = fastest_link(node)
     return f"links of {format_quantity(speed * 8, 'b/s')}" if speed else "no known links"
 
 
 def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
-    """What touches numbers, each as a value to compare and in words."""
-    # Instruction sets are distinguished only where the processors' names don't do it.
+    """The facts that affect results, each as a value to compare and as text."""
+    # Instruction sets are compared only where all processors have the same name.
     named = len({node.processor for node in nodes}) > 1
     return (
         (lambda n: n.processor, lambda n: n.processor or "an unknown processor"),
@@ -54,7 +57,7 @@ def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
         (lambda n: n.cores, lambda n: _count(n.cores, "core")),
         (lambda n: len(n.numa), lambda n: _count(len(n.numa), "NUMA node")),
         (_memory_class(nodes), lambda n: f"{format_memory(n.memory)} of memory"),
-        (_fastest, _links),
+        (fastest_link, _links),
     )
 
 
@@ -73,7 +76,7 @@ def difference(
     value: _Value,
     text: _Text,
 ) -> str:
-    """Who differs from the most in one fact; empty if all are alike."""
+    """A sentence on the hosts that differ from the most common value of one fact; empty if none."""
     counts = Counter(value(node) for node in nodes)
     if len(counts) < 2:
         return ""
@@ -90,7 +93,7 @@ def difference(
 
 
 def kinds(nodes: Sequence[HostSurvey]) -> dict[str, list[HostSurvey]]:
-    """Hosts by processor kind: those for which one build suits all."""
+    """Hosts by processor kind; one build suits all hosts of a kind."""
     found: dict[str, list[HostSurvey]] = {}
     for node in nodes:
         found.setdefault(node.identity, []).append(node)
@@ -98,19 +101,19 @@ def kinds(nodes: Sequence[HostSurvey]) -> dict[str, list[HostSurvey]]:
 
 
 def common_numa(nodes: Sequence[HostSurvey]) -> dict[int, int]:
-    """The NUMA nodes that all hosts have, each with the fewest usable cores of it anywhere."""
+    """The NUMA nodes that all hosts have, each with its minimum of usable cores over the hosts."""
     shared = set.intersection(*(set(node.numa) for node in nodes)) if nodes else set()
     return {number: min(node.numa[number] for node in nodes) for number in sorted(shared)}
 
 
 def common_adapters(nodes: Sequence[HostSurvey]) -> tuple[str, ...]:
-    """The names of the adapters that all hosts have, as the first one orders them."""
+    """The names of the adapters that all hosts have, in the order of the first host."""
     names = [{a.name for a in node.adapters} for node in nodes]
     first = nodes[0].adapters if nodes else []
     return tuple(a.name for a in first if all(a.name in each for each in names))
 
 
-def least(values: Sequence[int | None]) -> int | None:
-    """The smallest of those that are known."""
+def least(values: Sequence[_Number | None]) -> _Number | None:
+    """The minimum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return min(known, default=None)

@@ -1,19 +1,19 @@
-"""The theoretical peak of the cores: what arithmetic allows, whatever memory does.
+"""The theoretical arithmetic peak of the cores; memory bandwidth is not considered.
 
-    peak = cores * flops a cycle * clock
+    peak = cores * flops per cycle * clock
 
-The flops a cycle are the vector pipes times their lanes times two for a fused multiply-add
-(``reference/microarchitectures.toml``, each entry with its source), no wider than the instruction
-set that the kernel shows: a hypervisor that hides AVX-512 takes its flops away.
+Flops per cycle are vector pipes times lanes, times two for a fused multiply-add
+(``reference/microarchitectures.toml``, each entry with its source). Vectors are no wider than the
+instruction set that the kernel shows: a hypervisor may hide AVX-512.
 
-**The honest limit is the one at the clock that was measured while the kernel ran.** No processor
+**The valid limit is the one at the clock that was measured while the kernel ran.** No processor
 holds its highest turbo clock on all cores, and many run below their base clock in wide vector code,
 so a share of the peak at the maximum clock understates the code, and one at the base clock can
 exceed 100%. The clock is therefore taken from, in this order: the clock rate measured along with
-the samples (covariate ``clock_rate``), cpufreq's maximum, the base clock, the clock that
-/proc/cpuinfo shows (which on virtual machines is a constant that the hypervisor made up).
-``assumed`` says when the peak rests on a guess. Hoefler & Belli (SC15), rule 1, asks that the base
-of such a ratio be given: ``explanation`` is that.
+the samples (covariate ``clock_rate``), cpufreq's maximum, the base clock, the clock in
+/proc/cpuinfo (on virtual machines a constant that the hypervisor sets). ``assumed`` is true if
+the peak depends on an assumption. Hoefler & Belli (SC15), rule 1, asks that the base of such a
+ratio be given: ``explanation`` gives it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Peak(msgspec.Struct, frozen=True):
     """The peak of some cores.
 
     ``value``: flop/s. ``flops_per_cycle``: of one core. ``clock_hz``: Hz. ``clock_source``: where
-    the clock comes from. ``assumed``: whether anything in it is a guess. ``explanation``: one
-    sentence.
+    the clock comes from. ``assumed``: whether any factor is an assumption. ``explanation``:
+    one sentence.
     """
 
     value: float
@@ -51,9 +51,9 @@ class Peak(msgspec.Struct, frozen=True):
 def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Peak | None:
     """The double-precision peak of ``cores`` physical cores of a system.
 
-    ``cores`` are physical: the hardware threads of a core share its pipes. They may be of several
-    nodes alike. ``clock_hz`` is the clock measured during the measurements (Hz), None if it was
-    not. The result is None if the clock or the instruction set can't be known. Raises ValueError if
+    ``cores`` are physical: the hardware threads of a core share its pipes. They may be those of
+    several equal nodes. ``clock_hz`` is the clock measured along with the samples (Hz), None if it
+    was not. The result is None if the clock or the instruction set is unknown. Raises ValueError if
     ``cores`` is not positive.
     """
     if cores < 1:
@@ -62,21 +62,21 @@ def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Pea
     clock = _clock(system, clock_hz)
     if per_core is None or clock is None:
         return None
-    flops, basis, guessed = per_core
-    hertz, source, words, doubtful = clock
+    flops, basis, assumed_flops = per_core
+    hertz, source, description, assumed_clock = clock
     value = cores * flops * hertz
     noun = "core" if cores == 1 else "cores"
     explanation = (
-        f"{cores} {noun} × {flops:g} flops a cycle ({basis}) × {format_quantity(hertz, 'Hz')} "
-        f"({words}) = {format_quantity(value, 'flop/s')}"
+        f"{cores} {noun} × {flops:g} flops per cycle ({basis}) × {format_quantity(hertz, 'Hz')} "
+        f"({description}) = {format_quantity(value, 'flop/s')}"
     )
-    return Peak(value, flops, hertz, source, guessed or doubtful, explanation)
+    return Peak(value, flops, hertz, source, assumed_flops or assumed_clock, explanation)
 
 
 def cores_used(system: System, placement: Placement) -> int:
     """Physical cores that a placement computes on, over all its nodes.
 
-    More ranks × threads than a node has cores share them, by SMT or by turns: they add no peak.
+    Where ranks × threads exceed a node's cores, they share them, and the peak is that of the cores.
     """
     wanted = placement.ppn * placement.threads
     cores = system.usable_cores
@@ -84,9 +84,9 @@ def cores_used(system: System, placement: Placement) -> int:
 
 
 def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:
-    """Double-precision operations a core can finish in a cycle, why, and whether that is a guess.
+    """Double-precision operations per core and cycle, their basis, and whether they are assumed.
 
-    None if neither the table nor the vector extensions say anything.
+    None if neither the processor nor its vector width is known.
     """
     entry = identify(processor.vendor, processor.family, processor.model, processor.name)
     if entry is None:
@@ -96,11 +96,11 @@ def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:
         fused = 2 if processor.fma else 1
         flops = _ASSUMED_PIPES * bits // 64 * fused
         kind = "FMA pipes" if processor.fma else "pipes (an adder, a multiplier)"
-        return flops, f"assumed: two {bits}-bit {kind}, for the processor is unknown", True
+        return flops, f"assumed: two {bits}-bit {kind}, because the processor is unknown", True
     bits, fused = entry.pipe_bits, 2 if entry.fma else 1
     hidden = ""
     x86 = entry.vendor in ("AuthenticAMD", "GenuineIntel", "HygonGenuine")
-    # The oldest entries are scalar (64 bits) whatever vectors there are.
+    # The oldest entries are scalar (64 bits) even where there are vectors.
     if x86 and processor.vector_bits is not None and processor.vector_bits < bits:
         bits = processor.vector_bits
         hidden = f", {bits}-bit vectors here"
@@ -115,24 +115,24 @@ def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:
 
 
 def _clock(system: System, measured: float | None) -> tuple[float, ClockSource, str, bool] | None:
-    """The clock (Hz), where it is from, that in words, and whether it is doubtful."""
+    """The clock (Hz), its source, a description, and whether it is an assumption."""
     f = system.processor.frequency
     if measured is not None and measured > 0:
         return measured, "measured", "measured while it ran", False
     if f.maximum is not None:
-        # A cap set below the hardware's maximum is the maximum that counts.
+        # A limit set below the hardware's maximum applies instead.
         highest = min(f.limit, f.maximum) if f.limit is not None else f.maximum
         if f.turbo is False and f.base is not None:
             return min(highest, f.base), "base", "the nominal clock; turbo is off", False
         if f.turbo is False:
             return highest, "cpufreq maximum", "the highest clock; turbo is off", False
         if f.driver == "acpi-cpufreq":
-            # Its table ends at the nominal clock, or 1 MHz above it to stand for turbo.
+            # Its table ends at the nominal clock, or at 1 MHz above it as an entry for turbo.
             return highest, "cpufreq maximum", "turbo exceeds it by an unknown amount", True
         if highest < f.maximum:
             return highest, "cpufreq maximum", "the cap set in the kernel", False
-        words = "the highest turbo clock, which all cores together rarely reach"
-        return highest, "cpufreq maximum", words, False
+        description = "the highest turbo clock, which all cores together rarely reach"
+        return highest, "cpufreq maximum", description, False
     if f.base is not None:
         return f.base, "base", "the nominal clock; turbo may exceed it", False
     if f.current is not None:

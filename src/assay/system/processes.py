@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: parents and children, what each has used, which is busiest."""
+"""Processes in /proc: parents and children, CPU time used, the busiest ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process that used CPU during a look: ``cpus`` is CPU seconds per second."""
+    """A process that used CPU time during an observation; ``cpus``: CPU seconds per second."""
 
     pid: int
     name: str
@@ -22,11 +22,11 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class ProcessState(msgspec.Struct, frozen=True):
-    """A line of /proc/PID/stat: what a process is and has used since it began.
+    """A line of /proc/PID/stat: state of a process, and resources used since its start.
 
-    ``state``: its letter (R runs, S sleeps, D waits for a disk, T is stopped, Z is dead).
+    ``state``: its letter (R running, S sleeping, D waiting for a disk, T stopped, Z zombie).
     ``cpu_seconds``: its threads' CPU time, ``reaped_seconds`` that of its children that have ended.
-    ``cpu``: the one that it ran on last.
+    ``cpu``: the CPU that it ran on last, -1 if unknown.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ProcessState(msgspec.Struct, frozen=True):
 
 
 def parse_state(stat: str | None) -> ProcessState | None:
-    """A line of /proc/PID/stat (proc(5)); the name may hold anything. None if it is none."""
+    """Parse a line of /proc/PID/stat (proc(5)); None if invalid. Names may have any character."""
     if not stat or "(" not in stat or ")" not in stat:
         return None
     name = stat[stat.index("(") + 1 : stat.rindex(")")]
@@ -67,7 +67,7 @@ def parse_state(stat: str | None) -> ProcessState | None:
 
 
 def all_processes(tree: Tree) -> dict[int, ProcessState]:
-    """Every process that shows itself."""
+    """Every visible process, by its id."""
     found = {}
     for entry in tree.names("/proc"):
         pid = to_integer(entry)
@@ -85,17 +85,17 @@ def process_times(tree: Tree) -> dict[int, tuple[str, int]]:
 
 
 def descendants(processes: Mapping[int, ProcessState], roots: Iterable[int]) -> set[int]:
-    """These processes, as far as they are there, and all below them."""
+    """Those of ``roots`` that exist, and all their descendants."""
     below: dict[int, list[int]] = {}
     for pid, state in processes.items():
         below.setdefault(state.parent, []).append(pid)
     found: set[int] = set()
-    open_ones = [pid for pid in roots if pid in processes]
-    while open_ones:
-        pid = open_ones.pop()
+    pending = [pid for pid in roots if pid in processes]
+    while pending:
+        pid = pending.pop()
         if pid not in found:
             found.add(pid)
-            open_ones += below.get(pid, [])
+            pending += below.get(pid, [])
     return found
 
 
@@ -105,11 +105,28 @@ def busiest(
     elapsed: float,
     without: Container[int],
 ) -> list[Process]:
-    """Those that used most CPU between two looks so many seconds apart."""
+    """The processes that used the most CPU time between two readings ``elapsed`` seconds apart."""
+    return used_between(before, after, elapsed, without)[:_LISTED]
+
+
+def used_between(
+    before: Mapping[int, tuple[str, int]],
+    after: Mapping[int, tuple[str, int]],
+    elapsed: float,
+    without: Container[int],
+) -> list[Process]:
+    """All processes that used CPU time between two such readings, the busiest first."""
     used = [
         Process(pid, name, (ticks - before.get(pid, (name, 0))[1]) * TICK / elapsed)
         for pid, (name, ticks) in after.items()
-        # A process that began meanwhile counts with all it has used.
+        # A process that started in between counts with all of its CPU time.
         if pid not in without and ticks > before.get(pid, (name, 0))[1]
     ]
-    return sorted(used, key=lambda process: -process.cpus)[:_LISTED]
+    return sorted(used, key=lambda process: -process.cpus)
+
+
+def last_cpus(tree: Tree, pid: int, threads: int) -> set[int]:
+    """The CPUs that the first ``threads`` threads of a process ran on last."""
+    tasks = tree.names(f"/proc/{pid}/task")[:threads]
+    states = (parse_state(tree.text(f"/proc/{pid}/task/{task}/stat")) for task in tasks)
+    return {state.cpu for state in states if state is not None and state.cpu >= 0}

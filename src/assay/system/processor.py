@@ -1,4 +1,4 @@
-"""The processors: who made them, how many, how they are arranged, how fast they may run."""
+"""Detection of the processors: vendor, number, topology, vectors, clock, caches."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assay.system.model import Cache, Frequency, Processor
 
 _CPU = "/sys/devices/system/cpu"
 
-# Vector extensions worth naming, by the kernel's flag, with the bits of their vectors of doubles
-# (None: it says nothing of the width). avx512f is the part of AVX-512 that has the doubles.
+# Vector extensions that are reported, by the kernel's flag, with the bits of their vectors of
+# doubles (None: the flag implies no width). avx512f is the part of AVX-512 that has the doubles.
 _VECTORS: dict[str, int | None] = {
     "sse2": 128,
     "sse4_2": 128,
@@ -46,9 +46,9 @@ _IMPLEMENTERS = {
 
 
 def detect_processor(tree: Tree) -> Processor:
-    """Everything about the processors below ``tree``."""
+    """All facts about the processors."""
     blocks = cpuinfo_blocks(tree.text("/proc/cpuinfo"))
-    # On Arm the facts of a core may stand in a block of their own, without a "processor" line.
+    # On Arm the facts of a core may be in a separate block without a "processor" line.
     first: dict[str, str] = {}
     for block in blocks[:2]:
         first = {**block, **first}
@@ -119,9 +119,9 @@ def _identity(
 
 
 def _architecture(tree: Tree, first: Mapping[str, str], arm: bool) -> str | None:
-    said = tree.word("/proc/sys/kernel/arch")
-    if said or tree.live:
-        return said or platform.machine() or None
+    reported = tree.word("/proc/sys/kernel/arch")
+    if reported or tree.live:
+        return reported or platform.machine() or None
     if arm:
         return "aarch64"
     return "x86_64" if "lm" in first.get("flags", "").split() else None
@@ -165,7 +165,7 @@ def _arrangement_of_cpuinfo(
 
 
 def _hybrid(tree: Tree, blocks: Iterable[Mapping[str, str]]) -> bool | None:
-    """Several kinds of core: Intel's two performance monitors, or several Arm part numbers."""
+    """Whether cores differ in kind: two Intel performance monitors, or several Arm part numbers."""
     if tree.exists("/sys/devices/cpu_atom") and tree.exists("/sys/devices/cpu_core"):
         return True
     parts = {block["CPU part"] for block in blocks if "CPU part" in block}
@@ -238,7 +238,7 @@ def _turbo(tree: Tree) -> bool | None:
 
 
 def _caches(tree: Tree, online: Iterable[int]) -> list[Cache]:
-    """One entry per level, kind and size; instances are distinguished by who shares them."""
+    """One entry per level, kind and size; instances differ in the CPUs that share them."""
     instances: dict[tuple[int, str, int, int, int], set[tuple[int, ...]]] = {}
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for cpu in online:

@@ -1,4 +1,4 @@
-"""Which batch system is here, and whether this process runs inside one of its allocations."""
+"""Detection of the batch system and of the allocation that this process runs in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assay.schedulers.model import BatchSystem
 from assay.system.files import Tree, to_integer
 from assay.system.model import Scheduler
 
-_SECONDS_TO_ANSWER = 2.0
+_TIMEOUT = 2.0  # seconds
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/opt/pbs/bin"
 
 
-# Detected, and not submitted to: qconf is Grid Engine's alone, while qsub is also PBS's.
+# Detected, but no target of submissions. qconf is only Grid Engine's; qsub is also PBS's.
 _GRID_ENGINE = BatchSystem(
     name="grid-engine",
     title="Grid Engine",
@@ -28,7 +28,7 @@ _GRID_ENGINE = BatchSystem(
 
 
 def detect_scheduler(tree: Tree, environ: Mapping[str, str]) -> Scheduler | None:
-    """The batch system of an allocation we are in, else the first whose command is on PATH."""
+    """The batch system of this process's allocation, else the first with its command on PATH."""
     every = [*systems(), _GRID_ENGINE]
     inside = [known for known in every if _is_inside(known, environ)]
     for known in inside or every:
@@ -47,7 +47,9 @@ def detect_scheduler(tree: Tree, environ: Mapping[str, str]) -> Scheduler | None
 
 
 def _is_inside(known: BatchSystem, environ: Mapping[str, str]) -> bool:
-    """Grid Engine's JOB_ID is too common a name to tell; SGE_TASK_ID is set in all of its jobs."""
+    """Whether this process is in a job. Grid Engine sets SGE_TASK_ID in all its jobs; its JOB_ID is
+    too common a name.
+    """
     return bool(environ.get("SGE_TASK_ID" if known is _GRID_ENGINE else known.job_variable))
 
 
@@ -59,7 +61,7 @@ def _find(tree: Tree, command: str, path: str) -> str | None:
 
 
 def _version(tree: Tree, command: str, known: BatchSystem) -> str | None:
-    """Ask the command, for two seconds at most; only on the running machine."""
+    """The version that the command prints; None on other machines and after ``_TIMEOUT``."""
     if not tree.live:
         return None
     try:
@@ -68,7 +70,7 @@ def _version(tree: Tree, command: str, known: BatchSystem) -> str | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=_SECONDS_TO_ANSWER,
+            timeout=_TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""What stands around the processes: hypervisor, container, control groups, kernel, distribution."""
+"""Detection of hypervisor, container, control groups, operating system, firmware and mounts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from assay.system.files import Tree, fields, to_cpus, to_integer, to_number
 from assay.system.model import Limits, OperatingSystem, Virtualisation
 
-# What the firmware's tables (DMI: vendor, product, board, BIOS) say in virtual machines.
+# Contents of the firmware's tables (DMI: vendor, product, board, BIOS) in virtual machines.
 _FIRMWARE = (
     (r"VMware", "VMware"),
     (r"VirtualBox|innotek", "VirtualBox"),
@@ -27,14 +27,14 @@ _CLOCK_FOLDER = "/sys/devices/system/clocksource/clocksource0"
 
 
 def detect_virtualisation(tree: Tree, environ: Mapping[str, str]) -> Virtualisation:
-    """Whether a hypervisor or a container is around, and what says so. Calls no program."""
+    """Whether there is a hypervisor or a container, and the evidence. Runs no program."""
     evidence: list[str] = []
     hypervisor: str | None = None
     flags = fields(tree.text("/proc/cpuinfo")).get("flags", "").split()
     if "hypervisor" in flags:
         evidence.append("the processor's hypervisor flag")
     kind = tree.word("/sys/hypervisor/type")
-    # A Xen control domain (dom0) is no guest in the sense that matters: it owns the machine.
+    # A Xen control domain (dom0) does not count as a guest: it owns the machine.
     if kind and "control_d" not in (tree.word("/proc/xen/capabilities") or ""):
         hypervisor = kind.capitalize()
         evidence.append("/sys/hypervisor/type")
@@ -54,7 +54,7 @@ def detect_virtualisation(tree: Tree, environ: Mapping[str, str]) -> Virtualisat
     if compatible := tree.word("/proc/device-tree/hypervisor/compatible"):
         hypervisor = hypervisor or compatible
         evidence.append("the device tree")
-    # An x86 hypervisor shows its flag; elsewhere only firmware tables can say that there is none.
+    # An x86 hypervisor sets its flag; elsewhere only firmware tables can show that there is none.
     known = bool(evidence or flags or identity)
     return Virtualisation(
         virtual=bool(evidence) if known else None,
@@ -102,7 +102,7 @@ def _container(tree: Tree, environ: Mapping[str, str]) -> str | None:
 
 
 def detect_limits(tree: Tree, online: Iterable[int]) -> Limits:
-    """What control groups and affinity leave to this process."""
+    """The limits that control groups and affinity set for this process."""
     present = set(online)
 
     def usable(cpus: list[int] | None) -> list[int] | None:
@@ -137,7 +137,7 @@ def detect_limits(tree: Tree, online: Iterable[int]) -> Limits:
 
 
 def _groups(tree: Tree) -> dict[str, list[str]]:
-    """For each controller the folders that limit this process: its group's and all above it."""
+    """By controller, the folders that limit this process: its group's and all above it."""
     found: dict[str, list[str]] = {}
     base = "/sys/fs/cgroup"
     for line in (tree.text("/proc/self/cgroup") or "").splitlines():
@@ -159,8 +159,8 @@ def _groups(tree: Tree) -> dict[str, list[str]]:
 
 
 def _ancestors(tree: Tree, mount: str, path: str) -> list[str]:
-    """The group's folder and those above it, nearest first. Within a container's own view of the
-    hierarchy the path may not exist; its mount is then the group itself.
+    """The group's folder and those above it, nearest first. Inside a container the path may not
+    exist; the mount is then the group itself.
     """
     parts = [part for part in path.split("/") if part and part != ".."]
     folders = ["/".join([mount, *parts[:depth]]) for depth in range(len(parts), -1, -1)]
@@ -168,7 +168,7 @@ def _ancestors(tree: Tree, mount: str, path: str) -> list[str]:
 
 
 def _quota(tree: Tree, folder: str) -> float | None:
-    """CPUs' worth of time: quota over period, in either version's files."""
+    """CPU seconds per second: quota over period, of control groups version 2 or 1."""
     words = (tree.word(f"{folder}/cpu.max") or "").split()
     if len(words) == 2:
         quota, period = to_integer(words[0]), to_integer(words[1])
@@ -189,7 +189,7 @@ def quota_groups(tree: Tree) -> list[str]:
 
 
 def quota_seconds(tree: Tree, folders: Iterable[str]) -> float | None:
-    """Time that these groups were held back for having used up their quota, the longest of them."""
+    """Seconds for which these groups were throttled by their quota: the maximum over them."""
     found = []
     for folder in folders:
         microseconds = _stat(tree, folder, "throttled_usec")  # version 2
@@ -202,14 +202,17 @@ def quota_seconds(tree: Tree, folders: Iterable[str]) -> float | None:
 
 
 def stall_seconds(tree: Tree, resource_name: str) -> float | None:
-    """Time that some task waited for cpu, io or memory (/proc/pressure, "some"), since boot."""
+    """Seconds since boot in which some task waited for a resource (/proc/pressure, "some").
+
+    ``resource_name``: cpu, io or memory.
+    """
     text = tree.text(f"/proc/pressure/{resource_name}") or ""
     match = re.search(r"(?m)^some .*\btotal=(\d{1,18})$", text)
     return int(match[1]) * 1e-6 if match else None
 
 
 def tcp_retransmits(tree: Tree) -> int | None:
-    """TCP segments sent again since boot, by this network namespace."""
+    """TCP segments retransmitted since boot in this network namespace."""
     lines = [line.split() for line in (tree.text("/proc/net/snmp") or "").splitlines()]
     tables = [words for words in lines if words and words[0] == "Tcp:"]
     if len(tables) < 2 or "RetransSegs" not in tables[0]:
@@ -257,14 +260,13 @@ def detect_os(tree: Tree) -> OperatingSystem:
 
 
 def detect_firmware(tree: Tree) -> str | None:
-    """The machine's own firmware, as the SMBIOS tables name it."""
+    """The machine's firmware (vendor, version, date) from the SMBIOS tables."""
     folder = "/sys/class/dmi/id"
     words = (tree.word(f"{folder}/{name}") for name in ("bios_vendor", "bios_version", "bios_date"))
     return " ".join(word for word in words if word) or None
 
 
-# File systems that other machines take part in, and folders whose file systems matter whatever
-# they are.
+# Network file systems, and folders that are recorded with any file system.
 _SHARED = {
     *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "glusterfs", "pvfs2"),
     *("fuse.glusterfs", "fuse.ceph", "fuse.sshfs", "panfs", "wekafs", "9p", "afs", "orangefs"),
@@ -273,14 +275,15 @@ _FOLDERS = {"/", "/home", "/scratch", "/tmp", "/dev/shm"}
 
 
 def detect_mounts(tree: Tree) -> dict[str, str]:
-    """Shared file systems and those of usual folders: kind and options, by mount point."""
+    """Network file systems and those of common folders: type and options, by mount point."""
     found: dict[str, str] = {}
     for line in (tree.text("/proc/self/mounts") or tree.text("/proc/mounts") or "").splitlines():
         words = line.split(" ")
         if len(words) < 4 or (words[2] not in _SHARED and words[1] not in _FOLDERS):
             continue
         source, point, kind, options = words[:4]
-        # Where it comes from tells of shared ones alone: others' change with every start.
+        # Sources and option values of local file systems may change with every boot: only those of
+        # network file systems are kept.
         shared = kind in _SHARED
         plain = ",".join(o for o in options.split(",") if "=" not in o or shared)
         found[point] = " ".join(filter(None, (source if shared else "", kind, plain)))

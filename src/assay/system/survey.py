@@ -1,6 +1,6 @@
-"""What one host of several is, reported by itself: ``python -m assay.system.survey`` prints it.
+"""The survey of one host: ``python -m assay.system.survey`` prints it on that host.
 
-Whoever measures over several hosts asks all of them at once and keeps the answers in the run
+A campaign over several hosts surveys all of them in parallel and stores the results in the run
 (``nodes.jsonl``), so that every record's host can be looked up.
 """
 
@@ -18,10 +18,10 @@ from assay import __version__
 from assay.decoding import UNREADABLE
 from assay.system.model import System
 
-# What the line with the answer begins with: login scripts may have greeted before it.
+# Prefix of the line with the reply: login scripts may print lines before it.
 MARK = "assay:survey:"
-# Seconds of the look at steal time; /proc/stat counts in steps of 10 ms.
-_LOOK = 0.2
+# Seconds over which steal time is observed; /proc/stat counts in steps of 10 ms.
+_STEAL_SECONDS = 0.2
 
 
 class AdapterFact(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +41,11 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     model and instruction sets, equal where one build suits both. ``cores``, ``threads``: usable
     physical cores and hardware threads. ``numa``: usable cores by NUMA node. ``caches``: bytes of
     the last-level caches. ``memory``, ``available``: bytes. ``toolchains``: versions of MPI and
-    compiler by the toolchain's name, or why it can't be used. ``seen``, ``writable``: the folder of
-    the runs, from there. ``ahead``: least and most seconds that its clock (UTC) is ahead of the
-    asker's. ``load``: load average of a minute. ``steal``: share of the wanted CPU time given to
-    others during the look. ``kernels``: process ids of assay-kernels that ran already.
+    compiler by the toolchain's name, or why it can't be used. ``seen``, ``writable``: whether the
+    host sees, and may write in, the folder of the runs. ``ahead``: lower and upper bound of the
+    seconds that its clock (UTC) is ahead of the asking host's. ``load``: load average over one
+    minute. ``steal``: steal time as a share of busy and stolen CPU time during the survey.
+    ``kernels``: process ids of assay-kernels that were running already.
     """
 
     host: str
@@ -75,8 +76,8 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SurveyRequest(msgspec.Struct, frozen=True):
-    """What a host is asked. ``token``: a file that it should see, and the word in it; ``config``:
-    the assay.toml in force.
+    """The request to a host. ``token``: a file that it should see, with the content ``word``;
+    ``config``: the assay.toml in force.
     """
 
     host: str = ""
@@ -86,15 +87,15 @@ class SurveyRequest(msgspec.Struct, frozen=True):
 
 
 class SurveyReply(msgspec.Struct, frozen=True):
-    """A host's answer: the survey, and all that ``assay system`` knows of it."""
+    """A host's reply: the survey, and the facts that ``assay system`` shows."""
 
     survey: HostSurvey
     system: System
 
 
 def read_nodes(path: Path) -> list[HostSurvey]:
-    """The last survey of each host in a run's ``nodes.jsonl``; none without the file, and torn
-    lines are passed over.
+    """The last survey of each host in a run's ``nodes.jsonl``; none without the file;
+    incomplete lines are skipped.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -109,7 +110,7 @@ def read_nodes(path: Path) -> list[HostSurvey]:
 
 
 def survey(question: SurveyRequest, system: System | None = None) -> SurveyReply:
-    """Survey this machine. ``system``: its facts, where they are known already."""
+    """Survey this machine. ``system``: its facts, if they are known already."""
     from assay.kernels.building import cpu_kind
     from assay.system import detect
     from assay.system.doctor.probe import KERNELS, steal_share
@@ -121,7 +122,7 @@ def survey(question: SurveyRequest, system: System | None = None) -> SurveyReply
     system = system or detect()
     toolchains = _toolchains(question.config)
     seen, writable = _folder(question)
-    time.sleep(max(_LOOK - (time.monotonic() - began), 0.0))
+    time.sleep(max(_STEAL_SECONDS - (time.monotonic() - began), 0.0))
     found = HostSurvey(
         host=question.host,
         utc=time.time(),
@@ -173,7 +174,7 @@ def _toolchains(config: str | None) -> dict[str, str]:
 
 
 def _folder(question: SurveyRequest) -> tuple[bool | None, bool | None]:
-    """Whether the token is there with its word, and whether its folder can be written."""
+    """Whether the token file has its content, and whether its folder is writable."""
     if question.token is None:
         return None, None
     token = Path(question.token)
@@ -191,7 +192,7 @@ def _running(name: str) -> list[int]:
 
 
 def main(words: list[str]) -> None:
-    """Answer the question given as JSON, with one marked line."""
+    """Print the reply to a request in JSON, as one line that begins with ``MARK``."""
     question = msgspec.json.decode(words[0], type=SurveyRequest)
     print(MARK + msgspec.json.encode(survey(question)).decode(), flush=True)
 

@@ -1,5 +1,5 @@
-"""Following a running program by its own steps: what ``assay watch`` does.
+"""``assay watch``: follow a running program by its steps.
 
-It is next to ``campaign/``: it drives a program, uses ``stats`` and ``system``, and only
-``cli/`` imports it.
+Its place in the layers is that of ``campaign/``: it drives a program, uses ``stats`` and
+``system``, and only ``cli/`` imports it.
 """

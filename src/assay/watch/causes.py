@@ -1,15 +1,15 @@
-"""Why steps changed: what the covariates were meanwhile, against before.
+"""Causes of changed steps: covariates during the change compared with before.
 
-Most covariates are times that the program lost to something: waiting for a CPU, stolen, held
-back, stalled. A cause that takes l seconds per second instead of k leaves (1 − l)/(1 − k) of the
-speed, compared with the 1/r that steps r times as long have. Counts become times by what one
-of them costs at most (``_COSTS``). What changed is named with both values, the largest share of the
-slowdown first.
+Most covariates are times that the program lost: waiting for a CPU, stolen, throttled by a quota,
+stalled. A cause that takes l seconds per second instead of k reduces the speed to (1 − l)/(1 − k);
+steps that take r times as long have speed 1/r. Counts are converted to times by the maximum cost
+per event (``_COSTS``). Covariates that changed are reported with both values, the largest share of
+the slowdown first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -19,22 +19,26 @@ from assay.system.processes import Process
 from assay.units import format_quantity, format_share
 from assay.watch.sampler import WAIT, SampledValue, rates
 
-# A page fault without a disk, with one, and a retransmission (the least timeout of Linux), seconds.
+# Seconds per page fault without and with a disk read, and per retransmission (Linux's minimum
+# timeout).
 _COSTS = {"minor_faults": 1e-6, "major_faults": 5e-3, "tcp_retransmits": 0.2}
-# Below these a change is none: a share of the time, and of the slowdown that is to be explained.
+# Minimum change that is reported: as a share of the time, and of the slowdown to be explained.
 _LEAST_LOSS, _LEAST_SHARE = 0.02, 0.1
-# Beyond the rates before by so many deviations.
+# Minimum change in median absolute deviations (scaled to sigma) of the rates before.
 _DEVIATIONS = 4.0
-# CPUs that others use more of than before, without the program waiting for any.
+# Minimum increase (CPUs) of other processes' CPU use that is reported if the program doesn't wait.
 _OTHERS = 0.2
-# The program itself uses so much less CPU than before: it waits.
+# Relative decrease of the program's own CPU use above which it is said to wait.
 _IDLER = 0.2
+# Minimum CPU use (CPUs) that is reported.
 _NAMED = 0.05
+# Maximum number of names of processes in a sentence.
+_MOST_NAMED = 3
 
 
 class ChangeCause(msgspec.Struct, frozen=True):
     """A covariate that changed. ``before`` and ``during`` in ``unit``; ``share``: of the slowdown,
-    0 to 1, null where it can't be known. ``sentence`` says it in words.
+    0 to 1, null if unknown. ``sentence``: a description.
     """
 
     name: str
@@ -46,10 +50,10 @@ class ChangeCause(msgspec.Struct, frozen=True):
 
 
 class ChangeCauses(msgspec.Struct, frozen=True):
-    """What is known of a change's causes: ``causes``, most of it first, and it all in a sentence.
+    """The causes of a change, the largest first, and a sentence on all of them.
 
-    ``seconds``: how long the covariates were looked at since the change; ``samples``: how many
-    readings tell what was before.
+    ``seconds``: time since the change for which covariates are known; ``samples``: number of
+    intervals between readings before it.
     """
 
     causes: list[ChangeCause]
@@ -63,13 +67,16 @@ def explain(
     onset: float,
     ratio: float,
     busiest: Sequence[Process] = (),
+    sharing: Container[int] | None = None,
     *,
     calm_until: float | None = None,
 ) -> ChangeCauses | None:
     """Why steps take ``ratio`` times as long since ``onset`` (s of the monotonic clock).
 
-    ``calm_until``: where the normal range ended, if that was before the onset. None if the readings
-    don't reach so far back or forward yet.
+    ``busiest``: other processes; ``sharing``: ids of those that ran on the program's CPUs, None if
+    unknown.
+    ``calm_until``: when the steps left the normal range, if that was before the onset. None if
+    there are too few readings before or after the onset.
     """
     during = [reading for reading in readings if reading.time >= onset]
     earlier = [reading for reading in readings if reading.time < onset]
@@ -77,13 +84,13 @@ def explain(
         return None
     if calm_until is not None:
         earlier = [reading for reading in earlier if reading.time < calm_until] or earlier
-    # A reading from shortly before the onset will do where there is but one since.
+    # If there is only one reading since the onset, the last one before it is the beginning.
     first = during[0] if len(during) > 1 else earlier[-1]
     last = during[-1]
     calm = [rates(a, b) for a, b in pairwise(earlier)][-120:]
     found = rates(first, last)
     loss = 1.0 - 1.0 / ratio if ratio > 1.0 else 0.0
-    causes = judge(calm, found, loss, busiest)
+    causes = judge(calm, found, loss, busiest, sharing)
     return ChangeCauses(
         causes,
         in_words(causes, calm, found),
@@ -97,23 +104,25 @@ def judge(
     during: Mapping[str, float],
     loss: float,
     busiest: Sequence[Process] = (),
+    sharing: Container[int] | None = None,
 ) -> list[ChangeCause]:
     """The covariates that changed, by rates ``before`` and ``during``; ``loss``: share of the time
-    that is to be explained.
+    that has to be explained. ``busiest`` and ``sharing`` as for ``explain``.
     """
     found: list[tuple[float, ChangeCause]] = []
     usual = [losses(each, before) for each in before]
+    sharers = [each for each in busiest if sharing is None or each.pid in sharing]
     for name, lost in losses(during, before).items():
         past = [each[name] for each in usual if name in each]
-        middle = median(past) if past else 0.0
-        deviation = 1.4826 * median([abs(value - middle) for value in past]) if past else 0.0
-        more = lost - middle
+        typical = median(past) if past else 0.0
+        deviation = 1.4826 * median([abs(value - typical) for value in past]) if past else 0.0
+        more = lost - typical
         if more <= max(_DEVIATIONS * deviation, _LEAST_LOSS, _LEAST_SHARE * loss):
             continue
-        # What was lost before is in the normal steps: of the rest, so much is gone.
-        more = min(more / max(1.0 - middle, 0.01), 1.0)
+        # Normal steps include the typical loss: relate the increase to the time without it.
+        more = min(more / max(1.0 - typical, 0.01), 1.0)
         share = min(more / loss, 1.0) if loss > 0.0 else None
-        cause = _cause(name, before, during, (middle if past else None, lost), share, busiest)
+        cause = _cause(name, before, during, (typical if past else None, lost), share, sharers)
         found.append((more, cause))
     causes = [cause for _, cause in sorted(found, key=lambda each: -each[0])]
     if not any(cause.name == "competition" for cause in causes):
@@ -122,7 +131,7 @@ def judge(
 
 
 def losses(now: Mapping[str, float], before: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Seconds a second that these rates can have cost the program, by what they are due to."""
+    """Seconds per second that the program can have lost, by cause, for these rates."""
     found: dict[str, float] = {}
     if WAIT in now:
         found["competition"] = now[WAIT]
@@ -160,7 +169,7 @@ def _cause(
     if name == "competition":
         said = (
             f"competition for the CPU: a thread of the program waited {format_share(now)} of the "
-            f"time for one{was_share}{_named(before, during, busiest)}"
+            f"time for one{was_share}{_named(before, during, busiest, 'on its CPUs ')}"
         )
     elif name == "steal":
         said = (
@@ -183,7 +192,7 @@ def _cause(
             f"a lower clock: {format_quantity(here, 'Hz')} (before: {format_quantity(then, 'Hz')})"
         )
         if during.get("throttle_events", 0.0) > 0.0:
-            said += ", the processor is throttled for its heat"
+            said += ", the processor is throttled thermally"
         return ChangeCause(name, then, here, "Hz", share, said)
     else:
         counters = ("minor_faults", "major_faults") if name == "faults" else ("tcp_retransmits",)
@@ -193,7 +202,7 @@ def _cause(
                 then = _median(before, counter)
                 what = counter.replace("tcp_retransmits", "TCP retransmits").replace("_", " ")
                 parts.append(
-                    f"{during[counter]:,.0f} {what} a second"
+                    f"{during[counter]:,.0f} {what} per second"
                     + (f" (before: {then:,.0f})" if then is not None else "")
                 )
         said = ("page faults: " if name == "faults" else "the network: ") + ", ".join(parts)
@@ -205,7 +214,7 @@ def _others(
     during: Mapping[str, float],
     busiest: Sequence[Process],
 ) -> list[ChangeCause]:
-    """Others are busier, though nobody waits for a CPU: they share caches and memory bandwidth."""
+    """A cause if others use more CPUs without competition: they share caches and memory."""
     then, now = _median(before, "other_cpu_seconds"), during.get("other_cpu_seconds")
     if now is None or now - (then or 0.0) < _OTHERS:
         return []
@@ -217,15 +226,32 @@ def _named(
     before: Sequence[Mapping[str, float]],
     during: Mapping[str, float],
     busiest: Sequence[Process],
+    where: str = "",
 ) -> str:
-    """Who else used the CPUs, as a clause; empty if nobody is known to have."""
+    """A clause on other processes, added up by name; empty if none are known."""
     now = during.get("other_cpu_seconds")
     if now is None or now < _NAMED:
         return ""
     then = _median(before, "other_cpu_seconds")
-    names = [f"{p.name} ({p.pid}) {p.cpus:.2f}" for p in busiest if p.cpus >= _NAMED][:3]
     was = f" (before: {then:.2f})" if then is not None else ""
-    return f"; others used {now:.2f} CPUs{was}" + (f", {', '.join(names)}" if names else "")
+    names = by_name(busiest)
+    return f"; others used {now:.2f} CPUs{was}" + (f", {where}{', '.join(names)}" if names else "")
+
+
+def by_name(processes: Sequence[Process]) -> list[str]:
+    """The busiest processes, those of the same name as one: ``"python3 (4 processes) 3.91"``."""
+    groups: dict[str, list[Process]] = {}
+    for process in processes:
+        groups.setdefault(process.name, []).append(process)
+    used = sorted(
+        ((sum(p.cpus for p in group), group) for group in groups.values()), key=lambda g: -g[0]
+    )
+    return [
+        f"{group[0].name} ({group[0].pid if len(group) == 1 else f'{len(group)} processes'}) "
+        f"{cpus:.2f}"
+        for cpus, group in used
+        if cpus >= _NAMED
+    ][:_MOST_NAMED]
 
 
 def in_words(
@@ -233,7 +259,7 @@ def in_words(
     before: Sequence[Mapping[str, float]],
     during: Mapping[str, float],
 ) -> str:
-    """All causes in a sentence, or what it means that there is none."""
+    """A sentence on all causes, or on what it means that there are none."""
     if causes:
         parts = []
         for cause in causes:
@@ -248,16 +274,16 @@ def in_words(
         return said
     used = f"it uses {now:.2f} CPUs (before: {then:.2f})"
     if now < (1.0 - _IDLER) * then:
-        return f"{said}, and {used}: it waits, for what can't be seen from here"
+        return f"{said}, and {used}: it waits, but the reason isn't visible here"
     return f"{said}, and {used}: its own work, or the memory and caches that it shares"
 
 
 def hanging(reading: SampledValue, own_cpus: float | None) -> str:
-    """What the program does while no step comes."""
+    """A sentence on what the program does while no step ends."""
     states = reading.states
     total = sum(states.values())
     if total == 0:
-        return "none of its processes is to be seen"
+        return "none of its processes is visible"
     if states.get("T", 0) + states.get("t", 0) == total:
         return "all its processes are stopped (SIGCONT lets them go on)"
     if states.get("D", 0):

@@ -1,4 +1,4 @@
-"""What ``assay watch`` does with what it was given on the command line."""
+"""Implementation of ``assay watch``, from its options to its exit status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_watch(
     json: bool,
     console: Console,
 ) -> int:
-    """Follow the command to its end, tell what there was, and return the exit status."""
+    """Follow the command to its end, print the summary, and return the exit status."""
     if step is not None and folder is not None:
         raise AssayError(
             "Steps are followed by lines or by heartbeats, not by both.",
@@ -43,11 +43,11 @@ def run_watch(
         seconds = float(parse_quantity(patience, "s", where="--patience"))
         if not 0.0 < seconds < 1e7:
             raise AssayError(
-                f"'{patience}' is no time to wait for.",
+                f"'{patience}' is not a valid time.",
                 where="--patience",
                 fix="Give 1 s or more.",
             )
-        # What is asked for counts, whatever steps usually take.
+        # The requested time counts, whatever the usual length of steps.
         settings = Settings(patience=seconds, hang=0.0)
     options = Options(
         pattern=step,
@@ -64,7 +64,7 @@ def run_watch(
     if json:
         import msgspec
 
-        # One line, the last one: what the program printed stands before it.
+        # One line, after the program's output.
         sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
         sys.stdout.buffer.flush()
     if found.exit == 0 and fail_on_alarm and found.alarms:
@@ -72,8 +72,8 @@ def run_watch(
     return found.exit
 
 
-def tell_heartbeat(console: Console, *, json: bool) -> int:
-    """Where the files are that mark steps, and how they are used."""
+def report_heartbeat(console: Console, *, json: bool) -> int:
+    """Print where the files that mark steps are, and how to use them."""
     folder = library()
     files = {
         "c": folder / "heartbeat.c",
@@ -88,8 +88,8 @@ def tell_heartbeat(console: Console, *, json: bool) -> int:
         sys.stdout.buffer.write(msgspec.json.encode(paths) + b"\n")
         return 0
     lines = [
-        f"The files are in {folder}. assay_heartbeat() marks the end of a step; where assay watch "
-        "isn't listening it costs a nanosecond or two.",
+        f"The files are in {folder}. assay_heartbeat() marks the end of a step; without assay "
+        "watch a call costs a nanosecond or two.",
         "",
         'C, C++:   #include "heartbeat.h", and in the loop: assay_heartbeat();',
         f"          cc -O2 -I{folder} program.c {files['c']}",
@@ -99,11 +99,11 @@ def tell_heartbeat(console: Console, *, json: bool) -> int:
         f"          gfortran -O2 {files['fortran']} heartbeat.o program.f90",
         "",
         "Python:   from assay_heartbeat import heartbeat, and in the loop: heartbeat()",
-        f"          PYTHONPATH={folder} python program.py, or a copy beside it",
+        f"          PYTHONPATH={folder} python program.py, or a copy next to it",
         "",
         "Then:     assay watch -- mpirun -n 4 ./program",
         "MPI:      every rank marks its steps. Those of other hosts are followed with --folder on",
-        "          a shared file system; Open MPI hands on what they need with -x ASSAY_HEARTBEAT.",
+        "          a shared file system; Open MPI passes the variable on with -x ASSAY_HEARTBEAT.",
     ]
     for line in lines:
         console.print(line, soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""The folder that the heartbeats of a program's processes are in: made, checked, cleared away."""
+"""The folder for the heartbeats of a program's processes: create, check, remove leftovers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from assay.errors import AssayError
 
 
 def lives(pid: int) -> bool:
-    """Whether there is such a process, be it one that has ended and wasn't waited for."""
+    """Whether the process exists; zombies count."""
     return Path(f"/proc/{pid}").exists()
 
 
 def make_folder() -> Path:
-    """Where heartbeats go: in memory, if this machine has a folder there.
+    """A new folder for heartbeats, in memory if this machine has /dev/shm.
 
-    The name tells whose it is, so that what a killed one left is cleared away by the next.
+    Its name has the process id of its owner, so that leftovers of a killed one can be removed.
 
     Raises:
-        AssayError: there is none that can be written.
+        AssayError: no folder can be created.
     """
     ours = f"assay-heartbeat-{Path('/proc/self/ns/pid').stat().st_ino}-"
     for parent in ("/dev/shm", tempfile.gettempdir()):
@@ -35,7 +35,7 @@ def make_folder() -> Path:
 
 
 def _clear(folder: Path, owner: str) -> None:
-    """Remove the folder, unless its owner or a program that writes to it lives."""
+    """Remove the folder, unless its owner or a process that writes to it still exists."""
     rings = list(folder.glob("*.heartbeat"))
     writers = [ring.name.rpartition("-")[2].split(".")[0] for ring in rings]
     if not any(pid.isdigit() and lives(int(pid)) for pid in (owner, *writers)):
@@ -46,17 +46,17 @@ def _clear(folder: Path, owner: str) -> None:
 
 
 def check_folder(folder: Path) -> Path:
-    """The folder that was named, made where there is none.
+    """The given folder, created if missing.
 
     Raises:
-        AssayError: it can't be made, or holds heartbeats already.
+        AssayError: it can't be created, or holds heartbeats already.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         left = sum(1 for _ in folder.glob("*.heartbeat"))
     except OSError as error:
         raise AssayError(
-            f"The folder can't be made: {error.strerror}.", where=str(folder)
+            f"The folder can't be created: {error.strerror}.", where=str(folder)
         ) from None
     if left:
         raise AssayError(

@@ -18,7 +18,7 @@ from assay.stats.changes.step_change import Settings
 from assay.watch import relay
 from assay.watch.folder import check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together
-from assay.watch.model import SCHEMA, Cost, StepLine, WatchEnd, WatchStart
+from assay.watch.model import SCHEMA, Cost, StepLine, WatchEnd, WatchStart, outcome_of
 from assay.watch.program import Frame, Program, exit_status
 from assay.watch.reporter import Reporter
 from assay.watch.sampler import Sampler
@@ -26,23 +26,24 @@ from assay.watch.series import StepSeries
 from assay.watch.steps import Step, StepLines
 from assay.watch.words import status
 
-# Seconds between two looks: what costs, costs so often. Alarms are at most this late.
+# Seconds between two checks; they bound the delay of alarms, and determine the cost.
 TICK = 0.2
 _REDRAW = 0.5
-# A gap in our own looks, after which we were continued: stopped, and so was the program.
+# Seconds between two checks above which, after a SIGCONT, assay and the program had been stopped.
 _STOPPED = 1.0
-# After a process's first heartbeat others are soon to come, seconds.
+# Seconds after a process's first heartbeat in which others are expected.
 _COMING = 10.0
-# With so many processes to follow, rings are read less often.
+# Number of rings per check interval: with more processes, rings are read less often.
 _RINGS_A_TICK = 16
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to follow: by lines that match ``pattern``, or by heartbeats in ``folder`` (None: made).
+    """How to follow: by lines that match ``pattern``, or by heartbeats in ``folder`` (None: a new
+    one).
 
-    ``use_pty``: the program gets a terminal though there is none. ``terminal``: show a line of
-    status. ``quiet``: say nothing while it runs.
+    ``use_pty``: the program gets a pseudo-terminal. ``terminal``: show a status line. ``quiet``:
+    print nothing while it runs.
     """
 
     pattern: str | None = None
@@ -123,7 +124,7 @@ class _Following:
         self._new_at = self.began
 
     def run(self) -> WatchEnd:
-        """Until the program has ended and its output is through."""
+        """Follow until the program has ended and its output is passed on."""
         cpu = time.process_time()
         relay_cpu = 0.0
         self.reporter.write(
@@ -142,7 +143,7 @@ class _Following:
         try:
             self.sampler.look_at_others()
             ended = self._follow()
-        except Exception as error:  # the program is worth more than what we know of it
+        except Exception as error:  # an error of assay must not end the program
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.reporter.note(
                 f"assay can't follow any more ({type(error).__name__}: {error}, "
@@ -165,7 +166,7 @@ class _Following:
             self.program.take_signals()
             now = time.monotonic()
             if now - seen > _STOPPED and not self.program.continued:
-                # What continued us may arrive a moment later; until then nothing is judged.
+                # SIGCONT may arrive a moment later; wait for it before judging steps.
                 ended = self.program.wait(TICK)
                 self.program.take_signals()
                 now = time.monotonic()
@@ -199,7 +200,7 @@ class _Following:
         return ended
 
     def _only_wait(self) -> int:
-        """Nothing but handing on signals, and keeping the relay's pipe from filling."""
+        """Only pass signals on and empty the relay's pipe until the program has ended."""
         with contextlib.suppress(OSError):
             while self.program.wait(TICK) is None:
                 self.program.take_signals()
@@ -235,7 +236,7 @@ class _Following:
         if not last and now - self._rings_at < many * TICK * 0.9:
             return
         self._rings_at = now
-        # Ranks come one after another: a rank that is seen late has lost its first steps.
+        # Ranks start one after another: steps of a rank that is found late are lost.
         pause = 1.0 if now - self._new_at > _COMING else 0.0
         if last or now - self._looked >= pause:
             self._looked = now
@@ -300,14 +301,14 @@ class _Following:
     def _hints(self) -> None:
         if self.lines is not None and self.lines.buffered and not self.options.use_pty:
             self.reporter.once(
-                f"Lines come in bursts of about {self.lines.buffered}: the program keeps them "
-                "back. --pty gives it a terminal, so that it prints each at once."
+                f"Lines come in bursts of about {self.lines.buffered}: the program buffers them. "
+                "--pty gives it a terminal, so that it prints each line immediately."
             )
         for host, together in self.together.items():
             if together.apart:
                 self.reporter.once(
-                    f"Of {host} {together.apart} processes or threads mark steps of their own "
-                    "and are left out."
+                    f"Of {host} {together.apart} processes or threads mark other steps than the "
+                    "rest and are left out."
                 )
 
     def _draw(self, now: float) -> None:
@@ -334,7 +335,7 @@ class _Following:
             wall=wall,
             exit=code,
             signal=os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else None,
-            outcome="alarm" if self.reporter.alarms else "ok" if sources else "nothing seen",
+            outcome=outcome_of(sources, self.reporter.alarms),
             sources=sources,
             changes=self.reporter.changes,
             hangs=self.reporter.hangs,
@@ -346,7 +347,7 @@ class _Following:
         return summary
 
     def _missing(self) -> list[str]:
-        """What could not be followed, and how it could be."""
+        """Sentences on what could not be followed, and how to make it possible."""
         said = []
         if self.lines is not None:
             if not self.lines.matched:
@@ -354,9 +355,7 @@ class _Following:
             elif not self.series:
                 said.append("One line matched: a step is the time between two.")
             if self.lines.unreadable:
-                said.append(
-                    f"{self.lines.unreadable:,} lines that matched held no time that can be read."
-                )
+                said.append(f"{self.lines.unreadable:,} lines that matched had no valid time.")
         elif not self.together:
             said.append(
                 "No step was seen. Name the lines that the program prints at each step "
@@ -379,7 +378,7 @@ class _Following:
         return said + " The pattern is searched for in each line of stdout and stderr."
 
     def _elsewhere(self) -> list[str]:
-        """Ranks on other hosts."""
+        """A sentence on ranks that were not followed because they are on other hosts."""
         if self.rings is None:
             return []
         here = {ring.rank for ring in self.rings if ring.rank is not None}
@@ -388,7 +387,7 @@ class _Following:
             return []
         return [
             f"{len(here)} of {ranks} ranks were followed: those whose heartbeats can be read here. "
-            "--folder on a file system that all hosts share brings the others."
+            "With --folder on a file system that all hosts share, the others are followed too."
         ]
 
 

@@ -1,7 +1,7 @@
-"""Reading the rings that programs mark their steps in (docs/formats/heartbeats.md, "Heartbeats").
+"""Reads the rings in which programs mark their steps (docs/formats/heartbeats.md, "Heartbeats").
 
-Writers never wait for readers and may be killed at any moment, so whatever a file holds is taken
-with suspicion: what doesn't fit is passed over, never an error.
+Writers never wait for readers and may be killed at any moment, so the contents of a file are not
+trusted: inconsistent parts are skipped, and are never an error.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _FACTS = struct.Struct("=8sIIIiiIQQ64s")
 _COUNT = struct.Struct("=Q")
 _SLOT = struct.Struct("=QII")
 _MOST_SLOTS = 1 << 20
-# Writers that are about to write: what is that near to being overwritten is left alone.
+# Maximum number of slots being written: slots this close to being overwritten are not read.
 _MARGIN = 64
-# A stream this far behind the others doesn't take part in their steps.
+# Number of steps behind the others after which a stream doesn't take part in their steps.
 _APART = 64
 
 
@@ -39,17 +39,17 @@ def library() -> Path:
 
 @dataclass(frozen=True)
 class Mark:
-    """The end of a step: ns of the writer's monotonic clock, and which thread it was, from 1."""
+    """The end of a step: ns of the writer's monotonic clock, and the thread's number from 1."""
 
     time: int
     thread: int
 
 
 class Ring:
-    """One process's file. ``lost`` counts steps that were overwritten before they were read."""
+    """One process's file. ``lost``: number of steps overwritten before they were read."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ValueError if it is none, or not yet."""
+        """Raises ValueError if the file is not a (complete) ring."""
         with contextlib.ExitStack() as stack:
             try:
                 file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -64,7 +64,7 @@ class Ring:
                 if magic != MAGIC or version != VERSION:
                     raise ValueError("no ring of this version")
                 if not 0 < slots <= _MOST_SLOTS or size != HEADER + slots * _SLOT.size:
-                    raise ValueError("a size that is none")
+                    raise ValueError("invalid size")
                 self._memory = mmap.mmap(file, size, prot=mmap.PROT_READ)
             except OSError as error:
                 raise ValueError(str(error)) from None
@@ -84,7 +84,7 @@ class Ring:
         count = self._count()
         if count <= self._next:
             return []
-        # The margin is taken off what can be lost only when writers have been round once.
+        # Slots within the margin can be lost only after writers have wrapped around once.
         self._skip(count)
         first, last = self._next, count
         data = self._slots(first, last)
@@ -98,7 +98,7 @@ class Ring:
             elif number != (index + 1) & 0xFFFFFFFF:
                 if after - index > _MARGIN:
                     self.lost += (
-                        1  # the process that was about to write it was killed, or is asleep
+                        1  # the process that was about to write it was killed or is suspended
                     )
                 else:
                     break  # it is being written now
@@ -108,7 +108,7 @@ class Ring:
         return found
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._memory.close()
 
     def _count(self) -> int:
@@ -121,7 +121,7 @@ class Ring:
             self._next = oldest
 
     def _slots(self, first: int, last: int) -> bytes:
-        """A copy of these slots; they may go round the end."""
+        """A copy of these slots, also if they wrap around the end."""
         begin, end = first % self.slots, last % self.slots
         size = _SLOT.size
         if begin < end:
@@ -133,14 +133,14 @@ class Ring:
 
 
 class Rings:
-    """All rings in a folder, also those that come later."""
+    """All rings in a folder, including those created later."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rings: dict[str, Ring] = {}
 
     def look(self) -> list[Ring]:
-        """The rings that are new."""
+        """Find new rings and return them."""
         new = []
         try:
             names = [entry.name for entry in os.scandir(self.folder)]
@@ -148,7 +148,7 @@ class Rings:
             return []
         for name in sorted(names):
             if name.endswith(SUFFIX) and name not in self.rings:
-                # One that is being made is no ring yet, and is looked at again.
+                # A file under construction is not a ring yet; it is tried again next time.
                 with contextlib.suppress(ValueError):
                     self.rings[name] = Ring(self.folder / name)
                     new.append(self.rings[name])
@@ -158,7 +158,7 @@ class Rings:
         return iter(self.rings.values())
 
     def remove(self) -> None:
-        """The files and the folder, if nothing else is in it."""
+        """Remove the files, and the folder if nothing else is in it."""
         for ring in self.rings.values():
             ring.close()
         with contextlib.suppress(OSError):
@@ -169,7 +169,7 @@ class Rings:
 
 @dataclass
 class _Stream:
-    """One thread's steps (ns) that not everybody has reached yet."""
+    """The steps (ns) of one thread that not all others have completed yet."""
 
     ring: Ring
     marks: deque[int] = field(default_factory=deque)
@@ -178,9 +178,9 @@ class _Stream:
 class Together:
     """The steps of one host's processes and threads as one series.
 
-    A step is over when the last of those that take part has marked it. Who falls behind the others
-    by more steps than can be under way, marks steps of its own and is left out; ``apart`` counts
-    those.
+    A step is over when the last of those that take part has marked it. A process or thread that
+    falls behind the others by more steps than can be under way marks other steps and is left out;
+    ``apart`` counts these.
     """
 
     def __init__(self) -> None:
@@ -191,39 +191,39 @@ class Together:
 
     @property
     def streams(self) -> int:
-        """How many take part."""
+        """Number of processes and threads that take part."""
         return len(self._streams)
 
     @property
     def apart(self) -> int:
-        """How many were left out."""
+        """Number of processes and threads that were left out."""
         return len(self._apart)
 
     def add(self, ring: Ring, marks: list[Mark]) -> None:
-        """The new marks of a ring."""
+        """Add new marks of a ring."""
         for mark in marks:
             key = (ring.path.name, mark.thread)
             if key in self._apart:
                 continue
             if self._last is not None and mark.time <= self._last:
-                continue  # of steps that were over when it came
+                continue  # of a step that was already over
             if key not in self._streams:
                 self._streams[key] = _Stream(ring)
             self._streams[key].marks.append(mark.time)
 
     def end(self, ring: Ring) -> None:
-        """Its process has ended: nobody waits for its steps any more."""
+        """Note that a ring's process has ended: steps no longer wait for it."""
         self._gone.add(ring.path.name)
 
     def begin_anew(self) -> None:
-        """Steps were lost: who is at which is not known any more."""
+        """Start over after steps were lost: the current step of each is unknown."""
         for stream in self._streams.values():
             stream.marks.clear()
         self._last = None
 
     def take(self) -> list[tuple[int, float, Ring, float]]:
-        """The steps that are over now: when (ns), seconds, whose was the last, and by how much it
-        was later than the first, seconds.
+        """The steps that are over now: their end (ns), seconds, the ring of the last mark, and the
+        seconds between the first mark and the last.
         """
         found = []
         while self._streams:
@@ -240,7 +240,7 @@ class Together:
         return found
 
     def _leave_out(self) -> None:
-        """Those that have ended, and those that others are far ahead of."""
+        """Leave out those that have ended, and those far behind the others."""
         ahead = max(len(stream.marks) for stream in self._streams.values())
         for key in [key for key, stream in self._streams.items() if not stream.marks]:
             if key[0] in self._gone:

@@ -1,10 +1,11 @@
-"""What assay watch writes: the lines of its log, and the summary that ``--json`` prints.
+"""Output of ``assay watch``: the lines of its log, and the summary that ``--json`` prints.
 
-docs/formats/heartbeats.md ("What assay watch writes") has each field.
+docs/formats/heartbeats.md ("What assay watch writes") describes each field.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from assay.watch.causes import ChangeCauses
 
 SCHEMA = 1
+Outcome = Literal["ok", "alarm", "nothing seen", "too few steps"]
 
 
 class NormalRange(msgspec.Struct, frozen=True):
@@ -24,7 +26,7 @@ class NormalRange(msgspec.Struct, frozen=True):
 
 
 class WatchStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
-    """The first line: what is followed, and how."""
+    """The first line: the program that is followed, and how."""
 
     schema: int
     assay: str
@@ -49,14 +51,14 @@ class StepLine(msgspec.Struct, frozen=True, tag_field="record", tag="step"):
 
 
 class SampleLine(msgspec.Struct, frozen=True, tag_field="record", tag="sample"):
-    """Covariates between the last such line and this one, a second."""
+    """Covariates between the previous line of this kind and this one, counters per second."""
 
     time: float
     covariates: dict[str, float]
 
 
 class ChangeLine(msgspec.Struct, frozen=True, tag_field="record", tag="change"):
-    """The steps changed: see ``stats.online.Change``. ``id`` counts these lines from 1."""
+    """The steps changed: see ``stats.changes.step_change.StepChange``. ``id`` counts from 1."""
 
     id: int
     source: str
@@ -77,7 +79,7 @@ class ChangeLine(msgspec.Struct, frozen=True, tag_field="record", tag="change"):
 
 
 class CauseLine(msgspec.Struct, frozen=True, tag_field="record", tag="cause"):
-    """Why, as far as the covariates tell; of the change with that ``id``."""
+    """The causes of the change with that ``id``, as far as covariates show them."""
 
     id: int
     time: float
@@ -85,7 +87,7 @@ class CauseLine(msgspec.Struct, frozen=True, tag_field="record", tag="cause"):
 
 
 class HangLine(msgspec.Struct, frozen=True, tag_field="record", tag="hang"):
-    """No step came for so long. ``over``: it went on, after ``waited`` seconds in all."""
+    """No step ended for ``waited`` seconds. ``over``: steps continue after this time."""
 
     source: str
     step: int
@@ -96,9 +98,11 @@ class HangLine(msgspec.Struct, frozen=True, tag_field="record", tag="hang"):
 
 
 class StepSummary(msgspec.Struct, frozen=True):
-    """All steps of a source, in seconds. Null where there are too few of them.
+    """All steps of a source, in seconds. Null if there are too few steps.
 
-    ``grouped``: how many steps a value is the mean of, where steps are too short for one each.
+    ``grouped``: number of steps per value; above 1 the values are means of short steps. ``needed``:
+    if the steps are too few for a normal range, the number from which on changes can be noticed;
+    else null. ``silence``: time without a step that is an alarm, null if none would be.
     """
 
     source: str
@@ -118,17 +122,19 @@ class StepSummary(msgspec.Struct, frozen=True):
     every: int | None
     walltime_steps: int | None
     walltime: float | None
+    needed: int | None = None
+    silence: float | None = None
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """CPU seconds that watching took (this process, the relay), and their share of one CPU."""
+    """CPU seconds used by ``assay watch`` and its relay, and their share of one CPU."""
 
     cpu_seconds: float
     share: float
 
 
 class WatchEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
-    """The last line, and what ``--json`` prints."""
+    """The last line, which ``--json`` prints."""
 
     schema: int
     command: list[str]
@@ -137,7 +143,7 @@ class WatchEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
     wall: float
     exit: int
     signal: int | None
-    outcome: Literal["ok", "alarm", "nothing seen"]
+    outcome: Outcome
     sources: list[StepSummary]
     changes: list[ChangeLine]
     hangs: list[HangLine]
@@ -145,6 +151,20 @@ class WatchEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
     notes: list[str]
 
     @property
+    def blind(self) -> bool:
+        """Whether no source had enough steps for a change to be noticed."""
+        return all(source.needed is not None for source in self.sources)
+
+    @property
     def alarms(self) -> int:
-        """How many changes for the worse and hangs there were."""
+        """Number of changes for the worse and of hangs."""
         return sum(change.alarm for change in self.changes) + sum(not h.over for h in self.hangs)
+
+
+def outcome_of(sources: Sequence[StepSummary], alarms: int) -> Outcome:
+    """The outcome of a watch: ``ok`` only if a change of some source could have been noticed."""
+    if alarms:
+        return "alarm"
+    if not sources:
+        return "nothing seen"
+    return "too few steps" if all(each.needed is not None for each in sources) else "ok"

@@ -1,4 +1,4 @@
-"""The program that is watched: started with a relay behind its output, never left behind."""
+"""The watched program: it is started with its output connected to a relay."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError
 from assay.watch import relay
-from assay.watch.signals import hand_on, hold, let_go
+from assay.watch.signals import forward, hold, release
 
-# Room for what the program says in a tick; more than the default of 64 KiB where that is allowed.
+# Size of the relay's pipe, if allowed (the default is 64 KiB): the program's output of a tick.
 _ROOM = 1 << 20
 _F_SETPIPE_SZ = 1031
-_PIPE_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # which Python ignores
+_PIPE_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A message of the relay: ``kind`` is one of its, ``time`` in ns of the monotonic clock."""
+    """A message of the relay: ``kind`` as in relay.py, ``time`` in ns of the monotonic clock."""
 
     kind: int
     time: int
@@ -35,7 +35,7 @@ class Frame:
 class Program:
     """A running program and its relay.
 
-    Signals that would end assay are held from here on: ``take_signals`` hands them on.
+    Signals that would end assay are blocked from here on: ``take_signals`` passes them on.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Program:
         folder: str = "",
     ) -> None:
         """``terminal``: the relay may show a status on standard error. ``use_pty``: the program's
-        output goes to a terminal of its own also where ours does not. ``folder``: heartbeats, which
-        the relay removes if assay is killed. Raises AssayError if it can't be started.
+        output goes to a pseudo-terminal even if assay's goes to none. ``folder``: of heartbeats;
+        the relay removes it if assay is killed. Raises AssayError if it can't be started.
         """
         _open_standard_streams()
         self.continued = False
@@ -79,11 +79,11 @@ class Program:
             self.pid = _spawn(command, outputs, environment, before)
         except OSError as error:
             os.close(frames)
-            os.close(control)  # and the relay ends
-            let_go()
+            os.close(control)  # this ends the relay
+            release()
             raise AssayError(
                 f"'{command[0]}' can't be started: {error.strerror or error}.",
-                fix="Give a program and its words after --, as in `assay watch -- ./model -n 4`.",
+                fix="Give a program and its arguments after --: `assay watch -- ./model -n 4`.",
             ) from None
         finally:
             for descriptor in {*outputs, *passed}:
@@ -100,7 +100,7 @@ class Program:
         return self._relay.pid
 
     def wait(self, seconds: float) -> int | None:
-        """Up to so many seconds, less if it ends; its wait status, or None while it runs."""
+        """Wait up to ``seconds`` for its end; its wait status, or None while it runs."""
         if self._status is not None:
             return self._status
         if self._ended is not None and seconds > 0:
@@ -116,7 +116,7 @@ class Program:
         return self._status
 
     def frames(self, most: int = 4 << 20) -> Iterator[Frame]:
-        """The relay's messages since, up to about so many bytes of it."""
+        """New messages of the relay, up to about ``most`` bytes."""
         taken = 0
         while taken < most:
             try:
@@ -137,7 +137,7 @@ class Program:
         del self._buffer[:at]
 
     def last_frames(self) -> Iterator[Frame]:
-        """After its end: all that is left, up to the relay's word that it has passed it on."""
+        """After the program's end: the remaining messages, up to the relay's end message."""
         self._say(relay.ENDED, "")
         waiting = select.poll()
         waiting.register(self._frames, select.POLLIN | select.POLLHUP)
@@ -146,7 +146,7 @@ class Program:
                 if frame.kind == relay.END:
                     return
                 yield frame
-            # As long as the reader of the output takes: nothing may be cut off.
+            # Wait as long as the reader of the output needs: no output may be lost.
             self.take_signals()
             if self._relay.poll() is not None:
                 yield from self.frames()
@@ -154,11 +154,11 @@ class Program:
             waiting.poll(100)
 
     def show(self, status: str) -> None:
-        """The line of status on the terminal; the relay draws it, below the program's output."""
+        """Set the status line on the terminal; the relay draws it below the program's output."""
         self._say(relay.STATUS, status)
 
     def say(self, text: str) -> None:
-        """A line on standard error, between lines of the program's."""
+        """Print a line on standard error, between lines of the program."""
         self._say(relay.MESSAGE, text)
 
     def _say(self, word: bytes, text: str) -> None:
@@ -168,30 +168,30 @@ class Program:
                 os.write(self._control, word + each.encode("utf-8", "replace") + b"\n")
 
     def take_signals(self) -> None:
-        """Hand on what came for the program."""
-        self.continued |= hand_on(self.pid if self._status is None else None)
+        """Pass received signals on to the program."""
+        self.continued |= forward(self.pid if self._status is None else None)
 
     def close(self) -> None:
-        """Let go of the relay, which ends when nobody can write to it any more."""
+        """Close the pipes to the relay; it ends when no process can write to it any more."""
         for descriptor in (self._control, self._frames):
             os.close(descriptor)
         if self._ended is not None:
             os.close(self._ended)
-        # Something that the program left behind may write on for days: that is not waited for.
+        # Background processes of the program may go on writing for days; don't wait for them.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._relay.wait(0.2)
         self._relay.returncode = self._relay.returncode or 0
-        let_go()
+        release()
 
 
 def exit_status(status: int) -> int:
-    """What a shell says of a wait status: the exit status, or 128 and the signal's number."""
+    """The shell's exit status for a wait status: 128 plus the signal's number for a signal."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def _open_standard_streams() -> None:
-    """What is closed is opened on /dev/null, so that no pipe of ours gets its number."""
+    """Open closed standard streams on /dev/null, so that no pipe gets their descriptor."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -203,10 +203,10 @@ def _open_standard_streams() -> None:
 
 
 def _outputs(use_pty: bool) -> tuple[list[int], list[int]]:
-    """Descriptors for the program's standard output and error, and those to read of them.
+    """Descriptors for the program's standard output and error, and those to read them from.
 
-    Where both lead to one place, one pipe keeps their order. Where one leads to a terminal, the
-    program gets a terminal too, and behaves as if it were alone with ours.
+    If both go to one place, one pipe keeps their order. If assay's goes to a terminal, the program
+    gets a pseudo-terminal, so that it behaves as on that terminal.
     """
     out, err = os.fstat(1), os.fstat(2)
     together = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
@@ -218,7 +218,7 @@ def _outputs(use_pty: bool) -> tuple[list[int], list[int]]:
 
 
 def _terminal() -> tuple[int, int]:
-    """A pseudo-terminal that changes nothing of what is written: (to read, to write)."""
+    """A pseudo-terminal that doesn't modify output: (descriptor to read, to write)."""
     import fcntl
     import termios
 

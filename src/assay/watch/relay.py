@@ -1,19 +1,19 @@
-"""The relay: passes a program's output on, tells assay watch of it, and outlives assay watch.
+"""The relay: passes a program's output on, copies it to assay watch, and outlives assay watch.
 
-``python -I -S relay.py OUT ERR TERMINAL FRAMES CONTROL FOLDER`` is a program of its own because the
-watched one writes into its pipes: were they assay watch's and that killed, the next line would kill
-the program too. Here it goes on, and its output where it always went. Whatever is read is written
-at once, and only then told; assay watch may be slow or stopped, and costs the program half a second
-at most, once.
+``python -I -S relay.py OUT ERR TERMINAL FRAMES CONTROL FOLDER`` is a separate program because the
+watched program writes into its pipes: if they were assay watch's and it were killed, the next write
+would end the program, too. With the relay the program continues, and its output goes where it went
+before. Output is first passed on, then copied to assay watch. If assay watch is slow or stopped,
+this delays the program by at most half a second, once.
 
-OUT and ERR are descriptors to read (ERR -1: both come by OUT, because both go to one place),
-TERMINAL 1 if standard error is a terminal, which then also shows a line of status. FRAMES is the
-pipe to assay watch, CONTROL the one from it. FOLDER is removed at the end if assay watch is gone
-and can't do it.
+OUT and ERR are descriptors to read (ERR -1: both come through OUT, because both go to one place),
+TERMINAL is 1 if standard error is a terminal that also shows a status line. FRAMES is the pipe to
+assay watch, CONTROL the one from it. FOLDER is removed at the end if assay watch has ended and
+can't do it.
 
-Frames are (kind, nanoseconds of the monotonic clock, length) and as many bytes. Commands are lines:
-S and the status, M and a message, E when the program has ended. It starts once a program, so it
-imports little.
+A frame is (kind, nanoseconds of the monotonic clock, length), then ``length`` bytes. Commands are
+lines: S and the status, M and a message, E when the program has ended. The relay is started for
+each program, so it imports little.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ FRAME = struct.Struct("<BQI")
 OUT, ERR, LOST, FAILED, END = range(5)
 STATUS, MESSAGE, ENDED = b"S", b"M", b"E"
 PIECE = 1 << 16
-# How long assay watch may leave its pipe full before nothing more is sent, seconds.
+# Seconds for which assay watch may leave its pipe full before frames are dropped.
 _PATIENCE = 0.5
 _CLEAR = b"\r\x1b[K"
-# Signals that end programs are the program's to take: its last words must come through.
+# Ignored signals: only the program handles them, and its last output must be passed on.
 _OTHERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 
 
 class Relay:
-    """Between a program's output and where it goes."""
+    """Passes on a program's output."""
 
     def __init__(self, sources: dict[int, int], terminal: bool, frames: int, control: int) -> None:
         """``sources``: descriptor to read → descriptor to write, 1 or 2."""
@@ -62,7 +62,7 @@ class Relay:
         self._failed: set[int] = set()
 
     def run(self) -> None:
-        """Until nobody can write any more, and assay watch has let go."""
+        """Run until all writers and assay watch have closed their pipes."""
         while self.sources or self.control is not None:
             for descriptor, _ in self._poll.poll():
                 if descriptor == self.control:
@@ -72,7 +72,7 @@ class Relay:
         self._erase()
 
     def _pass(self, source: int) -> bool:
-        """Pass on what there is; whether there was anything."""
+        """Pass on available output; returns whether there was any."""
         try:
             data = os.read(source, PIECE)
         except BlockingIOError:
@@ -94,10 +94,10 @@ class Relay:
         try:
             _write_all(to, data)
         except BrokenPipeError:
-            # The program is to learn by SIGPIPE, as if it had written there itself.
+            # The program will get SIGPIPE, as if it had written there itself.
             self._close(source)
         except OSError as error:
-            # On a full disk the program lives on, and its output is lost, as it is said once.
+            # On a full disk the program continues; the loss of output is reported once.
             if to not in self._failed:
                 self._failed.add(to)
                 name = "standard output" if to == 1 else "standard error"
@@ -112,7 +112,7 @@ class Relay:
         os.close(source)
 
     def _send_frame(self, kind: int, data: bytes, now: int = 0) -> None:
-        """A frame to assay watch, unless it doesn't listen. Frames are sent whole or not at all."""
+        """Send a frame to assay watch if it reads them. Frames are sent whole or not at all."""
         if self.frames is None:
             return
         if self._blocked:
@@ -140,7 +140,7 @@ class Relay:
                 waiting = select.poll()
                 waiting.register(self.frames, select.POLLOUT)
                 waiting.poll(left * 1000)
-            except OSError:  # assay watch is gone
+            except OSError:  # assay watch has ended
                 os.close(self.frames)
                 self.frames = None
 
@@ -184,7 +184,7 @@ class Relay:
             self._shown = False
 
     def _draw(self) -> None:
-        """The status, below whole lines only: half a line of the program's stays as it is."""
+        """Draw the status, only below complete lines: an incomplete line is not changed."""
         if self.terminal and self._status and self._line_start and not self._shown:
             with contextlib.suppress(OSError):
                 _write_all(2, self._status)
@@ -192,7 +192,7 @@ class Relay:
 
     @property
     def alone(self) -> bool:
-        """Whether assay watch has gone."""
+        """Whether assay watch has ended."""
         return self.frames is None or self.control is None
 
 
@@ -201,7 +201,7 @@ def _write_all(to: int, data: bytes) -> None:
     while view:
         try:
             view = view[os.write(to, view) :]
-        except BlockingIOError:  # another process made it so
+        except BlockingIOError:  # another process has set it to non-blocking
             waiting = select.poll()
             waiting.register(to, select.POLLOUT)
             waiting.poll()
@@ -216,7 +216,7 @@ def _remove(folder: str) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Relay until the program, and all that it left, have closed their output."""
+    """Relay until the program and all its background processes have closed their output."""
     for number in _OTHERS:
         signal.signal(number, signal.SIG_IGN)
     out, err, terminal, frames, control = (int(word) for word in words[:5])

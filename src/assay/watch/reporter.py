@@ -19,7 +19,8 @@ from assay.watch.series import StepSeries
 from assay.watch.steps import Step
 from assay.watch.words import change_sentence, hang_sentence
 
-# From an alarm to the word on its cause: the covariates need some time to show it.
+# Minimum seconds from an alarm, and from the onset, to the report of the cause: the covariates need
+# this time to show it.
 _CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
 
 
@@ -35,10 +36,10 @@ class _Pending:
 
 
 class Reporter:
-    """Changes, their causes, hangs and notes, as they come.
+    """Reports changes, their causes, hangs and notes as they occur.
 
-    ``series``: those that are followed, by name. ``host``: this one, whose covariates are known.
-    ``began``: s of the monotonic clock, from which the log's times count.
+    ``series``: those that are followed, by name. ``host``: this host; covariates are known only for
+    it. ``began``: origin of the log's times, s of the monotonic clock.
     """
 
     def __init__(
@@ -67,13 +68,13 @@ class Reporter:
 
     @property
     def alarms(self) -> int:
-        """How many changes for the worse and hangs there were."""
+        """Number of changes for the worse and of hangs."""
         return sum(change.alarm for change in self.changes) + sum(
             not hang.over for hang in self.hangs
         )
 
     def changed(self, series: StepSeries, change: StepChange, step: Step) -> None:
-        """The monitor's changes after that step, printed and logged; their causes follow."""
+        """Print and log a change that the monitor found at that step; its causes follow later."""
         now = step.time * 1e-9
         at = series.began(change.since)
         onset = now if at is None else at * 1e-9
@@ -129,12 +130,12 @@ class Reporter:
                 self.changes[index] = msgspec.structs.replace(change, until=step)
 
     def causes(self, now: float | None) -> None:
-        """Say why, of the changes for which the covariates have had time; of all at the end."""
+        """Report the causes of changes that are long enough ago; of all changes at the end."""
         ready = [each for each in self._pending if now is None or now >= each.ready]
         if not ready:
             return
         self.sample()
-        busiest = self.sampler.busiest()
+        busiest, sharing = self.sampler.busiest()
         for each in ready:
             self._pending.remove(each)
             why = explain(
@@ -142,6 +143,7 @@ class Reporter:
                 each.onset,
                 each.ratio,
                 busiest,
+                sharing,
                 calm_until=each.calm_until,
             )
             if why is None:
@@ -152,7 +154,7 @@ class Reporter:
             self._say(f"  step {self.changes[index].step:,}, cause: {why.sentence}")
 
     def sample(self) -> None:
-        """A reading of the covariates, now."""
+        """Read the covariates now."""
         readings = self.sampler.readings
         before = readings[-1] if readings else None
         reading = self.sampler.read()
@@ -161,12 +163,12 @@ class Reporter:
             self.write(SampleLine(reading.time - self.began, values))
 
     def overdue(self, now: float) -> None:
-        """Say of each series whether it hangs."""
+        """Report each series that hangs."""
         for series in self.series.values():
             if series.last is None:
                 continue
             waited = now - series.last * 1e-9
-            if series.hanging is None and series.monitor.overdue(waited):
+            if series.hanging is None and series.overdue(waited):
                 series.hanging = series.last * 1e-9
                 self.sample()
                 readings = self.sampler.readings
@@ -188,7 +190,7 @@ class Reporter:
                 )
 
     def recovered(self, series: StepSeries, step: Step) -> None:
-        """A step after a hang."""
+        """Report a step after a hang."""
         assert series.hanging is not None
         waited = step.time * 1e-9 - series.hanging
         series.hanging = None
@@ -204,14 +206,14 @@ class Reporter:
         self._say(sentence)
 
     def once(self, sentence: str) -> None:
-        """A note, the first time that it comes."""
-        word = sentence[:24]
-        if word not in self._noted:
-            self._noted.add(word)
+        """Report a note once: only the first with the same beginning."""
+        beginning = sentence[:24]
+        if beginning not in self._noted:
+            self._noted.add(beginning)
             self.note(sentence)
 
     def note(self, sentence: str) -> None:
-        """A sentence that the summary has, too."""
+        """Report a sentence now and in the summary."""
         self.notes.append(sentence)
         self._say(sentence)
 
@@ -224,7 +226,7 @@ class Reporter:
         return "" if len(self.series) == 1 else f" ({series.name})"
 
     def write(self, record: msgspec.Struct | None) -> None:
-        """A line of the log; without one, what was written so far goes to the file."""
+        """Write a line of the log; None flushes the log."""
         if self.log is None:
             return
         try:

@@ -1,8 +1,7 @@
-"""What goes on around the program: covariates of this machine, read once a second or slower.
+"""Covariates of this machine while the program runs, read at most once per second.
 
-What a name means that the kernels' records have too is said in one place
-(docs/formats/stream.md, "Covariates"); there it counts for a measurement, here for the time
-between two readings.
+Names that kernels' records use too have the same meaning (docs/formats/stream.md, "Covariates");
+there values are of a measurement, here of the time between two readings.
 """
 
 from __future__ import annotations
@@ -21,10 +20,11 @@ from assay.system.processes import (
     TICK,
     Process,
     ProcessState,
-    busiest,
     descendants,
+    last_cpus,
     parse_state,
     process_times,
+    used_between,
 )
 from assay.system.processor import online_threads, throttle_count
 from assay.system.surroundings import (
@@ -38,7 +38,7 @@ from assay.system.surroundings import (
 # Quantities that add up, by name: unit and meaning.
 COUNTERS = {
     "steal_seconds": ("s", "CPU time that the hypervisor gave to others, all CPUs"),
-    "wanted_seconds": ("s", "CPU time that anybody here wanted: used or stolen, all CPUs"),
+    "wanted_seconds": ("s", "CPU time that processes needed: used or stolen, all CPUs"),
     "own_cpu_seconds": ("s", "CPU time of the program's processes, ended ones included"),
     "other_cpu_seconds": ("s", "CPU time of all processes but the program's and assay's own"),
     "quota_seconds": ("s", "time that the control group was held back for its CPU quota"),
@@ -51,24 +51,27 @@ COUNTERS = {
 }
 # Quantities that have a value at any moment.
 GAUGES = {
-    "frequency": ("Hz", "of the CPUs that the program ran on, the least"),
+    "frequency": ("Hz", "of the CPUs that the program ran on, the minimum"),
     "memory_available": ("B", "memory available"),
     "processes": ("1", "of the program"),
 }
-# Not a counter of its own: the greatest increase of any thread's wait between two readings.
+# Not a counter: the maximum increase over threads of their wait between two readings.
 WAIT = "run_queue_seconds"
-# Share of a CPU that reading may cost; it is read less often where a reading costs more.
+# Share of a CPU that readings may cost; expensive readings are made less often.
 _COST = 0.001
 _FASTEST = 1.0
-# Threads whose waits are read; of more, the first ones of each process.
+# Maximum number of threads of which waits are read: the first threads of each process.
 _MOST_THREADS = 256
 _MOST_CPUS = 8
+# Number of other processes whose CPUs are looked up after an alarm.
+_MOST_EXAMINED = 64
 
 
 @dataclass
 class SampledValue:
-    """One reading. ``time``: s of the monotonic clock. ``counters`` since boot, ``gauges`` now,
-    ``waits``: seconds each thread has waited for a CPU, ``states``: how many processes are in each.
+    """One reading. ``time``: s of the monotonic clock. ``counters``: cumulative; ``gauges``: now;
+    ``waits``: seconds that each thread has waited for a CPU; ``states``: number of processes in
+    each state.
     """
 
     time: float
@@ -79,9 +82,9 @@ class SampledValue:
 
 
 def rates(before: SampledValue, after: SampledValue) -> dict[str, float]:
-    """Counters per second, and the later gauges; what either lacks is missing.
+    """Counters per second, and the later gauges; without those missing in either reading.
 
-    The wait is that of the thread that waited most, for the others wait for it.
+    The wait is the maximum over threads, because the others wait for that thread.
     """
     span = max(after.time - before.time, 1e-9)
     found = {
@@ -96,10 +99,10 @@ def rates(before: SampledValue, after: SampledValue) -> dict[str, float]:
 
 
 class Family:
-    """The program's processes: those below its first one, and others named to it.
+    """The program's processes: the descendants of its first one, and others added explicitly.
 
-    Who belongs to it stays in it, wherever its parent goes. Only processes that are new are looked
-    at, for a whole look over /proc costs milliseconds.
+    A process stays a member if its parent ends. Only new processes are examined, because scanning
+    /proc completely costs milliseconds.
     """
 
     def __init__(self, tree: Tree, roots: Iterable[int]) -> None:
@@ -108,12 +111,12 @@ class Family:
         self.members: set[int] = set(roots)
 
     def add(self, pid: int) -> None:
-        """A process that says that it is one of them."""
+        """Add a process that sent heartbeats of the program."""
         self.members.add(pid)
         self._known = set()  # its children may have been seen already
 
     def look(self) -> None:
-        """Take in who is new, let go of who has ended."""
+        """Add new processes, drop those that have ended."""
         try:
             names = os.listdir(self._tree.path("/proc"))  # noqa: PTH208 (ten times as fast)
         except OSError:
@@ -131,7 +134,7 @@ class Family:
         self._known = now
 
     def states(self) -> dict[int, ProcessState]:
-        """Its members that are there."""
+        """The states of its existing members."""
         found = {}
         for pid in self.members:
             if state := parse_state(self._tree.text(f"/proc/{pid}/stat")):
@@ -140,9 +143,9 @@ class Family:
 
 
 class Sampler:
-    """Reads the covariates, as often as is cheap.
+    """Reads the covariates, as often as the cost allows.
 
-    ``readings`` are the last ones, oldest first. ``cost``: CPU seconds spent reading.
+    ``readings``: the last ones, oldest first. ``cost``: CPU seconds spent on reading.
     """
 
     def __init__(self, pid: int, relay: int, *, tree: Tree | None = None, keep: int = 900) -> None:
@@ -154,6 +157,7 @@ class Sampler:
         self._online = online_threads(self._tree, ())
         self._next = 0.0
         self._others: tuple[float, Mapping[int, tuple[str, int]]] | None = None
+        self._own_cpus: set[int] = set()  # that the program ran on since ``look_at_others``
         self._reaped: dict[int, float] = {}
         self._own_ended = 0.0
         self._own_last: dict[int, float] = {}
@@ -163,18 +167,18 @@ class Sampler:
         self.readings: list[SampledValue] = []
 
     def due(self, now: float) -> bool:
-        """Whether it is time for the next reading."""
+        """Whether the next reading is due."""
         return now >= self._next
 
     def read(self) -> SampledValue:
-        """A reading, now."""
+        """Read the covariates now."""
         began = time.thread_time()
         reading = self._read()
         self.readings.append(reading)
         del self.readings[: -self._keep]
         cost = time.thread_time() - began
         self.cost += cost
-        # The first look takes in every process; what the next ones cost is to be seen.
+        # The first reading scans all processes; later ones are cheaper.
         self._costs.append(cost)
         self.interval = max(_FASTEST, min(min(self._costs) / _COST, 60.0))
         if len(self.readings) == 1:
@@ -183,27 +187,46 @@ class Sampler:
         return reading
 
     def look_at_others(self) -> None:
-        """Remember what every process has used by now, to name the busiest later."""
+        """Store the CPU time of all processes, to find the busiest later."""
         began = time.thread_time()
         self._others = (time.monotonic(), process_times(self._tree))
+        self._own_cpus = self._cpus_of(self.family.members)
         self.cost += time.thread_time() - began
 
-    def busiest(self) -> list[Process]:
-        """Who used most CPU since ``look_at_others``, the program itself left out."""
+    def busiest(self) -> tuple[list[Process], set[int]]:
+        """The processes that used CPU time since ``look_at_others``, without the program's, the
+        busiest first; and the ids of those that ran on CPUs that the program ran on since then.
+
+        A process ran on the CPUs that its threads ran on last. Only the busiest are examined.
+        """
         if self._others is None:
-            return []
+            return [], set()
         began = time.thread_time()
         then, before = self._others
         self._others = (time.monotonic(), process_times(self._tree))
-        self.cost += time.thread_time() - began
         elapsed = max(self._others[0] - then, 1e-3)
         without = self.family.members | self._ours
-        return busiest(before, self._others[1], elapsed, without)
+        used = used_between(before, self._others[1], elapsed, without)
+        own = self._own_cpus | self._cpus_of(self.family.members)
+        sharing = {
+            process.pid
+            for process in used[:_MOST_EXAMINED]
+            if last_cpus(self._tree, process.pid, _MOST_THREADS) & own
+        }
+        self.cost += time.thread_time() - began
+        return used, sharing
+
+    def _cpus_of(self, pids: Iterable[int]) -> set[int]:
+        """The CPUs that the threads of these processes ran on last."""
+        chosen = list(pids)[:_MOST_THREADS]
+        share = max(_MOST_THREADS // max(len(chosen), 1), 1)
+        return {cpu for pid in chosen for cpu in last_cpus(self._tree, pid, share)}
 
     def _read(self) -> SampledValue:
         tree = self._tree
         self.family.look()
         states = self.family.states()
+        self._own_cpus |= {state.cpu for state in states.values() if state.cpu >= 0}
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {"processes": float(len(states))}
 
@@ -237,13 +260,13 @@ class Sampler:
         return SampledValue(time.monotonic(), counters, gauges, self._waits(states), tally)
 
     def _own_seconds(self, states: Mapping[int, ProcessState]) -> float:
-        """CPU time of the program's processes. Ended ones count through who reaped them; what was
-        reaped by nobody here is taken at its last reading.
+        """CPU time of the program's processes. Ended ones count by the parent that reaped them; if
+        none of the program's processes did, by their last reading.
         """
         now = {pid: state.cpu_seconds + state.reaped_seconds for pid, state in states.items()}
         grown = sum(max(value - self._own_last.get(pid, 0.0), 0.0) for pid, value in now.items())
         self._own_ended += grown
-        # A child that ended meanwhile: its parent's sum now holds what was counted as the child's.
+        # The parent's sum now includes the time of ended children, which was counted before.
         ended = [pid for pid in self._own_last if pid not in now]
         lost = sum(self._own_last[pid] for pid in ended)
         reaped = sum(

@@ -1,4 +1,4 @@
-"""One series of steps as it is followed: what the monitor sees, and what the summary needs."""
+"""One series of steps: the values for the monitor and for the summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.stats.changes.step_change import Settings, StepChange
 from assay.watch.model import NormalRange, StepSummary
 from assay.watch.steps import Step
 
-# A value a while is enough: shorter steps are taken together, so that following them stays cheap.
+# Minimum seconds per value: shorter steps are grouped, which limits the cost.
 _SHORTEST = 0.005
 _FIRST = 20
 _MOST_STEPS = 4000
@@ -21,8 +21,8 @@ _MOST_STEPS = 4000
 class StepSeries:
     """Steps of one source, in order.
 
-    ``name``: where they come from, for people. ``last``: when the last one ended, or when what had
-    been stopped went on, ns: steps from before a stop may be read after it.
+    ``name``: the source, for display. ``last``: when the last step ended, or when a stopped program
+    was continued, ns.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -41,15 +41,17 @@ class StepSeries:
 
     @property
     def steps(self) -> int:
-        """How many there were."""
+        """Number of steps so far."""
         return self.monitor.step + sum(step.count for step in self._waiting)
 
     def reach(self, time: int) -> None:
-        """Nothing is waited for from before this, ns."""
+        """Set the time (ns) from which the wait for the next step counts."""
         self.last = max(self.last or 0, time)
 
     def add(self, step: Step) -> list[tuple[Step, StepChange | None]]:
-        """What the monitor was given for it (several steps in one, or none yet), and its word."""
+        """Add a step; returns the values passed to the monitor (none yet, or steps grouped into
+        one), each with the change that the monitor found.
+        """
         self.reach(step.time)
         if step.number is not None:
             self.number, self.of = step.number, step.of
@@ -59,7 +61,7 @@ class StepSeries:
         return self._together()
 
     def _begin(self) -> list[tuple[Step, StepChange | None]]:
-        """Steps are given one by one until it is known how short they are."""
+        """Pass steps on individually until their usual length is known."""
         usual = median(step.seconds for step in self._waiting)
         if usual >= _SHORTEST:
             if len(self.values) + len(self._waiting) >= _FIRST:
@@ -68,7 +70,7 @@ class StepSeries:
             return [self._give(step) for step in given]
         if len(self._waiting) < _FIRST:
             return []
-        self._group = min(math.ceil(_SHORTEST / max(usual, 1e-9)), 1 << 20)
+        self._group = _group_of(usual)
         return self._together()
 
     def _together(self) -> list[tuple[Step, StepChange | None]]:
@@ -91,13 +93,31 @@ class StepSeries:
         self._times.append((self.monitor.step, step.time))
         return step, change
 
+    def overdue(self, waited: float) -> bool:
+        """Whether ``waited`` seconds without a step are a hang."""
+        return self.monitor.overdue(waited, self._ungrouped)
+
+    @property
+    def _ungrouped(self) -> list[float]:
+        """Short steps that are not passed on yet, because their usual length is unknown."""
+        return [] if self._group is not None else [step.seconds for step in self._waiting]
+
+    @property
+    def needed(self) -> int | None:
+        """Number of steps from which on changes can be noticed; None if there are as many."""
+        if self.monitor.normal is not None:
+            return None
+        short = self._ungrouped
+        group = self._group or (_group_of(median(short)) if short else 1)
+        return (self.monitor.settings.learn + self.monitor.warmup) * group
+
     def came_last(self, rank: int, seconds: float) -> None:
-        """Whose step was over last, and how long after the first one's."""
+        """Note the rank that ended a step last, and how much later than the first."""
         self._lasts.append((self.steps, rank, seconds))
 
     def latest(self, since: int) -> tuple[int, float] | None:
-        """The rank that most often came last since that step, and how often (a share); None if
-        ranks come together.
+        """The rank that came last most often since that step, and the share of steps; None if
+        ranks end steps at about the same time.
         """
         found = [(rank, late) for step, rank, late in self._lasts if step >= since]
         usual = self.monitor.normal
@@ -107,7 +127,7 @@ class StepSeries:
         return rank, often / len(found)
 
     def began(self, step: int) -> int | None:
-        """When that step began, ns: when the one before it ended."""
+        """When that step began (the previous one ended), ns."""
         before = None
         for at, time in reversed(self._times):
             before = time
@@ -116,27 +136,28 @@ class StepSeries:
         return before
 
     def left(self) -> float | None:
-        """Seconds to the end by the program's own count of steps."""
+        """Estimated seconds to the end by the program's own count of steps."""
         if self.number is None or self.of is None or len(self.values) < 3:
             return None
         recent = self.values[-100:]
         return max(self.of - self.number, 0) * sum(recent) / len(recent)
 
     def summary(self) -> StepSummary:
-        """All of it."""
+        """The summary of all steps."""
         import numpy as np
 
         from assay.stats.core.summary import summarise
         from assay.stats.core.totals import total_time
 
         monitor = self.monitor
-        values = np.array(self.values)
-        counts = np.array(self.counts)
+        short = self._ungrouped
+        values = np.array([*self.values, *short])
+        counts = np.array([*self.counts, *(1 for _ in short)])
         steps = self.steps
         steady = values[monitor.warmup :] if values.size > 2 * monitor.warmup else values
         found = summarise(steady) if steady.size else None
         goal = self.of or steps
-        outliers = monitor.outliers
+        outliers = monitor.apart(short)
         return StepSummary(
             source=self.name,
             steps=steps,
@@ -155,10 +176,17 @@ class StepSeries:
             every=period([step for step, _ in outliers]),
             walltime_steps=goal if values.size else None,
             walltime=total_time(values, goal) if values.size else None,
+            needed=self.needed,
+            silence=monitor.silence(short),
         )
 
 
+def _group_of(usual: float) -> int:
+    """How many steps of this length are one value."""
+    return min(max(math.ceil(_SHORTEST / max(usual, 1e-9)), 1), 1 << 20)
+
+
 def normal_range(monitor: Monitor) -> NormalRange | None:
-    """The monitor's range, as it is written."""
+    """The monitor's normal range in the form of the log."""
     found = monitor.normal
     return NormalRange(found.n, found.low, found.median, found.high) if found else None

@@ -1,7 +1,7 @@
-"""Signals that are the program's to take: held here, and handed on.
+"""Signals meant for the watched program: blocked here, and passed on.
 
-They come from a scheduler or from `kill`. What the terminal sends (Ctrl-C), the kernel has sent to
-the program too, so that is not handed on.
+They come from a scheduler or from `kill`. Signals of the terminal (Ctrl-C) are not passed on: the
+kernel sends them to the program, too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _before: set[int] | None = None
 
 
 def hold() -> set[int]:
-    """Block them from now on; the mask there was, which is the program's to have.
+    """Block these signals; returns the previous mask, which the program is started with.
 
-    To be called before any thread is started, for a thread that doesn't block a signal gets it.
-    Numerical libraries start some when they are imported.
+    Must be called before any thread is started: a thread that doesn't block a signal receives it.
+    Numerical libraries start threads when they are imported.
     """
     global _before
     if _before is None:
@@ -35,17 +35,17 @@ def hold() -> set[int]:
     return _before
 
 
-def let_go() -> None:
-    """The mask that there was before ``hold``."""
+def release() -> None:
+    """Restore the mask from before ``hold``."""
     global _before
     if _before is not None:
         signal.pthread_sigmask(signal.SIG_SETMASK, _before)
         _before = None
 
 
-def hand_on(pid: int | None) -> bool:
-    """Send the process what has come for it (None: it has ended); whether we were stopped and
-    continued meanwhile.
+def forward(pid: int | None) -> bool:
+    """Pass received signals on to the process (None: it has ended); returns whether assay was
+    stopped and continued meanwhile.
     """
     continued = False
     while (info := signal.sigtimedwait(_HELD, 0)) is not None:

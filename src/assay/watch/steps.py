@@ -1,4 +1,4 @@
-"""Steps out of what a program prints: lines that match a pattern, and the time each took."""
+"""Steps from a program's output: lines that match a pattern, and the time of each step."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from assay.errors import AssayError
 from assay.units import parse_quantity
 
-# Groups of the pattern that hold a step's own time, its number, and how many there will be.
+# Groups of the pattern for a step's time, its number, and the total number of steps.
 TIME_GROUPS = ("seconds", "time", "step")
 NUMBER_GROUP, COUNT_GROUP = "i", "n"
-# A line longer than this is looked at up to here; what prints no lines at all has none.
+# Maximum bytes of an incomplete line that are kept until its end arrives.
 LONGEST_LINE = 1 << 16
-# Lines that come together so often, and so many at once, were kept back by the program.
+# Minimum number of bursts, of lines per burst, and seconds between bursts, for which the program is
+# considered to buffer its lines.
 _BURSTS, _BURST_LINES, _BURST_SECONDS = 3, 4, 0.05
 _LOOKED_AT = 2000
 _NUMBER = re.compile(rb"\d+(\.\d+)?([eEdD][+-]?\d+)?")
@@ -22,8 +23,9 @@ _NUMBER = re.compile(rb"\d+(\.\d+)?([eEdD][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Step:
-    """``count`` steps that took ``seconds`` each, the last of which ended at ``time`` (ns of the
-    monotonic clock). ``number`` and ``of``: as the program counts them, where it says so.
+    """``count`` steps that took ``seconds`` each and ended at ``time`` (ns of the monotonic clock).
+
+    ``number`` and ``of``: the step's number and their total, if the program reports them.
     """
 
     seconds: float
@@ -34,14 +36,14 @@ class Step:
 
 
 class StepLines:
-    """Finds the steps in a program's output, as it comes, in pieces of any size.
+    """Finds the steps in a program's output, which may come in pieces of any size.
 
-    ``lines`` and ``matched`` count. ``buffered``: whether lines come in bursts, because the program
-    keeps them back.
+    ``lines``, ``matched``: numbers of lines. ``buffered``: mean lines per burst if the program
+    buffers its lines, else 0.
     """
 
     def __init__(self, pattern: str) -> None:
-        """Raises AssayError if that is no regular expression."""
+        """Raises AssayError if the pattern is not a regular expression."""
         try:
             self._search = re.compile(pattern.encode()).search
         except (re.error, OverflowError, RecursionError) as error:
@@ -68,7 +70,7 @@ class StepLines:
         self._example: dict[bytes, bytes] = {}
 
     def feed(self, stream: int, time: int, data: bytes) -> list[Step]:
-        """What was read at that time from that stream; the steps that ended with it."""
+        """Add output read from a stream at ``time``; returns the steps that ended with it."""
         if b"\r" in data:
             data = data.replace(b"\r", b"\n")
         *lines, rest = (self._rest.get(stream, b"") + data).split(b"\n")
@@ -87,16 +89,16 @@ class StepLines:
         return self._timed(found, time)
 
     def finish(self, time: int) -> list[Step]:
-        """A last line that no newline ended."""
+        """The steps of last lines without a newline."""
         streams = [stream for stream, rest in self._rest.items() if rest]
         return [step for stream in streams for step in self.feed(stream, time, b"\n")]
 
     def pause(self) -> None:
-        """Lines may have been missed: the time since the last one is no step's."""
+        """Note that lines may be missing: the time since the last line is not that of a step."""
         self._last = None
 
     def suggestion(self) -> str | None:
-        """A pattern for the line that came most often but for its numbers, if one did."""
+        """A pattern for the most frequent line, apart from its numbers, if it came repeatedly."""
         common = self._usual.most_common(1)
         if not common or common[0][1] < 3:
             return None
@@ -104,7 +106,7 @@ class StepLines:
         first = re.search(r"[A-Za-z][\w ]*?[ =:#]*(?=\d)", line)
         if first is None:
             return None
-        # One blank stays one; more of them may be fewer where numbers are longer.
+        # A single blank is kept; several blanks may be fewer if numbers are longer.
         words = re.sub(r"(\\ ){2,}", " *", re.escape(first[0])).replace("\\ ", " ")
         return words + r"(?P<i>\d+)"
 
@@ -118,7 +120,7 @@ class StepLines:
                 self._example.setdefault(shape, line)
 
     def _reported_step(self, match: re.Match[bytes], time: int) -> Step | None:
-        """The time that the line tells."""
+        """The step with the time that the line reports."""
         assert self._time_group is not None
         seconds = _seconds(match[self._time_group])
         number, of = self._numbers(match)
@@ -129,7 +131,7 @@ class StepLines:
         return None if count is None else Step(seconds, count, time, number, of)
 
     def _timed(self, found: list[re.Match[bytes]], time: int) -> list[Step]:
-        """The time between lines; of lines that came at once, the mean."""
+        """The step by the time between lines; the mean for lines that came together."""
         count = 0
         number = of = None
         again = False
@@ -161,7 +163,7 @@ class StepLines:
         return number, of
 
     def _advance(self, number: int | None) -> int | None:
-        """How many steps this line is on from the last; None if it tells of the same again."""
+        """Number of steps since the last line; None if it reports the same step again."""
         if number is None:
             return 1
         last, self._last_number = self._last_number, number

@@ -1,4 +1,4 @@
-"""What assay watch says, in sentences: changes, hangs, the line of status, the summary."""
+"""Messages of assay watch: changes, hangs, the status line, the summary."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def percent(ratio: float) -> str:
 
 
 def change_sentence(change: StepChange, source: str) -> str:
-    """What happened to the steps, since when, by how much."""
+    """A sentence on how the steps changed, since when, and by how much."""
     now = format_quantity(change.seconds, "s")
     normal = f"normally {times(change.normal)}"
     since = f"since step {change.since:,}"
@@ -56,21 +56,19 @@ def change_sentence(change: StepChange, source: str) -> str:
     elif change.kind == "recovered":
         said = f"steps are back in their normal range {since}: {now}, {normal}"
     else:
-        said = (
-            f"steps stay at {now} ({percent(change.ratio)}): that is taken for normal from now on"
-        )
+        said = f"steps stay at {now} ({percent(change.ratio)}): this counts as normal from now on"
     return f"step {change.step:,}{source}: {said}"
 
 
 def hang_sentence(step: int, source: str, waited: float, usual: float | None, doing: str) -> str:
-    """That no step comes."""
+    """A sentence on a hang."""
     normal = f" (usually {format_quantity(usual, 's')})" if usual is not None else ""
     after = f"after step {step:,}{source}" if step else f"after the first one{source}"
     return f"no step for {format_duration(waited)}{normal} {after}: {doing}"
 
 
 def status(series: StepSeries | None, alarms: int, waited: float, lines: int | None) -> str:
-    """The line below the program's output."""
+    """The status line below the program's output."""
     if series is None or series.last is None:
         seen = f", {lines:,} lines" if lines else ""
         return f"assay: no step yet{seen}, {format_duration(waited)}"
@@ -96,7 +94,7 @@ def status(series: StepSeries | None, alarms: int, waited: float, lines: int | N
 
 
 def print_summary(found: WatchEnd, console: Console) -> None:
-    """Everything at the end, for people."""
+    """Print the summary at the end."""
     from rich.table import Table
     from rich.text import Text
 
@@ -132,15 +130,23 @@ def print_summary(found: WatchEnd, console: Console) -> None:
         console.print(f"{'-' if hang.over else '!'} {hang.sentence}", soft_wrap=True, markup=False)
     for note in found.notes:
         console.print(note, soft_wrap=True, markup=False)
+    said = f"{found.alarms or 'No'} alarm{'s' * (found.alarms != 1)} in"
+    if found.blind and not found.alarms:
+        said = "Watched for"
     console.print(
-        f"{found.alarms or 'No'} alarm{'s' * (found.alarms != 1)} in "
-        f"{format_duration(found.wall)}; watching took {format_share(found.cost.share)} of a CPU.",
+        f"{said} {format_duration(found.wall)}; watching took "
+        f"{format_share(found.cost.share)} of a CPU.",
         markup=False,
     )
 
 
 def _about(found: StepSummary) -> list[str]:
     said = []
+    if found.needed is not None:
+        noticed = "nothing could be noticed"
+        if found.silence is not None:
+            noticed += f" but {format_duration(found.silence)} without one"
+        said.append(f"{found.steps:,} of the {found.needed:,} steps needed: {noticed}.")
     if found.outliers:
         every = f", one every {found.every:,} steps" if found.every else ""
         said.append(
@@ -154,6 +160,6 @@ def _about(found: StepSummary) -> list[str]:
     if found.walltime is not None and found.walltime_steps is not None:
         said.append(
             f"{found.walltime_steps:,} steps like these take {format_duration(found.walltime)} or "
-            "less in 99 of 100 runs, if what slowed them comes as often."
+            "less in 99 of 100 runs, if slow steps remain as frequent."
         )
     return said

@@ -1,1 +1,1 @@
-"""What the commands that measure do, from their options to their exit status."""
+"""Implementation of the commands that measure, from their options to their exit status."""

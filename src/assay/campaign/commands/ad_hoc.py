@@ -1,4 +1,4 @@
-"""``assay measure``: a plan of one kernel, in a run that is forgotten unless it is to be kept."""
+"""``assay measure``: a plan of one kernel, in a run that is deleted unless it is to be kept."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def measure_cells(
 
 
 def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:
-    """Where a kept run goes; None if it is not to be kept."""
+    """The folder for a run that is kept; None if it is not to be kept."""
     return (runs or config.runs) if keep or runs else None
 
 
 @contextmanager
 def _root(root: Path | None, *, shared: bool) -> Iterator[Path]:
-    """``root``, or a folder that is gone afterwards; ``shared``: one that other hosts see, too."""
+    """``root``, or a temporary folder; ``shared``: one that other hosts see, too."""
     if root is not None:
         yield root
         return

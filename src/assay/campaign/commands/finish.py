@@ -1,4 +1,4 @@
-"""What follows a campaign: the report, the words on the terminal, the exit status."""
+"""After a campaign: the report, the messages on the terminal, the exit status."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from assay.report.model import ReportModel
 
-# Cells that are named one by one.
+# Maximum number of cells that a message names individually.
 NAMED = 8
 
 FailOn = Literal["never", "failure", "precision", "nodes"]
 
 
 def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
-    """Write the report and print the summary, or the JSON answer; give the cells back."""
+    """Write the report, print the summary or the JSON report, and return the cells."""
     from assay.report import build_report
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
@@ -38,7 +38,7 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
 
 
 def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> None:
-    """Write a report into a run's or group's folder, and print its summary or all of it as JSON."""
+    """Write a report into the folder of a run or group; print its summary, or all of it as JSON."""
     from assay.console import console, print_json
     from assay.report import print_summary, write_report
 
@@ -64,7 +64,7 @@ def file_report(run: RunData) -> None:
 
 
 def interrupted(run: RunDirectory, console: Console) -> int:
-    """Say what was kept and how to go on; the shell's status for an interruption."""
+    """Print what was kept and how to resume; returns the shell's status for an interruption."""
     from assay.records.reading import read_run
 
     kept = len(read_run(run.path).measurements)
@@ -78,15 +78,15 @@ def interrupted(run: RunDirectory, console: Console) -> int:
 
 
 def _next_session(run: RunDirectory) -> str:
-    """A line on when the run's next session is due; nothing if there is none."""
+    """A line on when the run's next session is due; empty if none is pending."""
     from assay.campaign.engine.sessions import begin_time, moment
 
     begin = begin_time(run, time.time())
     return f"The next session is due {moment(begin)}.\n" if begin is not None else ""
 
 
-def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:
-    """Name the cells that could not be measured for want of hosts, and how to go on."""
+def report_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:
+    """Print the cells that were not measured for lack of hosts, and how to resume."""
     if not cells:
         return
     from assay.campaign.engine.display import describe_cell
@@ -97,13 +97,16 @@ def tell_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None
     nodes = max(cell.placement.nodes for cell in cells)
     lines = [f"Left out for lack of {nodes} nodes: {named}{more}."]
     if lost:
-        lines.insert(0, f"Lost on the way: {names_text(list(lost))}.")
+        lines.insert(0, f"Lost during the run: {names_text(list(lost))}.")
     lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")
     console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
-def tell_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
-    """Name the cells whose launches were ended before they began, by id why, and how to go on."""
+def report_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
+    """Print the cells whose launches were ended before a measurement began, and how to resume.
+
+    ``lost``: the reason for each cell id.
+    """
     if not lost:
         return
     from assay.campaign.engine.display import describe_cell
@@ -113,7 +116,7 @@ def tell_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
     more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     why = next(iter(lost.values()))
     console.print(
-        f"Missing, for their launches were ended again and again ({why}): {named}{more}.\n"
+        f"Missing, because their launches were ended repeatedly ({why}): {named}{more}.\n"
         f"Once the cause is gone: assay run --resume {run.manifest.run}",
         soft_wrap=True,
         markup=False,
@@ -121,7 +124,7 @@ def tell_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
 
 
 def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
-    """0, or 1 if a cell did what the user asked to fail on, or could not be measured at all."""
+    """0, or 1 if a cell failed, could not be measured, or is imprecise with ``precision``."""
     if fail_on == "never":
         return 0
     if not complete:

@@ -1,4 +1,4 @@
-"""``assay runs``: what it shows, follows and cleans up."""
+"""``assay runs``: list runs, follow submitted ones, clean up leftovers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
-    """List the runs; the exit status."""
+    """List the runs; returns the exit status."""
     from assay.console import console, print_json
 
     found = Store(root).listing(check=check)
@@ -38,7 +38,7 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
 def follow_again(
     root: Path, name: str, console: Console, report: bool, as_json: bool, fail_on: FailOn
 ) -> int:
-    """Follow a run that was submitted; the exit status. Raises AssayError."""
+    """Follow a submitted run; returns the exit status. Raises AssayError."""
     from assay.campaign.jobs.submission import WhenEnded, follow_run
 
     run = find_run(root, name) if name else _newest_submitted(root)
@@ -53,7 +53,7 @@ def follow_again(
 
 
 def _newest_submitted(root: Path) -> RunDirectory:
-    """The newest run that jobs carry out, an unfinished one if there is any. Raises AssayError."""
+    """The newest run that has jobs, preferably an unfinished one. Raises AssayError."""
     submitted = [run for run in list_runs(root) if JobBook(run.path).jobs()]
     if not submitted:
         raise AssayError(
@@ -65,7 +65,10 @@ def _newest_submitted(root: Path) -> RunDirectory:
 
 
 def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
-    """Show what is left of runs, and end it if so asked; the exit status. Raises AssayError."""
+    """List leftover jobs and processes of runs; with ``end``, end them. Returns the exit status.
+
+    Raises AssayError.
+    """
     from assay.campaign.jobs.clean import leftovers
     from assay.console import console, print_json
 

@@ -1,4 +1,4 @@
-"""``--per-node``: every node measures itself, all at once; then they are held side by side."""
+"""``--per-node``: all nodes measure themselves concurrently; the report compares them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from assay.stats.core.model import CellSummary
 
-# Seconds between looks at the members, and those that they are given to end when asked.
+# Seconds between checks of the members, and seconds within which they must end on request.
 LOOK = 0.5
 ENDING = 60.0
 
@@ -35,9 +35,9 @@ ENDING = 60.0
 def measure_members(
     run: RunDirectory, request: RunRequest, cluster: ClusterConfig, console: Console
 ) -> Ending:
-    """Let each host of a cluster measure itself, as far as the group lacks it.
+    """Let the cluster's hosts measure the members that the group still lacks.
 
-    Raises AssayError where that can't be begun.
+    Raises AssayError if that can't be started.
     """
     assert request.members is not None
     book = JobBook(run.path)
@@ -56,7 +56,7 @@ def measure_members(
                 time.sleep(LOOK)
         except KeyboardInterrupt:
             ending = Ending("stopped")
-            console.print("Ending; Ctrl-C again leaves at once.", style="dim")
+            console.print("Ending; Ctrl-C again leaves immediately.", style="dim")
         finally:
             member_set.end()
     book.ended(number, ending.how if ending else "ended")
@@ -69,24 +69,24 @@ def measure_members(
 def assign(
     missing: Sequence[int], done: Iterable[str | None], hosts: Sequence[str]
 ) -> Mapping[int, str]:
-    """Which host measures each missing member: one that none of the ``done`` is.
+    """The host for each missing member; hosts in ``done`` are not used again.
 
-    Raises AssayError if there are too few.
+    Raises AssayError if there are too few hosts.
     """
-    # A host is called by its whole name, or by the first part of it.
+    # A host is known by its full name or by the first part of it.
     known = {name for host in done if host for name in (host, host.partition(".")[0])}
     free = [host for host in hosts if not {host, host.partition(".")[0]} & known]
     if len(free) < len(missing):
         raise AssayError(
-            f"{len(missing)} nodes are still to be measured, and of the {len(hosts)} hosts here "
-            f"{len(hosts) - len(free)} have been.",
-            fix="Ask for other nodes, or for more of them.",
+            f"{len(missing)} nodes are still to be measured, but {len(hosts) - len(free)} of the "
+            f"{len(hosts)} hosts here have been measured already.",
+            fix="Request other nodes, or more of them.",
         )
     return dict(zip(missing, free, strict=False))
 
 
 class _MemberSet:
-    """One assay a host, held by its standard input: when that is let go of, it ends."""
+    """One assay process per host. Each ends when its standard input is closed."""
 
     def __init__(
         self, run: RunDirectory, number: int, remote_shell: str, hosts: Mapping[int, str]
@@ -120,7 +120,7 @@ class _MemberSet:
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,  # a Ctrl-C is ours to pass on
+                    start_new_session=True,  # Ctrl-C reaches only this process, which ends them
                 )
             )
         except OSError as error:
@@ -130,11 +130,11 @@ class _MemberSet:
             ) from None
 
     def at_work(self) -> int:
-        """How many have not ended."""
+        """Number of processes that have not ended."""
         return sum(process.poll() is None for process in self._processes)
 
     def end(self) -> None:
-        """Let go of all; what has not ended in time is killed."""
+        """Close the standard inputs; kill the processes that don't end in time."""
         for process in self._processes:
             if process.stdin is not None:
                 with contextlib.suppress(OSError):
@@ -153,7 +153,7 @@ class _MemberSet:
                 file.close()
 
     def complaints(self) -> str:
-        """The last line of what each failed one said."""
+        """The last output line of each process that failed."""
         said = []
         for host, process, output in zip(self._hosts, self._processes, self._outputs, strict=False):
             if process.returncode not in (0, None):
@@ -163,14 +163,14 @@ class _MemberSet:
 
 
 def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> int:
-    """Write a group's report and print its summary, or the JSON answer; the exit status."""
+    """Write a group's report, print its summary or the JSON report; returns the exit status."""
     from assay.questions.nodes.findings import find
     from assay.report.group import build_group
 
     group = read_group(path)
     found = find(group)
     show(build_group(group, found), path, report=report, as_json=as_json)
-    if fail_on == "nodes" and found.suspects:
+    if fail_on == "nodes" and (found.suspects or found.slow_groups):
         return 1
     return _status(group, [node.cells for node in found.measurements], fail_on)
 

@@ -1,4 +1,4 @@
-"""What a person asked ``assay run`` for, and the plan that comes of it on a given machine."""
+"""The request given to ``assay run`` on the command line, and the plan it yields on a machine."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def run_options(
     seed: int | None = None,
     app: App | None = None,
 ) -> RunOptions:
-    """From the command line; ``rule``: what of ``RULE`` was given.
+    """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
 
-    Raises AssayError for a suite that there isn't.
+    Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
@@ -49,17 +49,17 @@ def run_options(
 
 
 def plan_here(options: RunOptions, context: PlanContext) -> Plan:
-    """The plan on a machine that is at hand. Raises AssayError."""
+    """The plan on the machine at hand. Raises AssayError."""
     return _plan(options, context, Source(dict(options.texts)), lenient=False)
 
 
 def plan_elsewhere(
     options: RunOptions, context: PlanContext, config: Config
 ) -> tuple[Plan, dict[str, str]]:
-    """The plan for other nodes as far as known here, and the texts it is read from.
+    """The plan for other nodes, as far as known here, and the texts it is read from.
 
-    Their number is what was asked for, or the most that the plan names; of what they have
-    nothing is known, so that nothing is refused for it.
+    Their number is the one requested, or the maximum that the plan names. Their resources are
+    unknown, so no cell is refused for lack of them.
     """
     source = Source(dict(options.texts))
     most = _most(options) or most_nodes(Path(options.plan), read_words(options.words), source)
@@ -78,7 +78,7 @@ def _levels(options: RunOptions) -> tuple[Written, ...]:
 
 
 def _most(options: RunOptions) -> int | None:
-    """The most nodes asked for; None if nothing was said of them."""
+    """The maximum number of nodes requested; None if no number was given."""
     levels = _levels(options)
     return max(map(count_named, levels)) or None if levels else None
 
@@ -113,7 +113,7 @@ def run_request(
     scheduler: SchedulerConfig | None = None,
     members: int | None = None,
 ) -> RunRequest:
-    """The options with what a job needs to know; ``texts``: what the plan was read from."""
+    """The options with all that a job needs; ``texts``: the files that the plan was read from."""
     known = msgspec.structs.asdict(options) | {"texts": texts, "seed": seed}
     return RunRequest(
         **known,
@@ -130,26 +130,28 @@ def run_request(
         job=job,
         scheduler=scheduler,
         members=members,
+        node_groups=config.system.groups,
     )
 
 
-# What a job does besides measuring, seconds, each taken amply: a job that asks for more than it
-# needs waits a little longer in the queue, one that asks for less is cut short.
-SURVEY = 60.0  # looking at the nodes
+# Seconds that a job needs besides measuring. The values are generous: a job that requests too much
+# waits a little longer in the queue, one that requests too little is cut short.
+SURVEY = 60.0  # survey of the nodes
 BUILDING = 900.0  # the kernels with one toolchain, on a slow file system
-LAUNCH = 5.0  # starting ranks and ending them, on few nodes
-LAUNCH_NODE = 0.02  # and for each node
+LAUNCH = 5.0  # starting and ending ranks on few nodes
+LAUNCH_NODE = 0.02  # additionally for each node
 CLOSING = 120.0  # tables, report, seal
-SPARE = 1.25  # for what was not thought of
+SPARE = 1.25  # safety factor
 MINUTE = 60.0
 
 
 @dataclass(frozen=True)
 class JobEstimate:
-    """The jobs that a plan needs. ``measuring``, ``besides``: seconds; ``besides`` is in each job.
+    """The jobs that a plan needs; times in seconds.
 
-    ``walltime``: what each job asks for; ``jobs``: how many there will be in each of the
-    ``sessions``, which begin ``every`` so many seconds.
+    ``measuring``: in total. ``besides``: in each job besides measuring. ``walltime``: requested by
+    each job. ``jobs``: number of jobs in each of the ``sessions``. ``every``: interval between the
+    beginnings of sessions.
     """
 
     nodes: int
@@ -162,19 +164,19 @@ class JobEstimate:
 
     @property
     def seconds(self) -> float:
-        """What one job of a session would ask for, were there no limit."""
+        """The walltime that a single job per session would request without a limit."""
         return minutes(SPARE * (self.measuring + self.besides))
 
 
 def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) -> JobEstimate:
-    """What to ask a scheduler for, see docs/methods/campaigns.md.
+    """The resources to request from a scheduler, see docs/methods/campaigns.md.
 
     ``building``: whether kernels may have to be compiled. ``longest``: seconds that one job may
-    ask for.
+    request.
     """
     groups = {(cell.toolchain, cell.placement) for cell in plan.cells}
     nodes = max(cell.placement.nodes for cell in plan.cells)
-    # Each cell is measured once whatever the budget, so that a small one is exceeded.
+    # Each cell is measured once whatever the budget, so a small budget is exceeded.
     launching = sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
     measuring = plan.replication.budget + launching
     toolchains = len({cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN})
@@ -183,7 +185,7 @@ def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) ->
     sessions = (plan.replication.planned, plan.replication.every or 0.0)
     if whole <= longest:
         return JobEstimate(nodes, measuring, besides, whole, 1, *sessions)
-    # The kernels are built but once; a job in which nothing else fits measures at least something.
+    # The kernels are built only in the first job. At least 10% of each job goes into measuring.
     each = max(longest / SPARE - SURVEY - CLOSING, 0.1 * longest)
     first = max(longest / SPARE - besides, 0.1 * longest)
     jobs = 1 + math.ceil(max(measuring - first, 0.0) / each)
@@ -191,5 +193,5 @@ def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) ->
 
 
 def minutes(seconds: float) -> float:
-    """Rounded up to whole minutes, in which most schedulers count; in seconds."""
+    """Seconds rounded up to whole minutes, the unit of most schedulers."""
     return MINUTE * math.ceil(seconds / MINUTE)

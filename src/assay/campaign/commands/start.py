@@ -1,4 +1,4 @@
-"""``assay run``: begin a run, or go on with one, here or in jobs."""
+"""``assay run``: begin or resume a run, here or in jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from assay.campaign.commands.finish import exit_status, interrupted, present
 from assay.campaign.commands.run_request import plan_here
-from assay.campaign.engine.execute import execute_campaign, new_run, prepare, tell_choices
+from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.job import deadline_here, make_ready
 from assay.campaign.jobs.submission import (
@@ -28,7 +28,8 @@ from assay.campaign.jobs.submission import (
 from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
-from assay.records.directory import RunDirectory, create_requested, find_run
+from assay.records.creation import create_requested
+from assay.records.directory import RunDirectory, find_run
 from assay.records.request import RunOptions, RunRequest
 from assay.units import whole_number
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """How a run is to be carried out, by the command line."""
+    """The command line's options on how to execute a run."""
 
     config: Config
     root: Path
@@ -54,24 +55,24 @@ class StartOptions:
     after: WhenEnded = field(default_factory=WhenEnded)
 
 
-def begin(asked: RunOptions, how: StartOptions) -> int:
-    """Begin a run; the exit status. Raises AssayError."""
+def begin(options: RunOptions, how: StartOptions) -> int:
+    """Begin a run; returns the exit status. Raises AssayError."""
     away = where(how.config, submit=how.submit or how.dry_run, here=how.here) == "away"
     if not away and how.detach:
         raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
     if how.per_node:
-        return _per_node(asked, how, away=away)
+        return _per_node(options, how, away=away)
     if away:
-        return _send(_order(asked, how, None), how)
+        return _send(_order(options, how, None), how)
     machine = machine_for(how.config, how.fake)
-    plan = plan_here(asked, machine.context)
-    tell_choices(plan, how.console)
+    plan = plan_here(options, machine.context)
+    report_choices(plan, how.console)
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
 
 
 def resume_run(name: str, how: StartOptions) -> int:
-    """Go on with an unfinished run; the exit status. Raises AssayError."""
+    """Resume an unfinished run; returns the exit status. Raises AssayError."""
     run = find_run(how.root, name, incomplete=True)
     request = run.request()
     if run.begun and run.manifest().imported:
@@ -92,9 +93,9 @@ def resume_run(name: str, how: StartOptions) -> int:
 
 
 def _check_machine(run: RunDirectory, fake: Path | None) -> None:
-    """Raise AssayError where a fake machine's run would go on with a real one, or the reverse.
+    """Raise AssayError if a run of a fake machine would continue on a real one, or the reverse.
 
-    Runs whose manifest does not say are known by their launches.
+    If the manifest names no scenario, the launches decide.
     """
     scenario = run.manifest().fake
     launches = run.launches()
@@ -133,7 +134,7 @@ def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOption
 
 
 def _send(order: Submission, how: StartOptions) -> int:
-    """Submit a run and follow it, or say what would be submitted."""
+    """Submit a run and follow it, or show what would be submitted."""
     if how.dry_run:
         return _show(order, how)
     run = submit_run(order, how.console)
@@ -148,7 +149,7 @@ def _send(order: Submission, how: StartOptions) -> int:
 
 
 def _show(order: Submission, how: StartOptions) -> int:
-    """The scripts of all jobs, as they would be submitted."""
+    """Print the scripts of all jobs, as they would be submitted."""
     from assay.console import print_json
 
     found = scripts(order)
@@ -173,22 +174,22 @@ def _show(order: Submission, how: StartOptions) -> int:
     return 0
 
 
-def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
-    """Let nodes measure themselves, in an array of jobs or on the hosts that there are."""
-    count = _count(asked.nodes)
+def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
+    """Let nodes measure themselves, in a job array or on the available hosts."""
+    count = _count(options.nodes)
     if away:
         if count is None:
             raise AssayError("--per-node needs a number of nodes.", fix="Add --nodes 16, say.")
-        return _send(_order(msgspec.structs.replace(asked, nodes=None), how, count), how)
+        return _send(_order(msgspec.structs.replace(options, nodes=None), how, count), how)
     cluster = _cluster(how.config)
     members = len(cluster.hosts) if count is None else count
     if members > len(cluster.hosts):
         raise AssayError(
             f"There are {len(cluster.hosts)} hosts, not {members}.",
             where=f"--nodes {members}",
-            fix="Ask for fewer.",
+            fix="Request fewer nodes.",
         )
-    order = _order(msgspec.structs.replace(asked, nodes=None), how, members)
+    order = _order(msgspec.structs.replace(options, nodes=None), how, members)
     alone = msgspec.structs.replace(order.request, job=None, scheduler=None)
     run = create_requested(order.root, order.stem, alone)
     request = run.request()
@@ -196,9 +197,9 @@ def _per_node(asked: RunOptions, how: StartOptions, *, away: bool) -> int:
     return _let_measure(run, request, cluster, how)
 
 
-def _order(asked: RunOptions, how: StartOptions, members: int | None) -> Submission:
+def _order(options: RunOptions, how: StartOptions, members: int | None) -> Submission:
     return ready(
-        asked,
+        options,
         how.config,
         how.site,
         how.root,
@@ -212,7 +213,7 @@ def _order(asked: RunOptions, how: StartOptions, members: int | None) -> Submiss
 def _let_measure(
     run: RunDirectory, request: RunRequest, cluster: ClusterConfig, how: StartOptions
 ) -> int:
-    """Let a group's hosts measure themselves, and present what came of it."""
+    """Let a group's hosts measure themselves, and present the results."""
     from assay.campaign.commands.per_node import measure_members
 
     ending = measure_members(run, request, cluster, how.console)
@@ -233,7 +234,7 @@ def _count(nodes: str | None) -> int | None:
 
 
 def _cluster(config: Config) -> ClusterConfig:
-    """The hosts that there are: the allocation's, else the config's. Raises AssayError."""
+    """The available hosts: the allocation's, else the config's. Raises AssayError."""
     from assay.launch.allocation import find_allocation
 
     allocation = find_allocation()
@@ -247,7 +248,7 @@ def _cluster(config: Config) -> ClusterConfig:
 
 
 def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
-    """Carry a run out in this process, and present it."""
+    """Execute a run in this process and present it."""
     try:
         data = execute_campaign(run, bench, how.console, deadline=deadline_here())
     except Interruption:

@@ -1,1 +1,1 @@
-"""The loop that carries a plan out: state, order, budget, display."""
+"""The loop that executes a plan: state, order, budget, display."""

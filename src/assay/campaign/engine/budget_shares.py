@@ -1,4 +1,4 @@
-"""A time that is left, shared among cells of which some need less of it than others."""
+"""Division of the remaining time among cells, some of which need less than others."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-# What a cell that had enough may take more than last time.
+# Factor on the last time of a cell that reached its precision: what it may take next time.
 SPARE = 1.5
-# Fewest seconds a measurement is granted, however little of the budget is left for it.
+# Minimum seconds that a measurement is granted, however little of the budget is left.
 LEAST_BUDGET = 0.005
 
 
 def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
-    """The share at which cells take ``left`` seconds together, each no less than the first and no
-    more than the second of its two numbers (the most may be inf).
+    """The share (s) at which the cells take ``left`` seconds together (water-filling).
+
+    ``cells``: minimum and maximum of what each takes, in seconds; the maximum may be inf.
     """
     leasts = sorted(least for least, _ in cells)
     needs = sorted(max(pair) for pair in cells)
@@ -23,7 +24,7 @@ def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
     need_sums = [0.0, *accumulate(needs)]
 
     def sharing(share: float) -> tuple[int, int]:
-        """How many take no more than the share at least, and how many of them have enough of it."""
+        """Numbers of cells whose minimum, and whose maximum, is at most the share."""
         return bisect_right(leasts, share), bisect_right(needs, share)
 
     def taken(share: float) -> float:
@@ -32,10 +33,10 @@ def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
         return need_sums[precise] + share * (reached - precise) + above
 
     most = needs[-1] if needs else math.inf
-    # Between two neighbouring ends the cells that take just the share are the same ones.
+    # Between two neighbouring ends the set of cells that take exactly the share doesn't change.
     ends = sorted({0.0, *leasts, *(need for need in needs if need < math.inf)})
     if taken(ends[-1]) <= left and most < math.inf:
-        # All have enough with what they took: the same again, and a little more.
+        # All cells can have their maximum: grant that and a reserve.
         return max(SPARE * most, LEAST_BUDGET)
     place = bisect_right(ends, left, key=taken)
     if place == 0:

@@ -1,4 +1,4 @@
-"""How far one cell of a running campaign has come, and all of them together."""
+"""Progress of each cell of a running campaign, and of all of them together."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from assay.model.placement import Value
 
 @dataclass
 class CellState:
-    """One cell's part: its launches' values by replicate, and how its last measurement went.
+    """State of one cell: its launches' values by replicate, and its last measurement.
 
-    ``wall``: seconds it took. ``sampling``: those of them that went into samples; the rest is
-    set-up and verification. ``sample``: what one sample takes, expected before the first was
-    taken. ``precise_enough``: it had enough before its time was up. ``short``: it had as many
-    samples as it was to have, which were fewer than the plan's most. ``facts``: of a search, what
-    it found. ``left_out``: it can't be measured now: there are not hosts enough for it, or, with
-    ``lost`` saying why, signals ended its launches before they began. ``idle``: it is one
-    of a search's candidates, and not asked for now. ``failed_in``: the block that its failure was
-    met in, if it is known.
+    ``wall``: seconds of the last measurement. ``sampling``: the part spent on samples; the rest is
+    set-up and verification. ``sample``: seconds per sample, expected before the first is taken.
+    ``precise_enough``: it reached its precision or number of samples before its time was up.
+    ``short``: it took the requested samples, fewer than the plan's maximum. ``facts``: results of a
+    search. ``left_out``: it can't be measured now: there are too few hosts, or signals ended its
+    launches before they began (``lost`` says why). ``idle``: it is a candidate of a search and not
+    requested now. ``failed_in``: the block in which it failed, if known. ``too_long``: why its
+    kernel did not begin a sample; it isn't tried again.
     """
 
     cell: Cell
@@ -39,41 +39,42 @@ class CellState:
     lost: str | None = None
     idle: bool = False
     failed_in: int | None = None
+    too_long: str | None = None
     facts: dict[str, Value] = field(default_factory=dict)
     _lowest: int = 0
 
     @property
     def pending(self) -> bool:
-        """Whether it is to be measured again, if there is time."""
-        possible = self.failure is None and not self.left_out
+        """Whether it is to be measured again if there is time."""
+        possible = self.failure is None and self.too_long is None and not self.left_out
         return possible and not self.satisfied and not self.idle
 
     @property
     def missing(self) -> int:
-        """The lowest replicate that there is no value of."""
+        """The lowest replicate without a value."""
         while self._lowest in self.values:
             self._lowest += 1
         return self._lowest
 
     @property
     def overhead(self) -> float:
-        """Seconds of the last measurement beside its samples."""
+        """Seconds of the last measurement that were not spent on samples."""
         return max((self.wall or 0.0) - self.sampling, 0.0)
 
     @property
     def least(self) -> float:
-        """Seconds that a measurement takes at least, for one sample is always taken."""
+        """Minimum seconds of a measurement: one sample is always taken."""
         return self.overhead + self.sample
 
     def expected(self, budget: float) -> float:
-        """Seconds that a measurement granted ``budget`` may be expected to take."""
+        """Expected seconds of a measurement that is granted ``budget``."""
         most = max(budget, self.least)
         return min(most, SPARE * (self.wall or 0.0)) if self.precise_enough else most
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How far all cells are. ``seconds``: of what is missing; inf where nothing tells."""
+    """Progress of all cells, in measurements. ``seconds``: of those missing; inf if unknown."""
 
     expected: int
     done: int
@@ -83,9 +84,9 @@ class Tally:
 def tally_of(
     states: Collection[CellState], min_launches: int, chosen: Collection[str] = ()
 ) -> Tally:
-    """How far all of ``states`` are, of which each is measured at least ``min_launches`` times.
+    """Progress of ``states``, each of which is measured at least ``min_launches`` times.
 
-    ``chosen``: ids of cells that are measured once more whenever they are asked for.
+    ``chosen``: ids of cells that are measured once more whenever a search requests them.
     """
     expected = done = unknown = known = 0
     seconds = walls = 0.0

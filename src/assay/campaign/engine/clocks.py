@@ -1,4 +1,4 @@
-"""Clocks to wait by: this machine's, or one that a test or a fake machine brings."""
+"""Clocks of a campaign: this machine's; tests and fake machines have their own."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Protocol
 
 from assay.units import format_duration
 
-# A clock that was set, or a machine that slept, by so many seconds is worth a word.
+# Seconds by which the clock was set or the machine slept, from which on it is reported.
 NOTICED = 30.0
 
 
 class CampaignClock(Protocol):
-    """All times in seconds. ``nap``: how long at most to sleep before looking again."""
+    """All times in seconds. ``nap``: maximum time to sleep between checks."""
 
     nap: float
 
     def now(self) -> float:
-        """The time of day, Unix time. It may be set."""
+        """Unix time. It may be set."""
         ...
 
     def running(self) -> float:
-        """Time since some moment, that goes on while the machine sleeps, and is never set."""
+        """Monotonic time that also advances while the machine sleeps."""
         ...
 
     def awake(self) -> float:
-        """The same without the time that the machine slept."""
+        """Monotonic time without the time that the machine slept."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Wait for that time."""
         ...
 
     def resume(self, utc: float) -> None:
-        """A run goes on whose records are of that time and before."""
+        """Note that a run is resumed whose last record is of that time."""
         ...
 
 
 class MachineClock:
-    """This machine's: clock_gettime(2)."""
+    """This machine's clock: clock_gettime(2)."""
 
     nap = 1.0
 
@@ -51,7 +51,7 @@ class MachineClock:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def awake(self) -> float:
-        """CLOCK_MONOTONIC, which on Linux stands still while the machine is suspended."""
+        """CLOCK_MONOTONIC, which on Linux stops while the machine is suspended."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -59,18 +59,18 @@ class MachineClock:
         time.sleep(seconds)
 
     def resume(self, utc: float) -> None:
-        """A machine's clock is what it is."""
+        """Does nothing: the machine's clock goes on."""
 
 
 class AwakeTime:
-    """Notices that the machine has slept, or that its clock was set, between two looks."""
+    """Detects that the machine slept or its clock was set between two checks."""
 
     def __init__(self, clock: CampaignClock) -> None:
         self._clock = clock
         self._last = self._read()
 
     def look(self) -> str:
-        """What has happened since the last look, as sentences; empty if nothing has."""
+        """Sentences on what happened since the last check; empty if nothing did."""
         before, self._last = self._last, self._read()
         now, running, awake = (b - a for a, b in zip(before, self._last, strict=True))
         slept, set_by = running - awake, now - running

@@ -1,4 +1,4 @@
-"""The live display of a campaign: what is measured now, how precisely, and how long to go."""
+"""The live display of a campaign: the current measurement, its precision, the time left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REDRAW = 0.5
 
 
 class Silent:
-    """Watches and says nothing: for pipes, logs and programs."""
+    """An observer without output: for pipes, logs and programs."""
 
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
         """Nothing."""
@@ -41,11 +41,21 @@ class Silent:
         """Nothing."""
 
 
-def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
-    """A cell in a few words: ``CG class A · 2 ranks``.
+class Notes(Silent):
+    """Prints notes alone, where no terminal shows the progress."""
 
-    ``used``: the parameters that it is measured with, of which the size is shown where the plan
-    left it open.
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def note(self, sentence: str) -> None:
+        """Print the sentence as one line."""
+        self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
+
+
+def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
+    """A short description of a cell: ``CG class A · 2 ranks``.
+
+    ``used``: the parameters that it is measured with; their size is shown if the plan left it open.
     """
     if used and cell.parameters.get("n") == 0:
         cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
@@ -55,14 +65,14 @@ def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
 
 
 class _SampleUnderWay:
-    """How far a long sample is: share, rate so far, and the time that it will take yet."""
+    """Progress of a long sample: share done, rate so far, time left."""
 
     def __init__(self) -> None:
-        self._first: tuple[float, float] | None = None  # seconds and share at its first word
+        self._first: tuple[float, float] | None = None  # seconds and share at its first report
         self._share = 0.0
 
     def seen(self, record: Progress, unit: str) -> str:
-        """``"43%, 187 Gflop/s, about 25 s left"``; empty where the kernel doesn't tell."""
+        """``"43%, 187 Gflop/s, about 25 s left"``; empty if the kernel reports no share."""
         share = record.share
         if share is None:
             self._first = None
@@ -95,7 +105,7 @@ class Display:
         self._samples: str = ""
         self._sample = _SampleUnderWay()
         self._live: Live | None = None
-        # What is shown beside the campaign's own progress: of the job that it runs in, say.
+        # Shown below the campaign's progress, such as the state of the job that it runs in.
         self.status = ""
 
     def __enter__(self) -> Display:
@@ -131,28 +141,28 @@ class Display:
             texts = [
                 f"{record.samples} samples" if record.samples or record.share is None else "",
                 "" if record.median is None else format_quantity(record.median, "s"),
-                "" if record.half_width is None else f"±{100 * record.half_width:.2g}%",
+                _precision(record.half_width),
                 self._sample.seen(record, metric.unit if metric else ""),
             ]
             self._samples = ", ".join(text for text in texts if text)
         elif isinstance(record, MeasurementRecord):
-            width = "" if record.half_width is None else f", ±{100 * record.half_width:.2g}%"
             count = len(record.series[0].values) if record.series else 0
-            self._samples = f"{count} samples{width}"
+            texts = [f"{count} samples", _precision(record.half_width)]
+            self._samples = ", ".join(text for text in texts if text)
 
     def expect(self, cells: Sequence[Cell]) -> None:
-        """The cells that records may be of, where launches belong to another process."""
+        """Set the cells that records may belong to, if another process launches."""
         self._cells = {cell.id: cell for cell in cells}
 
     def tick(self, state: CampaignState | None) -> None:
-        """Redraw if it is time to; without a state there is no plan yet."""
+        """Redraw if it is due; without a state there is no plan yet."""
         now = time.monotonic()
         if self._live is not None and now - self._drawn >= REDRAW:
             self._drawn = now
             self._live.update(self._render(state), refresh=True)
 
     def note(self, sentence: str) -> None:
-        """Say it above the live lines, where it stays."""
+        """Print a sentence permanently above the live lines."""
         self._console.print(sentence, style="dim", markup=False)
 
     def _render(self, state: CampaignState | None) -> RenderableType:
@@ -180,3 +190,10 @@ class Display:
             line.append(f"  {self._samples}", style="cyan")
         parts: list[RenderableType] = [head, line, Text(self._launch, style="dim", no_wrap=True)]
         return Group(*parts, status) if self.status else Group(*parts)
+
+
+def _precision(half_width: float | None) -> str:
+    """``±0.5%``; samples that a coarse clock shows as equal have no precision that is known."""
+    if half_width is None:
+        return ""
+    return f"±{100 * half_width:.2g}%" if half_width > 0.0 else "all equal"

@@ -1,4 +1,4 @@
-"""What the launches of a campaign gave and took, and how many samples the next ones may take."""
+"""Cost and variation of past launches, and the number of samples that the next ones may take."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from assay.records.schema import MeasurementRecord
 from assay.stats.cells.effort import (
     LaunchEffort,
     LaunchVariation,
-    asked_at,
     levels_of,
     most_samples,
+    requested_at,
 )
 
-# What shares its launches.
+# Toolchain and placement; cells that agree in both share launches.
 Place = tuple[str, Placement]
 
 
 class Efforts:
-    """Those of a plan's cells whose launches may be more and shorter; ``chosen``: ids of cells that
-    only searches ask for, which say by themselves when it is enough.
+    """Past launches of those cells that may be measured in more and shorter launches.
+
+    ``chosen``: ids of cells that only searches request; the search decides when they are done.
     """
 
     def __init__(self, plan: Plan, chosen: Collection[str]) -> None:
@@ -39,7 +40,7 @@ class Efforts:
             if cell.id not in chosen and may_be_short(cell, plan.replication)
         }
         self._unbroken = dict.fromkeys(self._launches, 0)  # launches from the first without a gap
-        # Seconds beside all measurements, of launches that ended as they should.
+        # Seconds outside all measurements, of launches that ended normally.
         self._beside: dict[Place, dict[str, float]] = {}
         self._levels: dict[str, tuple[int, LaunchVariation | None]] = {}
 
@@ -54,10 +55,10 @@ class Efforts:
         launch: str,
         beside: float | None,
     ) -> None:
-        """A measurement that counts: its value, and how many samples it took.
+        """Add a valid measurement: its value, and its number of samples.
 
-        ``beside``: seconds that its launch took beside all measurements, None where none saw it end
-        as it should.
+        ``beside``: seconds of its launch outside all measurements; None unless the launch is known
+        to have ended normally.
         """
         if cell.id not in self._launches:
             return
@@ -70,15 +71,15 @@ class Efforts:
             wall=record.wall,
         )
         if beside is not None:
-            self._beside.setdefault(_place(cell), {})[launch] = max(beside, 0.0)
+            self._beside.setdefault(place_of(cell), {})[launch] = max(beside, 0.0)
 
     def most(self, replicate: int, cells: Collection[Cell]) -> dict[str, int]:
-        """The most samples that each of a block's cells is to take, by their ids.
+        """The maximum number of samples for each of a block's cells, by cell id.
 
-        It is based on the launches of earlier blocks, without gaps, so that it makes no
-        difference what a killed run did out of turn.
+        It depends only on launches of earlier blocks without gaps, so an interrupted run that
+        measured blocks out of order decides the same.
         """
-        together = Counter(map(_place, cells)) if self._launches else {}
+        together = Counter(map(place_of, cells)) if self._launches else {}
         shared = {
             place: median(self._beside[place].values()) / count
             for place, count in together.items()
@@ -90,7 +91,7 @@ class Efforts:
         levels = self._levels_of(cell.id, replicate)
         if levels is None:
             return self._rule.max_samples
-        return most_samples(levels, shared.get(_place(cell), 0.0), self._seconds, self._rule)
+        return most_samples(levels, shared.get(place_of(cell), 0.0), self._seconds, self._rule)
 
     def _levels_of(self, name: str, replicate: int) -> LaunchVariation | None:
         launches = self._launches.get(name)
@@ -98,7 +99,7 @@ class Efforts:
             return None
         while self._unbroken[name] in launches:
             self._unbroken[name] += 1
-        point = asked_at(min(self._unbroken[name], replicate))
+        point = requested_at(min(self._unbroken[name], replicate))
         known = self._levels.get(name)
         if known is None or known[0] != point:
             first = [launches[k] for k in range(point)]
@@ -107,11 +108,11 @@ class Efforts:
 
 
 def may_be_short(cell: Cell, rule: Replication) -> bool:
-    """Whether the samples of a cell's launches serve for nothing but its median across launches.
+    """Whether only the median across launches is needed of the samples of a cell.
 
-    Not where the number of launches is given, or their time: there all are to be alike. Not of
-    searches, and of kernels whose result is another series than the time of a sample, such as what
-    noise took: there the samples themselves are the result.
+    False if the plan fixes the number of launches or their time: then all launches are to be alike.
+    False for searches and for kernels whose result is another series than the time per sample, such
+    as lost time: there the samples themselves are the result.
     """
     kernel = known_kernel(cell.kernel)
     headline = kernel.metric(kernel.headline) if kernel else None
@@ -127,14 +128,15 @@ def may_be_short(cell: Cell, rule: Replication) -> bool:
 
 
 def sampling_seconds(record: MeasurementRecord) -> float:
-    """Seconds of a measurement that went into its samples; all of them where nothing tells."""
+    """Seconds of a measurement spent on samples; its whole time if that is not recorded."""
     return min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
 
 
 def beside_measurements(launch: LaunchRecord, records: Sequence[MeasurementRecord]) -> float:
-    """Seconds that a launch took beside its measurements."""
+    """Seconds of a launch outside its measurements."""
     return launch.wall - sum(record.wall for record in records)
 
 
-def _place(cell: Cell) -> Place:
+def place_of(cell: Cell) -> Place:
+    """What cells that share launches have in common."""
     return cell.toolchain, cell.placement

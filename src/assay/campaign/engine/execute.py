@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__
-from assay.campaign.commands.finish import tell_left_out, tell_lost
+from assay.campaign.commands.finish import report_left_out, report_lost
 from assay.campaign.engine.clocks import CampaignClock
-from assay.campaign.engine.display import Display, Silent
+from assay.campaign.engine.display import Display, Notes
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.sessions import SessionReporter, Sessions, carry_on
 from assay.campaign.engine.state import CampaignState
@@ -22,7 +22,8 @@ from assay.campaign.machine.building import build_display
 from assay.errors import AssayError
 from assay.model.cell import Cell
 from assay.model.plan import Plan
-from assay.records.directory import RunDirectory, create_run
+from assay.records.creation import create_run
+from assay.records.directory import RunDirectory
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
 from assay.records.summary import RunSummary, summarise_run
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
-    """Report what of the machine a reader of the numbers should know, build what the plan needs,
-    showing how far that is on a terminal.
+    """Print notes on the machine that matter to readers of the numbers, and build what the plan
+    needs, with a progress display on a terminal.
     """
     for sentence in machine.context.notes:
         console.print(sentence, style="dim", markup=False)
@@ -41,8 +42,8 @@ def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
 
-def tell_choices(plan: Plan, console: Console) -> None:
-    """Say on a terminal what the plan chose by the machine."""
+def report_choices(plan: Plan, console: Console) -> None:
+    """Print on a terminal what the plan chose according to the machine."""
     for sentence in plan.choices if console.is_terminal else ():
         console.print(sentence, style="dim", markup=False)
 
@@ -55,7 +56,7 @@ def new_run(
     command: Sequence[str],
     name: str | None = None,
 ) -> RunDirectory:
-    """Make the run directory of a plan; ``name``: in place of the usual one."""
+    """Create the run directory of a plan; ``name`` replaces the default name."""
     return create_run(
         root,
         plan=plan,
@@ -72,7 +73,7 @@ def new_run(
 def begin_run(
     run: RunDirectory, machine: MeasuredMachine, bench: Bench, plan: Plan, command: Sequence[str]
 ) -> None:
-    """Give the directory of a run that was only asked for its manifest."""
+    """Write the manifest into the directory of a run that was only requested so far."""
     run.begin(
         Manifest(
             schema=MANIFEST_SCHEMA,
@@ -99,15 +100,14 @@ def execute_campaign(
     patience: float = 0.0,
     clock: CampaignClock | None = None,
 ) -> RunData:
-    """Measure what is missing in the run, file it and seal it.
+    """Measure what the run lacks, write its tables and seal it.
 
-    A run that is not ``keep`` gets neither tables nor seal: its streams alone are read. One whose
-    cells could not all be measured, for want of hosts or because signals ended their launches,
-    says which and stays incomplete. Sessions
-    are waited for by the bench's clock; with a ``clock`` of the caller's, one alone is measured,
-    now, and the run stays incomplete if more are to come. Raises Interruption with everything filed
-    if asked to stop (OutOfTime at the ``deadline``, Unix time), AssayError if it can't go on.
-    Somebody else who works on the run is waited for ``patience`` seconds.
+    Without ``keep`` the run gets neither tables nor seal. If cells could not be measured, for lack
+    of hosts or because signals ended their launches, they are printed and the run stays incomplete.
+    Sessions are timed by the bench's clock. With ``clock`` only one session is measured,
+    immediately, and the run stays incomplete if more are to come. If another process works on the
+    run, waits for it up to ``patience`` seconds. Raises Interruption, with all results stored, on
+    a request to stop (OutOfTime at the ``deadline``, Unix time), AssayError if it can't continue.
     """
     manifest = run.manifest()
     with run.locked(patience=patience):
@@ -120,7 +120,7 @@ def execute_campaign(
             campaign = Campaign(
                 run,
                 bench.executor,
-                display or Silent(),
+                display or Notes(console),
                 lambda manifest: state_of(manifest, session),
                 patience=bench.patience,
                 deadline=deadline,
@@ -155,8 +155,8 @@ def execute_campaign(
             _file(data)
             if not left_out and not lost and not more:
                 run.seal(_summary(run, data))
-    tell_left_out(left_out, data, console)
-    tell_lost(lost, data, console)
+    report_left_out(left_out, data, console)
+    report_lost(lost, data, console)
     return dataclasses.replace(data, complete=not left_out and not lost and not more)
 
 
@@ -168,9 +168,10 @@ def _file(data: RunData) -> None:
 
 
 def _file_whole(data: RunData) -> None:
-    """File it, and heed a request to stop only then.
+    """Write the tables; a request to stop takes effect only afterwards.
 
-    What it comes upon may be an import, and half an import is no state to file anything in.
+    A signal during the import of a module would leave it half imported, and the tables could then
+    not be written at the end.
     """
     with deferring_requests():
         _file(data)
@@ -183,7 +184,7 @@ def _summary(run: RunDirectory, data: RunData) -> RunSummary:
 
 
 def state_of(manifest: Manifest, session: int = 0) -> CampaignState:
-    """Where a campaign of this manifest, or a session of it, begins; records are added to it."""
+    """The initial state of this manifest's campaign, or of a session; records are added later."""
     from assay.stats.cells.launch_rule import needs_more
     from assay.stats.cells.summarise import launch_value
 
@@ -198,16 +199,16 @@ def state_of(manifest: Manifest, session: int = 0) -> CampaignState:
 
 @contextmanager
 def stopping_at_sigterm() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: what is complete is filed.
+    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: complete measurements are stored.
 
-    Being asked once is enough: schedulers warn, and then end a job, by the same signal.
+    Only the first signal counts: schedulers warn, and then end a job, by the same signal.
     """
-    asked = False
+    stop_requested = False
 
     def stop(number: int, frame: object) -> None:
-        nonlocal asked
-        if not asked:
-            asked = True
+        nonlocal stop_requested
+        if not stop_requested:
+            stop_requested = True
             raise KeyboardInterrupt
 
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
@@ -220,12 +221,12 @@ def stopping_at_sigterm() -> Iterator[None]:
 
 @contextmanager
 def deferring_requests() -> Iterator[None]:
-    """A request to stop, by Ctrl-C or a signal, comes at the end of this."""
-    asked = False
+    """Delay a request to stop, by Ctrl-C or a signal, to the end of this block."""
+    stop_requested = False
 
     def note(number: int, frame: object) -> None:
-        nonlocal asked
-        asked = True
+        nonlocal stop_requested
+        stop_requested = True
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     previous = {number: signal.signal(number, note) for number in numbers}
@@ -234,5 +235,5 @@ def deferring_requests() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-    if asked:
+    if stop_requested:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The loop: next block, one launch per placement, its stream followed, the launch filed."""
+"""The loop: next block, one launch per placement; follow its stream, record the launch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import msgspec
 
 from assay.campaign.engine.budget_shares import LEAST_BUDGET
 from assay.campaign.engine.effort import beside_measurements
+from assay.campaign.engine.forecast import block_time, shortfall
 from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.engine.timeouts import longest_silence
 from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.hostnames import names_text
+from assay.kernels.naming import cell_title
 from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
 from assay.model.cell import Cell
 from assay.model.placement import Value
@@ -24,7 +26,7 @@ from assay.model.replication import Replication
 from assay.model.sessions import session_of
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
-from assay.records.model import LaunchRecord, Manifest, RunData
+from assay.records.model import LaunchRecord, Manifest, Measurement, RunData
 from assay.records.reading import (
     fit_memory,
     is_number,
@@ -42,17 +44,16 @@ from assay.records.schema import (
 )
 from assay.records.stream import Stream, StreamTail, read_stream
 
-# Between looks at a growing stream, seconds: every look takes a core from a rank that is measured.
-# The end of a launch is noticed at once.
+# Seconds between reads of a growing stream: every read takes a core from a rank that is measured.
+# The end of a launch is noticed immediately.
 LOOK = 0.25
-# Seconds of silence after which the hosts of a launch are asked whether they are still there; again
-# after twice as long each time. It disturbs a little, but kernels that are well are never silent so
-# long.
+# Seconds without records after which the hosts of a launch are checked; the interval then doubles.
+# The check disturbs a little, but healthy kernels are rarely silent that long.
 SILENCE = 30.0
 
 
 class Observer(Protocol):
-    """Somebody who watches a campaign: the progress display, or nobody."""
+    """An observer of a campaign, such as the progress display."""
 
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
         """A launch is about to start."""
@@ -67,15 +68,23 @@ class Observer(Protocol):
         ...
 
     def note(self, sentence: str) -> None:
-        """Something was decided that a reader of the numbers should know."""
+        """A decision that readers of the numbers should know."""
         ...
 
 
-class Campaign:
-    """Carries out the plan of one run directory, or the session of it whose state is made.
+def left_out_text(measurement: Measurement) -> str:
+    """A sentence on a measurement that its kernel left out."""
+    return (
+        f"Left out {cell_title(measurement.cell)}: {measurement.record.error}; a longer --budget "
+        "includes it."
+    )
 
-    ``deadline``: Unix time; nothing is begun that would not end before it, and what is under way
-    then is asked to end.
+
+class Campaign:
+    """Executes the plan of one run directory, or the session of it that ``make_state`` selects.
+
+    ``deadline``: Unix time; no measurement is begun that would not end before it, and a launch
+    under way then is stopped.
     """
 
     def __init__(
@@ -95,31 +104,33 @@ class Campaign:
         self._patience = patience
         self._deadline = math.inf if deadline is None else deadline
         self._launched = 0
-        self._overhead = 0.0  # seconds that a launch took beyond its measurements, the most so far
+        self._overhead = 0.0  # maximum seconds of a launch outside its measurements
         self._state = make_state(self._manifest)
         self._parameters: dict[str, dict[str, Value]] = {}
         self._notes: set[str] = set()
+        self._foreseen = False
 
     @property
     def lost(self) -> dict[str, str]:
-        """Why cells were given up for now, by their ids: signals ended their launches."""
+        """The reason, by cell id, for cells given up for now because signals ended launches."""
         return {
             name: state.lost for name, state in self._state.cells.items() if state.lost is not None
         }
 
     @property
     def left_out(self) -> list[Cell]:
-        """The cells that this execution had to leave, for want of hosts."""
+        """The cells that this execution left out for lack of hosts."""
         found = (state for state in self._state.cells.values() if state.left_out)
         return [state.cell for state in found if state.lost is None]
 
     def execute(self) -> RunData:
-        """Do what is missing.
+        """Measure what is missing.
 
-        Raises Interruption if asked to stop, OutOfTime at the deadline, and AssayError. Cells for
-        which there are not hosts enough are left out.
+        Raises Interruption on a request to stop, OutOfTime at the deadline, and AssayError. Cells
+        for which there are too few hosts are left out.
         """
-        self._take_in_what_is_there()
+        self._read_existing()
+        self._forecast()
         while (block := self._state.next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
@@ -133,26 +144,39 @@ class Campaign:
                 begun = self._in_time(replicate, affordable)
                 waiting |= len(begun) < len(affordable)
                 self._launch_group(replicate, begun)
+            self._forecast()
             if waiting and self._launched == before:
                 raise OutOfTime
         return read_run(self._run.path)
 
-    def _take_in_what_is_there(self) -> None:
+    def _forecast(self) -> None:
+        """Report what the budget can't answer: before it is spent by the expected times, and once
+        more when every cell was measured.
+        """
+        if self._state.session > 0 or self._foreseen:
+            return
+        block = block_time(self._state)
+        self._foreseen = block.measured
+        sentence = shortfall(self._manifest.plan, block)
+        if sentence and (block.measured or not self._launched):
+            self._observer.note(sentence)
+
+    def _read_existing(self) -> None:
         launches = {record.launch: record for record in self._run.launches()}
 
         rule, session = self._manifest.plan.replication, self._state.session
-        beside: dict[str, float | None] = {}
+        overheads: dict[str, float | None] = {}
 
         def streams() -> Iterator[tuple[str, Stream]]:
             for launch, stream in read_streams(self._run):
                 record = launches.get(launch)
                 if _session(record, stream, rule) == session:
                     self._state.spent += _cost(record, stream)
-                beside[launch] = _beside(record, stream)
+                overheads[launch] = _launch_overhead(record, stream)
                 yield launch, stream
 
         for measurement in measurements_of(streams(), self._manifest.plan.cells):
-            self._state.add(measurement, beside[measurement.launch])
+            self._state.add(measurement, overheads[measurement.launch])
         for record in launches.values():
             ours = record.session == session
             if not ours or record.outcome not in ("crash", "timeout") or not record.blamed:
@@ -166,10 +190,10 @@ class Campaign:
                 )
 
     def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
-        """Of cells that one launch would measure, those that would end before the deadline.
+        """Of the cells of one launch, those that would end before the deadline.
 
-        Before anything was launched there is at least one, the quickest: more time than it has now
-        it would never get.
+        Before the first launch at least the quickest one: a later execution would not give it more
+        time.
         """
         if self._deadline == math.inf or not cells:
             return list(cells)
@@ -186,9 +210,9 @@ class Campaign:
         return remaining
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
-        """Launch cells of one placement; after a crash, again without the one it died in.
+        """Launch cells of one placement; after a crash, again without the cell that crashed.
 
-        What a signal ended is tried once more (``retries``).
+        A launch that a signal ended is tried once more (``retries``).
         """
         queue = LaunchQueue.of(group, self._state.suspects(replicate, group))
         while (batch := queue.next()) is not None:
@@ -205,7 +229,7 @@ class Campaign:
             except HostsLost as lost:
                 record = self._never_begun(order, lost)
             full = record.exit == EXIT_STREAM
-            if full:  # no cell's fault
+            if full:  # no space left for records: not the cell's fault
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             elif record.outcome in ("crash", "timeout"):
                 record = self._unless_hosts_are_lost(record, order)
@@ -215,12 +239,14 @@ class Campaign:
                 record = msgspec.structs.replace(record, left=_left(order, stream))
             self._run.append_launch(record)
             self._state.spent += _cost(record, stream)
-            if record.outcome != "lost":  # whose end was waited for
+            if record.outcome != "lost":  # its time includes the wait for lost hosts
                 self._overhead = max(
                     self._overhead, beside_measurements(record, stream.measurements)
                 )
             for measurement in measurements_of([(order.launch, stream)], waiting):
-                self._state.add(measurement, _beside(record, stream))
+                self._state.add(measurement, _launch_overhead(record, stream))
+                if measurement.record.status == "left out":
+                    self._observer.note(left_out_text(measurement))
             if full:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
@@ -232,7 +258,7 @@ class Campaign:
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
             if len(left) < len(waiting):
-                queue.brought()
+                queue.succeeded()
             if record.outcome == "crash" and record.signal is not None:
                 self._after_signal(record, queue, LaunchBatch(tuple(waiting), batch.again), left)
                 continue
@@ -241,30 +267,30 @@ class Campaign:
             elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:
-                # It ended well, yet left something out: asked to stop from outside.
+                # It ended normally but incomplete: it was asked to stop from outside.
                 raise Interruption
             queue.rest(self._unfinished(replicate, left))
 
     def _after_signal(
         self, record: LaunchRecord, queue: LaunchQueue, batch: LaunchBatch, left: list[Cell]
     ) -> None:
-        """A signal ended a launch: what it left is tried once more, or given up."""
+        """After a signal ended a launch: retry the remaining cells once, or give them up."""
         guilty = next(
             (c for c in left if record.blamed and c.id == record.blamed.rpartition("-")[0]), None
         )
         rest = [cell for cell in left if cell is not guilty]
         if guilty is not None and record.blamed is not None:
             if self._state.strike(record.blamed, record):
-                queue.died_in(guilty)
+                queue.ended_in(guilty)
             queue.rest(rest)
         elif len(left) < len(batch.cells):
             queue.rest(rest)
         else:
-            lost = queue.died_before(batch, left)
+            lost = queue.ended_before(batch, left)
             self._state.give_up(lost, record.error or "a signal ended its launches")
 
     def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
-        """The record of a launch that ended badly; if its hosts did, that is no cell's fault."""
+        """The record of a failed launch, with outcome "lost" if its hosts were lost."""
         return _with_lost(record, self._executor.lost_hosts(order))
 
     def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
@@ -286,6 +312,7 @@ class Campaign:
             cell
             for cell in cells
             if self._state.cells[cell.id].failure is None
+            and self._state.cells[cell.id].too_long is None
             and not self._state.cells[cell.id].left_out
             and replicate not in self._state.cells[cell.id].values
         ]
@@ -317,6 +344,7 @@ class Campaign:
                     budget=min(budgets[cell.id], left),
                     min_samples=rule.min_samples,
                     max_samples=most_samples[cell.id],
+                    longest=self._state.longest(cell),
                 )
                 for cell in cells
             ],
@@ -333,7 +361,7 @@ class Campaign:
         )
 
     def _resolve(self, cells: Sequence[Cell]) -> None:
-        """Find the parameters to measure cells with; how they came is said once."""
+        """Determine the parameters to measure cells with; each note is reported once."""
         for cell in cells:
             resolution = self._state.resolve(cell)
             self._parameters[cell.id] = resolution.resolved.parameters
@@ -347,7 +375,7 @@ class Campaign:
         tail = StreamTail(order.stream)
         last_record = time.monotonic()
         ask_after = SILENCE
-        # A command that was given its time says nothing until it ends.
+        # A command with a time limit writes no records until it ends.
         limit = order.timeout if order.timeout < math.inf else 0.0
         patience = max(order.patience, limit + SILENCE if limit else 0.0)
         try:
@@ -382,12 +410,13 @@ class Campaign:
             record,
             outcome="timeout",
             blamed=begun,
-            error=f"no word from it for {order.patience:g} s (patience in assay.toml's [defaults])",
+            error=f"no report from it for {order.patience:g} s "
+            "(patience in assay.toml's [defaults])",
         )
 
 
 def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> int | None:
-    """The session that a launch belongs to; None where neither its end nor its stream tells."""
+    """The session of a launch; None if neither its record nor its stream shows it."""
     if record is not None:
         return record.session
     name = stream.measurements[0].measurement if stream.measurements else stream.begun or ""
@@ -396,7 +425,7 @@ def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> 
 
 
 def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
-    """The record of a launch whose hosts no longer answer; as it was if all of them do."""
+    """The record of a launch with its lost hosts; unchanged if none are lost."""
     if not lost:
         return record
     error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
@@ -404,22 +433,24 @@ def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
 
 
 def _left(order: LaunchOrder, stream: Stream) -> tuple[str, ...]:
-    """The measurements that a launch had still to make when it ended."""
-    made = {record.measurement for record in stream.measurements if record.status != "interrupted"}
+    """The measurements of a launch that were missing when it ended."""
+    measured = {
+        record.measurement for record in stream.measurements if record.status != "interrupted"
+    }
     wanted = (entry.measurement for entry in order.job.measurements)
-    return tuple(name for name in wanted if name not in made)
+    return tuple(name for name in wanted if name not in measured)
 
 
-def _beside(record: LaunchRecord | None, stream: Stream) -> float | None:
-    """Seconds that a launch which ended as it should took beside its measurements."""
+def _launch_overhead(record: LaunchRecord | None, stream: Stream) -> float | None:
+    """Seconds of a launch outside its measurements; None unless it ended normally."""
     if record is None or record.outcome != "complete":
         return None
     return beside_measurements(record, stream.measurements)
 
 
 def _cost(record: LaunchRecord | None, stream: Stream) -> float:
-    """Seconds of the budget that a launch has used up: all of it, or the part that was of use where
-    hosts were lost, or nobody saw its end.
+    """Seconds of the budget that a launch has used: its whole time, or up to its last measurement
+    if hosts were lost or its end was not recorded.
     """
     if record is not None and record.outcome != "lost":
         return record.wall

@@ -1,4 +1,4 @@
-"""Cells that a search chooses: which of them a block has, as a function of the blocks before it."""
+"""Cells that a search chooses for a block, as a function of the blocks before it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assay.model.plan import Plan
 from assay.models.placement.candidates import PlacementSearch, placement_searches
 from assay.models.placement.search import SearchStatus
 
-# Measurements that a search may be expected to need, of those that all candidates would.
+# Share of the measurements of all candidates that a search is expected to need.
 EXPECTED_SHARE = 0.25
 
 
 class SearchProgress(Protocol):
-    """What a search is based on: a cell's costs (s) by block, and how and when it failed."""
+    """A search's data on a cell: its costs (s) by block, and how and when it failed."""
 
     cell: Cell
     values: dict[int, float]
@@ -29,7 +29,7 @@ S = TypeVar("S", bound=SearchProgress)
 
 
 class ChosenCells:
-    """The searches of a plan. ``candidates``: ids of the cells that only they ask for."""
+    """The searches of a plan. ``candidates``: ids of the cells that only they request."""
 
     def __init__(self, plan: Plan) -> None:
         self._searches = placement_searches(plan)
@@ -40,11 +40,10 @@ class ChosenCells:
     def next_block(
         self, states: Mapping[str, S], can_have: Callable[[S, int], bool]
     ) -> tuple[int, list[Cell]]:
-        """The block that is under way, or the next one, and what it lacks; nothing when all
-        searches have ended.
+        """The block under way or the next one, and the cells it lacks; no cells when all searches
+        have ended.
 
-        ``can_have``: whether there is time for a cell in a block; what there is none for is done
-        without.
+        ``can_have``: whether there is time for a cell in a block; a cell without time is skipped.
         """
         names = [name for search in self._searches for name in search.ids]
         block = max([0, *(_latest(states[name]) for name in names)])
@@ -61,13 +60,13 @@ class ChosenCells:
         return block + 1, []
 
     def share(self, states: Mapping[str, SearchProgress]) -> float:
-        """The part of the time left that one measurement of a candidate may take."""
+        """The share of the remaining time that one measurement of a candidate may take."""
         done = sum(len(states[name].values) for name in self.candidates)
         expected = math.ceil(EXPECTED_SHARE * self._min_launches * len(self.candidates))
         return 1.0 / max(expected - done, 2 * len(self._searches), 1)
 
     def _requested(self, search: PlacementSearch, states: Mapping[str, S], block: int) -> list[S]:
-        """The candidates that a search asks for in a block, by what the blocks before it gave."""
+        """The candidates that a search requests in a block, given the blocks before it."""
         costs = {
             name: {number: cost for number, cost in states[name].values.items() if number < block}
             for name in search.ids
@@ -77,7 +76,7 @@ class ChosenCells:
             for name in search.ids
             if states[name].failure is not None and (states[name].failed_in or 0) < block
         ]
-        # The same question comes again with every launch of a block, and thinking takes time.
+        # Cached: every launch of a block repeats the query, and the search takes time.
         place = self._searches.index(search), block
         question = (costs, refused)
         known = self._known.get(place)

@@ -1,4 +1,4 @@
-"""What searches leave to later cells: a function of the plan and the searches' records alone."""
+"""Parameters that searches set for later cells, from the plan and the searches' records alone."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class SearchOutcome:
 
 @dataclass(frozen=True)
 class Resolution:
-    """What a cell is measured with, and a sentence on how that came; no sentence where nothing."""
+    """The parameters of a cell, and a sentence on their origin (empty if nothing was open)."""
 
     resolved: ResolvedParameters
     note: str = ""
 
 
 def resolve_parameters(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutcome]) -> Resolution:
-    """Settle a cell by the searches that have ended (by cell id).
+    """Set the open parameters of a cell by the searches that have ended (by cell id).
 
-    The first search that is usable counts, in the plan's order. Where all of them failed, the
-    kernel chooses by itself, and the note says so.
+    The first usable search in the plan's order counts. If all of them failed, the kernel chooses
+    the parameters, and the note says so.
     """
     if not is_open(cell):
         return Resolution(ResolvedParameters(dict(cell.parameters)))
@@ -55,8 +55,8 @@ def resolve_parameters(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutc
         if found is not None and outcome.failure is None:
             resolved = resolve(cell, found, budget)
             return Resolution(resolved, f"{at}: {_found_text(resolved, cell)}.")
-        reason = reason or outcome.failure or "its facts are no outcome"
-    note = f"{at}: the search failed ({reason}), so the kernel chooses {_words(cell)} by itself."
+        reason = reason or outcome.failure or "it reported no usable facts"
+    note = f"{at}: the search failed ({reason}), so the kernel chooses {_words(cell)}."
     return Resolution(resolve(cell, None, budget), note if reason else "")
 
 

@@ -1,7 +1,7 @@
-"""Repetition over time: which session comes next, the wait for it, and its lines in the run.
+"""Repetition over time: the next session, the wait for it, and its records in the run.
 
-Like everything of a campaign it follows from the records and the time: a run that was killed goes
-on with the session that is due then.
+All decisions follow from the records and the time: a run that was killed resumes with the session
+that is due then.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def upcoming(run: RunDirectory, now: float) -> NextSession | None:
-    """The session of a run that comes next, or goes on; None if there is none, or no plan yet."""
+    """The session of a run that is next or under way; None if there is none, or no plan yet."""
     if not run.begun:
         return None
     rule = run.manifest().plan.replication
@@ -46,7 +46,7 @@ def upcoming(run: RunDirectory, now: float) -> NextSession | None:
 
 
 def begin_time(run: RunDirectory, now: float) -> float | None:
-    """When the next job of a run has something to do, Unix time; None: at once."""
+    """When the next job of a run can start measuring, Unix time; None: immediately."""
     following = upcoming(run, now)
     if following is None or following.begun or following.due <= now:
         return None
@@ -56,7 +56,7 @@ def begin_time(run: RunDirectory, now: float) -> float | None:
 class Sessions:
     """The sessions of one run, for the process that holds it.
 
-    ``report``: where sentences for people go. ``tick``: called with a few words on what goes on.
+    ``report``: called with messages for the user. ``tick``: called with the current status.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class Sessions:
         events, launches = read_sessions(run.path), run.launches()
         times = [*(e.utc for e in events), *(each.utc + each.wall for each in launches)]
         clock.resume(max(times, default=0.0))
-        self._note = ""  # what happened to the clock while the next session was waited for
+        self._note = ""  # clock changes during the wait for the next session
 
     def next(self) -> NextSession | None:
-        """The session that comes next; one that was cut short and can't go on has ended by then."""
+        """The next session; records the end of one that was cut short and can't be resumed."""
         held = held_sessions(read_sessions(self.run.path))
         following = next_session(self._rule, held, self.clock.now())
         if held and not held[-1].over and not (following and following.begun):
@@ -92,12 +92,12 @@ class Sessions:
         return following
 
     def begin(self, following: NextSession) -> None:
-        """Note that a session begins, and say what was missed before it."""
+        """Record that a session begins, and report the sessions missed before it."""
         if following.missed:
             one = following.missed == 1
             words = "A session was" if one else f"{following.missed} sessions were"
             self._print(
-                f"{words} missed: nothing was at work on this run, or what came before took "
+                f"{words} missed: no assay was running on this run, or the previous session took "
                 f"longer. {'It is' if one else 'They are'} not caught up."
             )
         append_session(
@@ -116,12 +116,12 @@ class Sessions:
         self._tick(self.words(following.number))
 
     def end(self, number: int) -> None:
-        """Note that a session was measured to its end."""
+        """Record that a session was measured to its end."""
         self._end(number, "over")
 
     def wait(self, following: NextSession) -> bool:
-        """Wait until a session is due, or until the clock is no longer what it was; whether it is
-        due. Raises Interruption if asked to stop.
+        """Wait until a session is due (True), or until the clock was set or the machine slept
+        (False). Raises Interruption on a request to stop.
         """
         awake_time = AwakeTime(self.clock)
         what = f"{self.words(following.number)} begins {moment(following.due)}"
@@ -148,7 +148,10 @@ class Sessions:
         append_session(self.run.path, SessionEvent("ended", number, self.clock.now(), how=how))
 
     def _how_it_ended(self, number: int) -> How:
-        """Whether a session that was cut short has measured each cell, or met its failure."""
+        """How a session that was cut short ended.
+
+        "cut" if each cell was measured or failed in it, else "void".
+        """
         data = read_run(self.run.path, samples=False)
         met = {
             m.cell.id for m in data.measurements if session_of(m.replicate, self._rule) == number
@@ -160,13 +163,13 @@ class Sessions:
         return "cut" if all(cell.id in met for cell in cells) else "void"
 
     def too_early(self, following: NextSession) -> AssayError | None:
-        """Why a session that is due is not begun; None where it is."""
+        """The error for a session that would begin too early; None if it may begin."""
         assert self._rule.every is not None
         early = following.due - self.clock.now()
         if following.set_back or early <= LATEST * self._rule.every:
             return None
         return AssayError(
-            f"{self.words(following.number)} begins {moment(following.due)}, and not yet.",
+            f"{self.words(following.number)} begins {moment(following.due)}: it is not due yet.",
             where=str(self.run.path),
             fix="See that the scheduler holds jobs back until their begin time.",
         )
@@ -180,12 +183,12 @@ def carry_on(
     deadline: float | None = None,
     between: Callable[[RunData], None] = lambda data: None,
 ) -> tuple[RunData, list[Cell], bool]:
-    """Measure the sessions that are left, each by ``execute`` of its number, and wait between them.
+    """Measure the remaining sessions, each by ``execute`` with its number, and wait between them.
 
-    ``one``: the next alone, now, whenever it is due. ``deadline``: Unix time after which there is
-    no more time. ``between``: called after a session that isn't the last. Gives what was measured,
-    the cells that were left out and have no number at all, and whether more sessions are to come.
-    Raises as ``execute`` does, and Interruption, OutOfTime.
+    ``one``: measure only the next session, without waiting. ``deadline``: Unix time at which the
+    time is over. ``between``: called before the wait for another session. Returns the run's data,
+    the cells that were left out in all sessions, and whether more sessions are to come. Raises as
+    ``execute`` does, and AssayError, Interruption, OutOfTime.
     """
     left_out: dict[str, Cell] = {}
     data: RunData | None = None
@@ -218,23 +221,23 @@ def carry_on(
 
 
 class SessionReporter:
-    """Tells what sessions do: above the display where there is one, else on lines of their own."""
+    """Reports the progress of sessions: above the display if there is one, else as lines."""
 
     def __init__(self, console: Console, display: Display | None) -> None:
         self._console = console
         self._display = display
 
     def report(self, sentence: str) -> None:
-        """Say it, where it stays."""
+        """Print a sentence permanently."""
         self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
     def tick(self, words: str) -> None:
-        """Show it, as long as it is so."""
+        """Show the current status in the display."""
         if self._display is not None:
             self._display.status = words
             self._display.tick(None)
 
 
 def moment(utc: float) -> str:
-    """A time of day as people here have it: ``"on Sunday, 22 November 2026, at 18:00"``."""
+    """A Unix time in the local time zone: ``"on Sunday, 22 November 2026, at 18:00"``."""
     return time.strftime("on %A, %d %B %Y, at %H:%M", time.localtime(utc))

@@ -1,48 +1,51 @@
-"""How far a run has come, and what it needs next: a function of its records alone.
+"""The progress of a run and what it needs next, as a function of its records alone.
 
-That is what makes resuming exact: a run that was killed decides as if it never had been.
+This makes resuming exact: a resumed run decides as if it had not been interrupted.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from assay.campaign.engine.budget_shares import LEAST_BUDGET, fair_share
+from msgspec import UNSET, UnsetType
+
+from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
 from assay.campaign.engine.cell_state import CellState, Tally, tally_of
 from assay.campaign.engine.effort import Efforts, sampling_seconds
+from assay.campaign.engine.launch_times import LaunchTimes
 from assay.campaign.engine.search_cells import ChosenCells
 from assay.campaign.engine.search_results import Resolution, SearchOutcome, resolve_parameters
 from assay.campaign.engine.timeouts import time_limit
-from assay.kernels import is_search
+from assay.kernels import is_search, known_kernel
 from assay.model.cell import Cell
 from assay.model.plan import Plan
 from assay.model.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 from assay.records.reading import is_number, measurement_id
 
-# Share of the budget by which its last measurements may be expected to exceed it.
+# Share of the budget by which the last measurements may exceed it.
 TOLERANCE = 0.05
-# Launches that a signal ended in the same measurement, after which its cell has failed.
+# Number of launches ended by a signal in the same measurement, after which its cell has failed.
 _STRIKES = 2
 
 
 class Interruption(Exception):
-    """The campaign was asked to stop; everything measured is filed."""
+    """The campaign was asked to stop; all results are stored."""
 
 
 class OutOfTime(Interruption):
-    """The time that there is for it is over; what is missing is for another time."""
+    """The available time is over; what is missing can be measured later."""
 
 
 class CampaignState:
     """The state of all cells of a plan, in one of its sessions.
 
-    ``value_of`` reduces a measurement to the number whose interval across launches decides (None
-    where it has none); ``enough`` says whether the values so far suffice. Replicates are counted
-    from 0 here; in records the session's begin with ``first``. What searches found holds for all
-    sessions.
+    ``value_of`` reduces a measurement to the value whose interval across launches decides (None if
+    it has none); ``enough`` says whether the values so far suffice. Replicates are counted from 0
+    here; in the records those of this session begin with ``first``. Results of searches hold for
+    all sessions.
     """
 
     def __init__(
@@ -59,9 +62,12 @@ class CampaignState:
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
         self._searches = [state for state in self.cells.values() if state.search]
         self._chosen = ChosenCells(plan)
+        for name, seconds in plan.expected.items():
+            self.cells[name].sample = seconds
         for name in self._chosen.candidates:
             self.cells[name].idle = True
         self._efforts = Efforts(plan, self._chosen.candidates)
+        self.launch_times = LaunchTimes()
         self.spent = 0.0
         self._value_of = value_of
         self._enough = enough
@@ -69,9 +75,9 @@ class CampaignState:
         self._strikes: Counter[str] = Counter()
 
     def add(self, measurement: Measurement, beside: float | None = None) -> None:
-        """Take in one finished measurement; one of another session is passed over.
+        """Add a finished measurement; one of another session is ignored, unless of a search.
 
-        ``beside``: seconds that its launch took beside all measurements, where that ended well.
+        ``beside``: seconds of its launch outside all measurements, if the launch ended normally.
         """
         state = self.cells[measurement.cell.id]
         replicate = measurement.replicate - self.first
@@ -90,12 +96,16 @@ class CampaignState:
         value = self._value_of(measurement)
         if record.status == "failed":
             state.failure = record.error or "failed"
+        elif record.status == "left out":
+            state.too_long = record.error or "a sample would take too long"
         elif record.verified is False:
             state.failure = "verification failed"
         elif value is None:
             state.failure = "no samples"
         else:
             state.values[replicate] = value
+            if beside is not None:
+                self.launch_times.add(state.cell, beside)
             self._efforts.add(
                 state.cell,
                 replicate,
@@ -110,10 +120,10 @@ class CampaignState:
             state.failed_in = replicate
 
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
-        """A launch ended badly and left ``cells`` unmeasured.
+        """Record that a launch failed and left ``cells`` unmeasured.
 
-        The one it died in has failed. If none was under way and the launch brought nothing at all,
-        another would not either: all of them have failed.
+        The cell under way has failed. If none was under way and the launch yielded nothing, another
+        launch would not either: all cells have failed.
         """
         self._tally = None
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
@@ -128,9 +138,9 @@ class CampaignState:
             state.failed_in = max(state.values, default=-1) + 1 if met is None else met
 
     def strike(self, measurement: str, launch: LaunchRecord) -> bool:
-        """A signal ended a launch in a measurement: at the second time its cell has failed.
+        """Record that a signal ended a launch in a measurement; the second time its cell fails.
 
-        Says whether it may be tried once more.
+        Returns whether the cell may be tried once more.
         """
         self._strikes[measurement] += 1
         if self._strikes[measurement] < _STRIKES:
@@ -140,20 +150,20 @@ class CampaignState:
         return False
 
     def suspects(self, replicate: int, cells: Sequence[Cell]) -> set[str]:
-        """The ids of the cells that a launch of this block died in by a signal."""
+        """The ids of the cells in which a signal ended a launch of this block."""
         return {
             cell.id for cell in cells if self._strikes[measurement_id(cell, self.first + replicate)]
         }
 
     def give_up(self, cells: Sequence[Cell], why: str) -> None:
-        """Launches of these cells end before they begin: they are for another execution."""
+        """Leave these cells to another execution: their launches end before they begin."""
         self._tally = None
         for cell in cells:
             self.cells[cell.id].left_out = True
             self.cells[cell.id].lost = why
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
-        """There are not hosts enough for these cells: they are for another execution to measure."""
+        """Leave these cells to another execution: there are too few hosts for them."""
         self._tally = None
         for cell in cells:
             self.cells[cell.id].left_out = True
@@ -162,9 +172,9 @@ class CampaignState:
         if state.search:
             return True
         if state.cell.id in self._chosen.candidates:
-            return False  # its search says when it is enough
-        # Replicates count from 0 without gaps, so that the decision doesn't depend on what a killed
-        # run did out of turn.
+            return False  # its search decides when it is done
+        # Only replicates from 0 without gaps count, so the decision doesn't depend on replicates
+        # that an interrupted run measured out of order.
         series: list[float] = []
         while len(series) in state.values:
             series.append(state.values[len(series)])
@@ -173,24 +183,24 @@ class CampaignState:
     def next_block(self) -> tuple[int, list[Cell]] | None:
         """The lowest replicate that a cell still needs, and all cells that need it; None: done.
 
-        Searches come before all others. After the first replicate, what can't be done in the time
-        that is left is not begun. Candidates of a search for the best placement are measured in
-        the blocks in which it asks for them, together with what else those hold.
+        Searches come first. After the first replicate, cells that don't fit into the remaining time
+        are not begun. Candidates of a placement search are measured in the blocks in which the
+        search requests them, together with the other cells of those blocks.
         """
         searches = [state.cell for state in self._searches if state.pending]
         if searches:
             return 0, searches
-        asked = self._ask()
+        searched = self._ask()
         plain = self._next_plain()
-        if plain is None or (asked is not None and asked[0] < plain[0]):
-            return asked
-        if asked is not None and asked[0] == plain[0]:
-            both = {cell.id: cell for cell in (*plain[1], *asked[1])}
+        if plain is None or (searched is not None and searched[0] < plain[0]):
+            return searched
+        if searched is not None and searched[0] == plain[0]:
+            both = {cell.id: cell for cell in (*plain[1], *searched[1])}
             return plain[0], list(both.values())
         return plain
 
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
-        """The next block of the cells that are measured whatever they yield."""
+        """The next block of the cells that are not candidates of a search."""
         rule = self.plan.replication
         lacking: dict[int, list[CellState]] = {}
         for name, state in self.cells.items():
@@ -200,18 +210,16 @@ class CampaignState:
             if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
                 return None
             wanted = [
-                state.cell
-                for state in lacking[replicate]
-                if replicate == 0 or state.least <= self._time_left
+                state.cell for state in lacking[replicate] if replicate == 0 or self._fits(state)
             ]
             if wanted:
                 return replicate, wanted
         return None
 
     def _ask(self) -> tuple[int, list[Cell]] | None:
-        """The block that the searches for the best placement are in, and what it lacks.
+        """The current block of the placement searches, and the cells it lacks.
 
-        What they ask for in a block follows from the blocks before it.
+        The cells that they request in a block follow from the blocks before it.
         """
         if not self._chosen.candidates:
             return None
@@ -223,26 +231,30 @@ class CampaignState:
         return (block, wanted) if wanted else None
 
     def _can_have(self, state: CellState, block: int) -> bool:
-        """Whether there is time for it in a block, and a number for the block in its session."""
+        """Whether there is time for a cell in a block, and the session may have that block."""
         rule = self.plan.replication
         if block == 0 or (rule.repeated and block >= rule.max_launches):
             return block == 0
-        return self.spent < self.plan.replication.budget and state.least <= self._time_left
+        return self.spent < self.plan.replication.budget and self._fits(state)
+
+    def _fits(self, state: CellState) -> bool:
+        """Whether there is time for a launch that measures this cell."""
+        return state.least + self.launch_times.of([state.cell]) <= self._time_left
 
     @property
     def _time_left(self) -> float:
-        """Seconds that what is begun now may be expected to take."""
+        """Seconds that measurements begun now may take, tolerance included."""
         return self.plan.replication.budget * (1.0 + TOLERANCE) - self.spent
 
     def affordable(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
-        """Of cells that one launch would measure, in their order, those that there is time for.
+        """Of the cells of one launch, in their order, those that there is time for.
 
-        In the first replicate all of them. Afterwards a cell is left out if it alone, for its one
-        sample, would take more than those before it leave.
+        In the first replicate all of them. Afterwards a cell is left out if its minimum time
+        exceeds what the start of the launch and the cells before it leave.
         """
         if replicate == 0:
             return list(cells)
-        left = self._time_left
+        left = self._time_left - self.launch_times.of(cells)
         remaining = []
         for cell in cells:
             least = self.cells[cell.id].least
@@ -252,7 +264,7 @@ class CampaignState:
         return remaining
 
     def resolve(self, cell: Cell) -> Resolution:
-        """What a cell is measured with, by the searches that have ended."""
+        """The parameters of a cell, set by the searches that have ended."""
         resolution = resolve_parameters(cell, self.plan, self._outcomes())
         state = self.cells[cell.id]
         if state.wall is None and resolution.resolved.seconds is not None:
@@ -270,9 +282,10 @@ class CampaignState:
     def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
         """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
 
-        What a cell spent on set-up it will need again. Of the rest each gets an equal share, and
-        what those leave that had enough with less goes to the others (water-filling). What takes
-        more than its share for one sample takes it from all.
+        Each cell gets its set-up time of the last measurement and an equal share of the rest, less
+        the time that launches take outside measurements. What
+        cells with enough precision don't need goes to the others (water-filling). A cell whose
+        single sample exceeds its share reduces the share of all.
         """
         rule = self.plan.replication
         if rule.cell_budget is not None:
@@ -282,8 +295,9 @@ class CampaignState:
         return self._shares(replicate, cells)
 
     def _shares_with_searches(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
-        """What a search asks for takes even shares of half of what is left, or of all of it when no
-        other cells need any: as if the search needed the most that it may be expected to.
+        """Shares if there are placement searches. Their cells get equal shares of half of the
+        remaining time, or of all of it if no other cell needs any, for the expected number of
+        measurements.
         """
         plain = [c for c in cells if c.id not in self._chosen.candidates and self._lacks(c)]
         chosen = [cell for cell in cells if cell not in plain]
@@ -294,21 +308,21 @@ class CampaignState:
         return granted | (self._shares(replicate, plain, part) if plain else {})
 
     def _lacks(self, cell: Cell) -> bool:
-        """Whether a cell is to be measured again by the rule for all cells."""
+        """Whether a cell is to be measured again."""
         return self.cells[cell.id].pending
 
     def _shares(self, replicate: int, cells: Sequence[Cell], part: float = 1.0) -> dict[str, float]:
         """Fair shares of a part of the budget, without the candidates of a search."""
         rule, chosen = self.plan.replication, self._chosen.candidates
-        # Shares are worked out over all cells left of the block, however many launches that takes;
-        # the block's part of the budget is what it was before its first launch.
+        # Shares are computed over all remaining cells of the block, however many launches they
+        # take; the block's part of the budget is that before its first launch.
         states = [
             state
             for name, state in self.cells.items()
             if state.pending and replicate not in state.values and name not in chosen
         ]
         blocks = max(rule.min_launches - replicate, 1)
-        if rule.unbroken:  # nothing but time ends it: the last blocks take no longer than the first
+        if rule.unbroken:  # only time ends it: the last blocks take no longer than the first
             pace = rule.budget / rule.min_launches
             blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
         gone = sum(
@@ -318,22 +332,22 @@ class CampaignState:
         )
         left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
+        left -= self.launch_times.of(state.cell for state in states)
         most = self.most_samples(replicate, cells)
         share = fair_share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
     def _wanted(self, state: CellState, most_samples: int) -> float:
-        """Seconds of samples that a cell will have enough with; inf where that isn't known."""
+        """Seconds of samples that suffice for a cell; inf if unknown."""
         wanted = state.sampling if state.precise_enough and not state.short else math.inf
         if state.precise_enough and most_samples < self.plan.replication.max_samples:
             wanted = min(wanted, most_samples * state.sample)
         return wanted
 
     def most_samples(self, replicate: int, cells: Sequence[Cell]) -> dict[str, int]:
-        """Samples that each cell that a block has or had may take at most in a launch of it.
+        """Maximum number of samples, by cell id, for each cell that a block has or had.
 
-        ``cells``: of the launch. A choice among placements may ask for more launches of a cell than
-        the rule for all cells does.
+        ``cells``: of the launch; they may include cells that only a placement search requests.
         """
         names = {cell.id for cell in cells}
         # Cells that were measured before a crash or a kill shared their launch too.
@@ -344,29 +358,46 @@ class CampaignState:
         ]
         return self._efforts.most(replicate, [state.cell for state in here])
 
+    def longest(self, cell: Cell) -> float | UnsetType:
+        """Seconds that a measurement of the cell should take at most; UNSET without a limit.
+
+        For kernels that heed it. A cell that has been measured may take what it took.
+        """
+        kernel = known_kernel(cell.kernel)
+        longest = self.plan.replication.longest(len(self.plan.cells))
+        if kernel is None or kernel.link_bytes is None or longest == math.inf:
+            return UNSET
+        state = self.cells[cell.id]
+        return max(longest, SPARE * (state.wall or 0.0)) if state.values else longest
+
+    @property
+    def candidates(self) -> Collection[str]:
+        """The ids of cells that only searches request."""
+        return self._chosen.candidates
+
     def time_limit(self, cells: Sequence[Cell]) -> float:
-        """Seconds that one launch of these cells may take, inf where only silence ends it."""
+        """Seconds that one launch of these cells may take; inf if only patience limits it."""
         return time_limit(cells, self.cells.values())
 
     @property
     def expected(self) -> int:
-        """Measurements that the fewest launches of the cells that still stand come to."""
+        """Number of measurements expected: those done and the minimum still to come."""
         return self._counted().expected
 
     @property
     def done(self) -> int:
-        """Measurements made and counted."""
+        """Number of valid measurements so far."""
         return self._counted().done
 
     def remaining_seconds(self) -> float:
-        """An estimate of the time to the end, from the last wall times and the budget."""
+        """Estimated time to the end, from the last wall times and the budget."""
         left = max(self.plan.replication.budget - self.spent, 0.0)
         return min(self._counted().seconds, left)
 
     def _counted(self) -> Tally:
-        """Counted again only after something was added: displays ask several times per second."""
+        """The tally, cached until the state changes: displays need it several times per second."""
         if self._tally is None:
             once = self._chosen.candidates
-            fewest = self.plan.replication.min_launches
-            self._tally = tally_of(self.cells.values(), fewest, once)
+            launches = self.plan.replication.min_launches
+            self._tally = tally_of(self.cells.values(), launches, once)
         return self._tally

@@ -1,4 +1,4 @@
-"""How long a command may take, and a kernel say nothing, before it counts as hanging."""
+"""How long a command may run, and a kernel report nothing, before it counts as hung."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Protocol
 from assay.kernels import known_kernel
 from assay.model.cell import Cell
 
-# Times what is expected: of a command, what perfect scaling would make of the quickest placement;
-# of a kernel, one operation at its usual rate. Seconds on top of it for a command.
+# Multiple of the expected time: of a command, the quickest placement scaled perfectly; of a kernel,
+# one operation at its usual rate. A command gets the seconds in addition.
 TIMES, SECONDS = 5.0, 10.0
 
 
@@ -23,27 +23,27 @@ class TimedCell(Protocol):
 
 
 def time_limit(cells: Sequence[Cell], measured: Iterable[TimedCell]) -> float:
-    """Seconds that a launch of these cells may take together; inf where nothing tells.
+    """Seconds that a launch of these cells may take together; inf without a limit.
 
-    Kernels of assay's own have none: they say how far they are. A command has the time that was
-    asked for; else five times what it would take by the quickest placement so far if it scaled
-    perfectly from that to fewer cores, for more cores take it no longer.
+    assay's own kernels have no limit: they report their progress. A command has the time that the
+    plan gives. Otherwise it has five times the time of the quickest placement so far, scaled
+    perfectly down to fewer cores, plus ten seconds.
     """
     measured = list(measured)
     return sum(_limit(cell, measured) for cell in cells)
 
 
 def longest_silence(cells: Sequence[Cell], patience: float) -> float:
-    """Seconds without a word after which a launch of these cells is given up.
+    """Seconds without reports after which a launch of these cells is given up.
 
-    ``patience``, unless one operation of a kernel is to take longer: many say nothing within one,
-    and those that do say it between steps, of which the largest classes' take minutes on few cores.
+    ``patience``, or more if one operation of a kernel is expected to take longer: many kernels
+    report nothing within an operation, others only between steps that can take minutes.
     """
     return max(patience, *(TIMES * _operation(cell) for cell in cells))
 
 
 def _operation(cell: Cell) -> float:
-    """About how long one operation takes; 0 where the kernel's rate isn't known."""
+    """Estimated seconds of one operation; 0 if the kernel's usual rate isn't known."""
     kernel = known_kernel(cell.kernel)
     if kernel is None or kernel.pace is None:
         return 0.0
@@ -56,9 +56,9 @@ def _limit(cell: Cell, measured: Iterable[TimedCell]) -> float:
     kernel = known_kernel(cell.kernel)
     if kernel is None or not kernel.outside:
         return math.inf
-    asked = float(cell.parameters.get("timeout", 0.0))
-    if asked > 0:
-        return asked
+    timeout = float(cell.parameters.get("timeout", 0.0))
+    if timeout > 0:
+        return timeout
     alike = [
         state.wall * max(_cores(state.cell) / _cores(cell), 1.0)
         for state in measured

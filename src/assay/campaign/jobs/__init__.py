@@ -1,1 +1,1 @@
-"""Runs that jobs of a batch scheduler carry out: submitted, followed, cleaned up."""
+"""Runs executed by jobs of a batch scheduler: submit, follow, clean up."""

@@ -1,4 +1,4 @@
-"""Submitting a run's jobs: what each asks for, and which of them still exist."""
+"""Submission of a run's jobs: the resources of each, and which of them still exist."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
-# Variables of the person's that the job needs as well, where schedulers don't hand them on.
+# Environment variables of the user that the job needs too; not all schedulers pass them on.
 HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
-    """The scheduler to submit to. Raises AssayError where there is none."""
+    """The scheduler to submit to. Raises AssayError if there is none."""
     from assay.schedulers import find, titles
 
     found = find.scheduler_for(Config(scheduler=config))
@@ -36,12 +36,12 @@ def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
 
 
 def assay_words() -> tuple[str, ...]:
-    """The words that start this assay again, on another node."""
+    """The command that starts this assay on another node."""
     return (sys.executable, "-m", "assay")
 
 
 def environment() -> dict[str, str]:
-    """What of this process's environment a job is given."""
+    """The part of this process's environment that jobs get."""
     return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
@@ -54,7 +54,7 @@ def job_request(
     begin: float | None = None,
 ) -> JobRequest:
     """One job of a run. ``members``: those of a group that its tasks measure. ``begin``: Unix time
-    before which it has nothing to do, None if it has now.
+    at which it may begin, None: immediately.
     """
     assert request.job is not None
     assert request.scheduler is not None
@@ -86,8 +86,8 @@ def submit(
     """Submit the next job of a run, unless one is queued or running already. If the run's next
     session is not due yet, the job begins when it is.
 
-    ``after``: the job that this one continues and whose end its caller has seen, by number; if
-    somebody else has submitted another since, that one is given back. Raises AssayError.
+    ``after``: number of the job that this one continues, known to have ended; if another process
+    has submitted a later job, that one is returned. Raises AssayError.
     """
     book = JobBook(run.path)
     with book.submitting():
@@ -97,7 +97,7 @@ def submit(
         alive = living(book, scheduler, ignore=after)
         if alive:
             raise AssayError(
-                f"Job {alive[0].job} is at this run already.",
+                f"Job {alive[0].job} already works on this run.",
                 where=str(run.path),
                 fix=f"`assay runs --follow {run.name}` follows it.",
             )
@@ -117,13 +117,13 @@ def submit(
         try:
             job = scheduler.submit(order, book.folder)
         except SchedulerSilent as silent:
-            # Whether it was taken isn't known; if it runs, it tells by its number.
+            # Whether the job was accepted is unknown; if it runs, it records its number.
             book.append(msgspec.structs.replace(event, reason=silent.what))
             raise
         try:
             book.append(msgspec.structs.replace(event, job=job))
         except AssayError:
-            scheduler.cancel([job])  # nobody would know of it
+            scheduler.cancel([job])  # it would be recorded nowhere
             raise
     return book.job(number)
 
@@ -131,7 +131,7 @@ def submit(
 def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobHistory]:
     """The run's jobs that are queued or running. Raises AssayError, SchedulerSilent.
 
-    Of those that have ended unseen, their end is noted.
+    Records the end of jobs that have ended since.
     """
     open_ = [s for s in book.jobs() if not s.ended and s.job and s.number != ignore]
     known = scheduler.status([story.job for story in open_]) if open_ else {}

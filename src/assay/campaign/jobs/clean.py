@@ -1,7 +1,7 @@
-"""``assay runs --clean``: what is left of runs that nobody needs any more, and its end.
+"""``assay runs --clean``: list and end leftover jobs and parts of labs.
 
-Only jobs count that a run here has submitted itself: its ``jobs.jsonl`` names them, and the
-scheduler calls them by the name that they were given. Ids are used again over the years.
+A job counts only if a run's ``jobs.jsonl`` has its id and the scheduler reports the name under
+which it was submitted: schedulers reuse ids over the years.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from assay.records.jobs import JobBook
 
 
 class Leftover(msgspec.Struct, frozen=True):
-    """A job that still exists, or a part of a lab whose owner is dead.
+    """A job that still exists, or a part of a lab whose owner has ended.
 
     ``kind``: ``job`` or ``lab``. ``name``: the job's id, or the namespace's name. ``state``: as the
-    scheduler says. ``run``: whose job it is. ``ended``: whether it was ended now.
+    scheduler reports it. ``run``: the run of the job. ``ended``: whether it was ended now.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Leftover(msgspec.Struct, frozen=True):
 
 
 def leftovers(runs: list[RunDirectory], config: Config, *, end: bool) -> list[Leftover]:
-    """What is left, and ``end``: end it. Raises AssayError, SchedulerSilent among them."""
+    """The leftovers; ``end``: end them. Raises AssayError, including SchedulerSilent."""
     found = [each for run in runs for each in _jobs(run, config, end=end)]
     labs = sorted(orphaned_namespaces())
     if end and labs:
@@ -45,7 +45,7 @@ def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:
     stories = [story for story in book.jobs() if story.job and story.ended is None]
     try:
         request = run.request() if stories else None
-    except AssayError:  # of another version: not ours to judge
+    except AssayError:  # of another version, not readable here
         return []
     if request is None:
         return []
@@ -58,7 +58,7 @@ def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:
         status = known.get(story.job)
         if status is None or status.state not in ("queued", "running"):
             continue
-        # Some schedulers cut long names, or add the task's number: the tag tells whose it is.
+        # Some schedulers cut long names or add the task's number: the tag identifies the run.
         if not names.get(story.job, "").startswith(f"assay-{request.tag}"):
             continue
         if end:

@@ -1,7 +1,7 @@
-"""Following a run that jobs carry out: until it is complete, or nothing more will come of it.
+"""Following a run executed by jobs, until it is complete or no job is left.
 
-The scheduler is asked seldom and believed late: what a job has filed counts first. One that doesn't
-answer is waited for; a job that it has forgotten has ended, however that was.
+The files written by a job count more than the scheduler's answer, so the scheduler is polled
+rarely. If it doesn't answer, the follower waits. A job that it no longer knows has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.campaign.jobs.batch import submit
 from assay.campaign.jobs.run_watch import GroupWatch, RunWatch, Watch
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts
-from assay.launch.outcome import last_words
+from assay.launch.outcome import last_output
 from assay.records.directory import NODES, RunDirectory
 from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook, JobEnd, JobEvent, JobHistory
@@ -29,42 +29,42 @@ from assay.units import format_duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Seconds between looks at the run's files, which may lie in a file system that many share.
+# Seconds between checks of the run's files, which may be in a file system that many share.
 LOOK = 1.0
-# Seconds from the first question to the scheduler on to the second, and the most between two: what
-# a site's thousands of users may all do without its controller noticing.
+# Seconds to the first poll of the scheduler, growth of the interval, and its maximum: low enough a
+# load even if thousands of users of a site do the same.
 FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
-# Seconds to wait, once a job has ended, for what it wrote to be seen here, and for the scheduler to
-# say how it ended.
+# Seconds to wait, after a job has ended, for its files to be visible here and for the scheduler to
+# report how it ended.
 LATE = 90.0
-# Seconds to wait for a job that was asked to end: schedulers kill it half a minute after asking.
+# Seconds to wait for a job that was asked to end: schedulers kill it half a minute later.
 ENDING = 60.0
-# How often a job's account is asked for while there is none yet.
+# Maximum number of requests for a job's accounting data while there are none.
 ACCOUNTS = 4
-# Scheduler's states after which a job's run goes on in another.
+# States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
 
 @dataclass
 class Poll:
-    """When to ask the scheduler next."""
+    """When to poll the scheduler next."""
 
     wait: float = field(default_factory=lambda: FIRST_POLL)
     due: float = field(default_factory=lambda: time.monotonic() + FIRST_POLL)
 
     def next(self) -> None:
-        """It was asked now."""
+        """Note that it was polled now."""
         self.wait = min(self.wait * POLL_GROWTH, SLOWEST_POLL)
         self.due = time.monotonic() + self.wait
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What became of the run, as far as it was followed.
+    """How following a run ended.
 
-    ``how``: ``complete``; ``ended`` (no job of it is left, and it isn't complete); ``stopped`` (the
-    person ended the job); ``left`` (the job may go on, and the person has gone). ``sentence`` says
-    what happened; ``problem`` is what kept the job from measuring.
+    ``how``: ``complete``; ``ended`` (no job is left, and the run isn't complete); ``stopped`` (the
+    user ended the job); ``left`` (the user left, and the job may go on). ``sentence`` says what
+    happened; ``problem`` is the error that kept the job from measuring.
     """
 
     how: Literal["complete", "ended", "stopped", "left"]
@@ -87,7 +87,7 @@ def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterat
 
 
 class Follower:
-    """Follows one run. ``console``: where its sentences go."""
+    """Follows one run. ``console``: for its messages."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Follower:
         self._since = time.monotonic()
 
     def follow(self, number: int) -> Ending:
-        """Follow from a job on, through those that continue it. Raises AssayError."""
+        """Follow a job and those that continue it. Raises AssayError."""
         try:
             while True:
                 before = self._watch.measured
@@ -135,17 +135,17 @@ class Follower:
     # ---- one job ---------------------------------------------------------------------------------
 
     def _until_over(self, number: int) -> JobStatus | None:
-        """Wait for a job's end; how the scheduler says that it ended, None if it wasn't asked."""
+        """Wait for a job's end; returns its state by the scheduler, None if it wasn't polled."""
         story = self._book.job(number)
         self._state, self._since = None, time.monotonic()
         poll = Poll()
         self._wait(lambda: self._watch.over(number) or self._asked(story, poll))
         end = self._book.end(number)
-        # Whether it was asked to end by a person or by its scheduler, that alone can tell.
-        asked = end is not None and end.how in ("asked", "warned")
-        if asked and not self._known_to_have_ended():
+        # Only the scheduler knows whether a user or the scheduler stopped the job.
+        stopped = end is not None and end.how in ("asked", "warned")
+        if stopped and not self._known_to_have_ended():
             self._wait(lambda: self._asked(story, poll), LATE)
-        # What it wrote may be seen later than its end; one that never began wrote nothing.
+        # Its files may be visible later than its end; a job that never began wrote none.
         late = LATE if self._begun(story) else LATE / 10
         self._wait(lambda: self._watch.over(number), late)
         if self._book.end(number) is not None:
@@ -158,7 +158,7 @@ class Follower:
         return sealed and self._watch.settled()
 
     def _wait(self, done: Callable[[], bool], patience: float = float("inf")) -> None:
-        """Look at the run until something is so, or for so many seconds."""
+        """Check the run until ``done``, or for ``patience`` seconds."""
         until = time.monotonic() + patience
         while True:
             self._watch.look(self._status_line())
@@ -170,7 +170,7 @@ class Follower:
         return self._state is not None and (self._state.ended or self._state.state == "unknown")
 
     def _asked(self, story: JobHistory, poll: Poll) -> bool:
-        """Ask the scheduler if it is time to; whether the job has ended by what it says."""
+        """Poll the scheduler if that is due; returns whether the job is known to have ended."""
         if time.monotonic() < poll.due or not story.job:
             return self._known_to_have_ended()
         poll.next()
@@ -191,7 +191,7 @@ class Follower:
         return self._known_to_have_ended()
 
     def _status_line(self) -> str:
-        """The job's state in a few words: ``"job 12: queued for 3 min: Resources"``."""
+        """The job's state, such as ``"job 12: queued for 3 min, Resources"``."""
         jobs = self._book.jobs()
         if not jobs:
             return ""
@@ -218,7 +218,7 @@ class Follower:
         return ": ".join((words[0], ", ".join(words[1:]))) if words[1:] else words[0]
 
     def _hosts(self, started: JobEvent) -> str:
-        """The nodes of a job, once it has looked at them; before that, the first."""
+        """The nodes of a job once it has surveyed them; before that, the first."""
         nodes = [node for node in read_nodes(self._run.path / NODES) if node.utc >= started.utc]
         return compress_hosts([node.host for node in nodes]) or started.host or "its first node"
 
@@ -232,9 +232,9 @@ class Follower:
                 self._book.ended(number, status.state, status.reason)
 
     def _account(self) -> None:
-        """Ask for the accounts of the jobs that have ended, until they are there or aren't kept.
+        """Request accounting data of ended jobs until they are available, or the site keeps none.
 
-        A job says that it ends before its scheduler knows. That there are none is no matter.
+        They come late: a job records its end before the scheduler does. Errors are ignored.
         """
         for attempt in range(ACCOUNTS):
             open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
@@ -254,7 +254,7 @@ class Follower:
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
     ) -> int | None:
-        """The job that goes on after this one, submitted here if need be; None: there is none."""
+        """The job that continues this one, submitted here if necessary; None if there is none."""
         later = [story.number for story in self._book.jobs() if story.number > number]
         if end is not None and end.next is not None:
             later.append(end.next)
@@ -284,28 +284,28 @@ class Follower:
         return story.number
 
     def _ended(self, number: int, status: JobStatus | None, end: JobEnd | None) -> Ending:
-        """No job is left, and the run isn't complete: why."""
+        """The ending for a run without jobs that isn't complete, with the reason."""
         state = status.state if status is not None else "unknown"
         how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
         if end is not None and end.how in ("time", "incomplete", "session"):
             how = "ended without having measured anything more"
         if end is not None and end.how == "complete":
-            how = "it is complete, by its own account, and not all that it wrote is seen here yet"
+            how = "it reports that it is complete, but not all of its files are visible here yet"
         reason = f" ({status.reason})" if status is not None and status.reason else ""
         said = ""
         if end is None:
-            said = last_words(*sorted(self._book.folder.glob(f"{number:04d}*.out")))
+            said = last_output(*sorted(self._book.folder.glob(f"{number:04d}*.out")))
         problem = end.problem() if end is not None else None
         sentence = f"Job {self._id(number)}: {how}{reason}."
         if said:
-            sentence += f" Its last words:\n{said}"
+            sentence += f" Its last output:\n{said}"
         return Ending("ended", sentence, problem)
 
     def _stop(self, number: int) -> Ending:
-        """Ctrl-C: end the job in good order, or, at the second, leave it."""
+        """On Ctrl-C end the job; on a second one leave it."""
         job = self._id(number)
         try:
-            self._say(f"Ending job {job}; Ctrl-C again leaves at once.")
+            self._say(f"Ending job {job}; Ctrl-C again leaves immediately.")
             story = self._book.job(number)
             accepted = self._cancel(story)
             poll = Poll()
@@ -326,7 +326,7 @@ class Follower:
         return self._book.job(story.number).started is not None
 
     def _cancel(self, story: JobHistory) -> bool:
-        """Ask the scheduler to end the job, for a while; whether it took the order."""
+        """Ask the scheduler to end the job, repeatedly if it is silent; whether it accepted."""
         until = time.monotonic() + ENDING
         while story.job:
             try:
@@ -348,6 +348,6 @@ class Follower:
 
 
 def beginning(story: JobHistory) -> str:
-    """When a job begins that is held back until its session is due: ``", beginning on …"``."""
+    """When a job begins that is delayed until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
     return f", beginning {moment(begin)}" if begin is not None else ""

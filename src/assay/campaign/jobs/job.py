@@ -1,7 +1,7 @@
-"""A job of a run, on the first of its nodes: plan, build, measure, and say how it ended.
+"""A job of a run, on the first of its nodes: plan, build, measure, and record how it ended.
 
-Everything that a follower must know stands in files afterwards: the scheduler may forget the job,
-and nobody may be following.
+Files have everything that a follower must know: the scheduler may forget the job, and there may be
+no follower while it runs.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
     from assay.launch.allocation import Allocation
 
-# Seconds to wait for what was written on another node to be seen on this one: NFS clients may
-# believe for a minute that a file isn't there (acdirmax in NFS(5)).
+# Seconds to wait for a file written on another node to be visible on this one: NFS clients may
+# cache for a minute that a file doesn't exist (acdirmax in NFS(5)).
 LATE = 90.0
 # Seconds to wait for the job before this one, or any other process, to release the run.
 HANDOVER = 60.0
-# What a job keeps of its time for ending: a share of it, and no more than so many seconds.
+# Part of its walltime that a job reserves for ending: a share, and a maximum in seconds.
 ENDING_SHARE, ENDING = 0.1, 120.0
-# Schedulers are asked to warn jobs of so many seconds; the warning may come so long before the end
-# (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
+# Minimum walltime (s) of jobs that schedulers are asked to warn; maximum seconds between warning
+# and end (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
 WARNED, WARNING = 300.0, 125.0
 
 _T = TypeVar("_T")
@@ -66,11 +66,11 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class JobTurn:
-    """One job's turn at a run.
+    """The work of one job on a run.
 
-    ``number``: of the job. ``walltime``: seconds that it asked for. ``task``: of its array, from 0.
-    ``leashed``: no scheduler but another assay has started it, and it ends when that one lets go of
-    its standard input.
+    ``number``: of the job. ``walltime``: seconds that it requested. ``task``: of its array, from 0.
+    ``leashed``: another assay has started it instead of a scheduler, and it ends when its standard
+    input is closed.
     """
 
     number: int
@@ -80,7 +80,7 @@ class JobTurn:
 
 
 def work(path: Path, turn: JobTurn, console: Console) -> int:
-    """Do a job's part of a run or group; the exit status of the command."""
+    """Do a job's part of a run or group; returns the exit status of the command."""
     began = time.time()
     with stopping_at_sigterm():
         part = _Part(path, turn, began, console)
@@ -99,7 +99,7 @@ def work(path: Path, turn: JobTurn, console: Console) -> int:
 
 
 class _Part:
-    """What this process does of a run: all of it, or one member's of a group."""
+    """The part of a run that this process measures: all of it, or one member of a group."""
 
     def __init__(self, path: Path, turn: JobTurn, began: float, console: Console) -> None:
         self._path = path
@@ -114,7 +114,7 @@ class _Part:
         self.deadline: float | None = None
 
     def find(self) -> None:
-        """Wait for what was written elsewhere, and take the turn. Raises AssayError."""
+        """Wait for the request written on another node, and record the start. Raises AssayError."""
         turn = self._turn
         if turn.leashed:
             _end_with_parent()
@@ -143,7 +143,7 @@ class _Part:
         return left <= (WARNING if long else 2 * self.ending)
 
     def measure(self) -> JobEnd:
-        """Measure what is missing and file it. Raises as ``execute_campaign`` does."""
+        """Measure what is missing and store it. Raises as ``execute_campaign`` does."""
         assert self._request is not None
         assert self._run is not None
         request, run = self._request, self._run
@@ -164,18 +164,18 @@ class _Part:
         return self.end("complete" if data.complete else "incomplete")
 
     def end(self, how: How, error: AssayError | None = None) -> JobEnd:
-        """How this part ended, with what it has brought."""
-        made, missing = 0, None
+        """How this part ended, with the measurements made and the cells missing."""
+        measured, missing = 0, None
         if self._run is not None and self._run.begun:
             with contextlib.suppress(AssayError):
                 data = read_run(self._run.path)
-                made = len(data.measurements) - self._before
+                measured = len(data.measurements) - self._before
                 missing = missing_cells(data)
         return JobEnd(
             number=self._turn.number,
             utc=time.time(),
             how=how,
-            made=made,
+            made=measured,
             missing=missing,
             error=error.what if error else None,
             where=error.where if error else "",
@@ -184,7 +184,10 @@ class _Part:
         )
 
     def close(self, end: JobEnd) -> int:
-        """File the end, after submitting the job that goes on, if there is to be one."""
+        """Record the end, after submitting the job that continues, if there is to be one.
+
+        Returns the exit status.
+        """
         if end.how in ("time", "incomplete", "session") and end.made > 0:
             end = self._continued(end)
         problem = end.problem()
@@ -201,7 +204,7 @@ class _Part:
         return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
 
     def _continued(self, end: JobEnd) -> JobEnd:
-        """Submit the next job from within this one, where nodes may do that."""
+        """Submit the next job from within this one, if nodes may submit jobs."""
         request = self._request
         if request is None or request.members is not None or request.job is None:
             return end
@@ -218,7 +221,7 @@ class _Part:
         return msgspec.structs.replace(end, next=story.number)
 
     def _note(self, event: str, **what: str) -> None:
-        """Add a line to the run's jobs; that it can't be written is no reason not to measure."""
+        """Add a line to the run's jobs. Errors are ignored: they must not prevent measuring."""
         with contextlib.suppress(AssayError):
             self._book.append(
                 msgspec.convert(
@@ -231,16 +234,16 @@ class _Part:
 def make_ready(
     run: RunDirectory, request: RunRequest, console: Console, config: Config | None = None
 ) -> Bench:
-    """Look at the machine, build what is needed, and give the run its plan if it has none yet.
+    """Detect the machine, build what is needed, and give the run its plan if it has none yet.
 
-    ``config``: in place of the request's. Raises AssayError.
+    ``config`` replaces the request's. Raises AssayError.
     """
     settings = config or load_config(Path(request.config) if request.config else None)
     folder = msgspec.structs.replace(settings.defaults, runs=str(run.path.parent.absolute()))
     settings = dataclasses.replace(settings, defaults=folder)
-    if request.members is not None:  # each node by itself
+    if request.members is not None:  # each node measures itself alone
         settings = dataclasses.replace(settings, cluster=None)
-    node = int(run.name) if request.members is not None else 0  # a member is called by its number
+    node = int(run.name) if request.members is not None else 0  # a member's name is its number
     machine = machine_for(settings, Path(request.fake) if request.fake else None, node)
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
@@ -256,7 +259,7 @@ def make_ready(
 
 
 def missing_cells(data: RunData) -> list[str]:
-    """The ids of the cells that have no number, though no search had a say in it."""
+    """The ids of the cells without a result, except the candidates of searches."""
     plan = data.manifest.plan
     have = {m.cell.id for m in data.measurements if m.record.status == "ok"}
     have |= set(plan.search.optional if plan.search else ())
@@ -277,22 +280,22 @@ def deadline_here() -> float | None:
 
 
 def _allocation() -> Allocation | None:
-    """What the scheduler has given to this job; None where it can't be known."""
+    """The allocation of this job; None without one, or if it can't be determined."""
     from assay.launch.allocation import find_allocation
 
     try:
         return find_allocation()
-    except AssayError:  # it is said where it matters, when the machine is looked at
+    except AssayError:  # it is reported later, when the machine is surveyed
         return None
 
 
 def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
-    """What was written on another node, once it is seen here. Raises AssayError after ``LATE``."""
+    """What ``look`` finds, once it is visible on this node. Raises AssayError after ``LATE``."""
     until = time.monotonic() + LATE
     while not (found := look()):
         if time.monotonic() > until:
             raise AssayError(
-                f"What this job needs was not to be seen within {LATE:g} s.",
+                f"The run's files did not appear within {LATE:g} s.",
                 where=str(path),
                 fix="Keep runs in a file system that all nodes share under the same path.",
             )
@@ -301,10 +304,11 @@ def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
 
 
 def _end_with_parent() -> None:
-    """End in good order when standard input does: a remote shell's death reaches no further.
+    """End this process by SIGTERM when its standard input is closed.
 
-    A remote shell that passes no input on (pbs_tmrsh) leaves none but /dev/null, which tells
-    nothing. The allocation around this process is not its own: it measures this node alone.
+    Without this, it would outlive its remote shell. A remote shell that passes no input on
+    (pbs_tmrsh) leaves /dev/null, which is not watched. Also removes the scheduler's variables from
+    the environment: the allocation is not this process's, which measures this node alone.
     """
     from assay.schedulers import job_variables
 
@@ -327,7 +331,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let no further request to end come between what is measured and its being filed."""
+    """Ignore further requests to end while results are stored."""
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     previous = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:

@@ -1,4 +1,4 @@
-"""``assay doctor --cluster`` from a login node: a small job looks at the nodes that it is given."""
+"""``assay doctor --cluster`` from a login node: a small job examines its nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
 from assay.config import Config, SchedulerConfig, load_config
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
-from assay.launch.outcome import last_words
+from assay.launch.outcome import last_output
 from assay.records.files import cannot_write, write_atomically
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 from assay.system.doctor.diagnosis import Diagnosis
@@ -34,10 +34,10 @@ _FOUND = "diagnosis.json"
 def examine_by_job(
     config: Config, options: SchedulerConfig, root: Path, console: Console
 ) -> Diagnosis:
-    """Submit a job of two nodes that looks at them, and wait for what it finds.
+    """Submit a job that examines its two nodes, and wait for its findings.
 
-    ``root``: the folder of runs, in which the job's own lies meanwhile. What can't be submitted is
-    the finding. Raises AssayError where there is no scheduler, or no such folder.
+    ``root``: the folder of runs, which holds the job's temporary folder. A failed submission is
+    itself a finding. Raises AssayError if there is no scheduler, or the folder can't be created.
     """
     scheduler = scheduler_of(options)
     try:
@@ -57,7 +57,10 @@ def examine_by_job(
 
 
 def examine_here(folder: Path, config: Path | None) -> int:
-    """In that job: look at its nodes, and leave the findings in the folder. Raises AssayError."""
+    """Run by that job: examine its nodes and write the findings to the folder.
+
+    Raises AssayError.
+    """
     from assay.campaign.machine.mpi_smoke_test import examine_cluster
 
     found = examine_cluster(load_config(config), folder)
@@ -82,7 +85,7 @@ def _request(config: Config, options: SchedulerConfig, folder: Path) -> JobReque
 def _await(
     scheduler: BatchScheduler, job: str, folder: Path, output: Path, console: Console
 ) -> Diagnosis:
-    """Wait for the job's findings, or for its end without any. Ctrl-C ends it."""
+    """Wait for the job's findings, or for its end without any. Ctrl-C cancels the job."""
     began = time.monotonic()
     status: JobStatus | None = None
     poll = follow.Poll()
@@ -110,7 +113,7 @@ def _await(
     if found is not None:
         what = f"A job of {NODES} nodes was submitted, ran and answered within {took}."
         return _diagnosis([CheckFinding("submission", "ok", what)], found)
-    return _diagnosis([_silence(job, status, last_words(output))], None)
+    return _diagnosis([_silence(job, status, last_output(output))], None)
 
 
 def _read(path: Path) -> Diagnosis | None:
@@ -144,7 +147,7 @@ def _silence(job: str, status: JobStatus | None, said: str) -> CheckFinding:
         "submission",
         "problem",
         f"Job {job} of {NODES} nodes ended ({state}{reason}) without an answer; it said: {words}.",
-        "No run can be measured in jobs as they are asked for.",
+        "No run can be measured in jobs as they are requested.",
         "Correct [scheduler] in assay.toml (modules, setup), and keep assay and runs in file "
         "systems that compute nodes share.",
     )

@@ -1,4 +1,4 @@
-"""Watching a run that is carried out elsewhere: its streams feed the display as its own would."""
+"""Display of a run that another process executes, from the files in its directory."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 
 class Watch(Protocol):
-    """What a follower sees of a run or a group on disk."""
+    """A follower's view of a run or a group on disk."""
 
     @property
     def measured(self) -> int:
-        """How much has been measured so far, in whatever is counted."""
+        """Number of measurements or members done so far."""
         ...
 
     def look(self, status: str) -> None:
-        """Take in what has come, and show it with the state of the job."""
+        """Read new records, and show the progress with the state of the job."""
         ...
 
     def settled(self) -> bool:
-        """Whether everything that was written is seen here, as far as can be seen."""
+        """Whether all files of the run appear to be visible here in full."""
         ...
 
     def over(self, number: int) -> bool:
-        """Whether a job has said that its part is over."""
+        """Whether a job has recorded its end."""
         ...
 
 
 class RunWatch:
-    """A run. Whatever its streams hold is taken in once; ``display`` None shows nothing."""
+    """View of a run. Each record of its streams is read once; ``display`` None shows nothing."""
 
     def __init__(self, run: RunDirectory, display: Display | None) -> None:
         self._run = run
@@ -58,13 +58,13 @@ class RunWatch:
 
     @property
     def measured(self) -> int:
-        """Measurements that count."""
+        """Number of measurements seen."""
         return len(self._seen)
 
     def look(self, status: str) -> None:
-        """Take in what has come, and show it with the state of the job."""
+        """Read new records, and show the progress with the state of the job."""
         if self._state is None and self._run.begun:
-            with suppress(AssayError):  # half of it is seen yet
+            with suppress(AssayError):  # only a part of it is visible yet
                 manifest = self._run.manifest()
                 self._state = state_of(manifest)
                 if self._display is not None:
@@ -78,7 +78,7 @@ class RunWatch:
             self._display.tick(self._state)
 
     def settled(self) -> bool:
-        """Whether a sealed run is whole, or the streams of another one end as they should."""
+        """Whether a sealed run matches its seal, or no stream of another run ends in mid-line."""
         if self._run.complete:
             with suppress(AssayError):
                 return not self._run.broken_seal()
@@ -86,7 +86,7 @@ class RunWatch:
         return all(not read_stream(path).torn for path in self._run.streams())
 
     def over(self, number: int) -> bool:
-        """Whether the job has filed its end."""
+        """Whether the job has recorded its end."""
         return JobBook(self._run.path).end(number) is not None
 
     def _read(self, path: Path) -> None:
@@ -105,7 +105,7 @@ class RunWatch:
                 self._display.record(record)
 
     def _take(self, measurement: Measurement) -> None:
-        """Add a measurement; the first one of a later session begins anew."""
+        """Add a measurement; the first one of a later session starts a new state."""
         assert self._state is not None
         session = session_of(measurement.replicate, self._state.plan.replication)
         if session > self._state.session:
@@ -114,7 +114,7 @@ class RunWatch:
         self._state.add(measurement)
 
     def _spend(self) -> None:
-        """The time that launches took, for the estimate of what is left."""
+        """Update the time that launches took, for the estimate of the time left."""
         assert self._state is not None
         with suppress(OSError):
             size = (self._run.path / LAUNCHES).stat().st_size
@@ -128,7 +128,7 @@ class RunWatch:
 
 
 class GroupWatch:
-    """A group: how many of its members are done."""
+    """View of a group: how many of its members are done."""
 
     def __init__(self, group: Path, expected: int, console: Console) -> None:
         from rich.live import Live
@@ -157,7 +157,7 @@ class GroupWatch:
         return self._counts.get("complete", 0)
 
     def look(self, status: str) -> None:
-        """Count the members, and show it with the state of the jobs."""
+        """Count the members by state, and show this with the state of the jobs."""
         self._counts = describe_members(self._group, self._expected)
         if self._live is not None:
             from rich.console import Group
@@ -175,11 +175,11 @@ class GroupWatch:
             self._live.update(Group(head, Text(status, style="yellow")), refresh=True)
 
     def settled(self) -> bool:
-        """Each member says for itself whether it is whole."""
+        """Always true: members are counted by their own state."""
         return True
 
     def over(self, number: int) -> bool:
-        """Whether each task of the job has filed its end."""
+        """Whether each task of the job has recorded its end."""
         book = JobBook(self._group)
         members = book.job(number).members
         return bool(members) and all(

@@ -1,4 +1,4 @@
-"""``assay run`` where a scheduler gives out the nodes: asked here, measured there, followed."""
+"""``assay run`` through a batch scheduler: plan and submit here, measure in jobs, follow them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine.bench import machine_for
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
-from assay.records.directory import RunDirectory, create_requested, run_stem
+from assay.records.creation import create_requested, run_stem
+from assay.records.directory import RunDirectory
 from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
@@ -32,21 +33,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """What the command line says of jobs, over what ``[scheduler]`` says."""
+    """Job options of the command line; they override ``[scheduler]``."""
 
     partition: str | None = None
     account: str | None = None
     walltime: str | None = None
 
     def applied(self, config: SchedulerConfig | None) -> SchedulerConfig:
-        """The scheduler's section with that."""
+        """The scheduler's section with these options applied."""
         changes = {"partition": self.partition, "account": self.account}
         given = {name: value for name, value in changes.items() if value is not None}
         return msgspec.structs.replace(config or SchedulerConfig(), **given)
 
     @property
     def seconds(self) -> float | None:
-        """The walltime asked for. Raises AssayError if it is none."""
+        """The requested walltime, None if not given. Raises AssayError if it is not a time."""
         if self.walltime is None:
             return None
         seconds = parse_quantity(self.walltime, "s", where="--walltime")
@@ -59,7 +60,7 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class WhenEnded:
-    """What is wanted when the run has ended."""
+    """What to do when the run has ended."""
 
     report: bool = True
     as_json: bool = False
@@ -68,7 +69,7 @@ class WhenEnded:
 
 @dataclass(frozen=True)
 class Submission:
-    """A run that is ready to be submitted, and what was estimated of it."""
+    """A run that is ready to be submitted, and the estimate of its jobs."""
 
     request: RunRequest
     estimate: JobEstimate
@@ -77,7 +78,7 @@ class Submission:
 
     @property
     def sentence(self) -> str:
-        """What will be asked of the scheduler, said beforehand."""
+        """A sentence on what will be requested from the scheduler."""
         found, request = self.estimate, self.request
         nodes = counted(found.nodes, "node")
         each = f"{nodes} for {format_duration(found.walltime)}"
@@ -91,12 +92,12 @@ class Submission:
             return f"{sessions}One job of {each}."
         return (
             f"{sessions}About {found.jobs} jobs of {each}, one after the other: the estimate of "
-            f"{format_duration(found.seconds)} is more than one may ask for."
+            f"{format_duration(found.seconds)} is more than one job may request."
         )
 
 
 def ready(
-    asked: RunOptions,
+    options: RunOptions,
     config: Config,
     site: JobOptions,
     root: Path,
@@ -106,16 +107,16 @@ def ready(
     report: bool,
     members: int | None = None,
 ) -> Submission:
-    """Plan as far as it can be known from here, and estimate the jobs. Raises AssayError."""
+    """Plan as far as is possible from here, and estimate the jobs. Raises AssayError."""
     machine = machine_for(dataclasses.replace(config, cluster=None), fake)
-    if members is not None:  # each node by itself
-        asked = msgspec.structs.replace(asked, nodes="1")
-    plan, texts = plan_elsewhere(asked, machine.context, config)
+    if members is not None:  # each node measures itself alone
+        options = msgspec.structs.replace(options, nodes="1")
+    plan, texts = plan_elsewhere(options, machine.context, config)
     scheduler = site.applied(config.scheduler)
     longest = site.seconds or scheduler.longest
     if members is not None and plan.replication.repeated:
         raise AssayError(
-            "Nodes that measure themselves are held side by side, and so they measure once.",
+            "Nodes that measure themselves are compared with each other, so they measure once.",
             where="--per-node",
             fix="Leave --every, --sessions and --duration out, or begin a run for each session.",
         )
@@ -128,7 +129,7 @@ def ready(
         longest=longest if longest < math.inf else None,
     )
     request = run_request(
-        asked,
+        options,
         texts,
         command=command,
         seed=plan.seed,
@@ -144,7 +145,7 @@ def ready(
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
-    """Every job that there will be, with its exact script. Nothing is written."""
+    """Every job that is expected, with its exact script. Nothing is written."""
     scheduler = scheduler_of(order.request.scheduler)
     request, found = order.request, order.estimate
     members = range(request.members) if request.members is not None else None
@@ -152,14 +153,14 @@ def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
     jobs = []
     for number in range(1 if members is not None else found.jobs * found.sessions):
         session, place = divmod(number, found.jobs)
-        # A session's first job waits for it, and the others follow each other.
+        # The first job of a session waits for its time; the others follow one another.
         begin = request.utc + session * found.every if session and not place else None
         jobs.append(job_request(path, request, number + 1, members, begin=begin))
     return [(job, scheduler.script(job)) for job in jobs]
 
 
 def submit_run(order: Submission, console: Console) -> RunDirectory:
-    """Make the run's directory and submit its first job. Raises AssayError."""
+    """Create the run's directory and submit its first job. Raises AssayError."""
     scheduler = scheduler_of(order.request.scheduler)
     run = create_requested(order.root, order.stem, order.request)
     request = run.request()
@@ -176,7 +177,7 @@ def submit_run(order: Submission, console: Console) -> RunDirectory:
 
 
 def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -> None:
-    """Submit a job for what a run, or a group, still lacks. Raises AssayError."""
+    """Submit a job for the measurements that a run or group still lacks. Raises AssayError."""
     members = None
     if request.members is not None:
         members = unfinished_members(run.path, request.members)
@@ -186,7 +187,10 @@ def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -
 
 
 def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: WhenEnded) -> int:
-    """Follow a submitted run to its end, and present it; the exit status. Raises AssayError."""
+    """Follow a submitted run to its end and present it; returns the exit status.
+
+    Raises AssayError.
+    """
     jobs = JobBook(run.path).jobs()
     if not jobs or request.scheduler is None:
         raise AssayError(
@@ -204,7 +208,10 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
 def conclude(
     run: RunDirectory, request: RunRequest, ending: Ending, console: Console, after: WhenEnded
 ) -> int:
-    """Say what came of a run that was followed; the exit status. Raises AssayError."""
+    """Report the outcome of a run that was followed; returns the exit status.
+
+    Raises AssayError.
+    """
     if ending.how == "left":
         _say(console, ending.sentence)
         return 130
@@ -237,7 +244,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
 
 
 def _stored_text(run: RunDirectory) -> str:
-    """What there is of an unfinished run, and which cells it lacks."""
+    """A text on the results of an unfinished run, and the cells it lacks."""
     from assay.campaign.engine.display import describe_cell
     from assay.campaign.jobs.job import missing_cells
 
@@ -267,7 +274,7 @@ def _say(console: Console, sentence: str) -> None:
 def where(
     config: Config, *, submit: bool, here: bool, resumed: RunRequest | None = None
 ) -> Literal["here", "away"]:
-    """Whether to measure with this process or in jobs. Raises AssayError for both at once."""
+    """Whether to measure in this process or in jobs. Raises AssayError if both are requested."""
     from assay.launch.allocation import find_allocation
 
     if submit and here:

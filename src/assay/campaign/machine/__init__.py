@@ -1,1 +1,1 @@
-"""What a campaign runs on: hosts surveyed, kernels built for them, MPI tried."""
+"""Preparation of the machine for a campaign: survey of hosts, builds, MPI smoke test."""

@@ -1,4 +1,4 @@
-"""What a campaign runs on: this machine or a cluster's hosts with toolchains, or a fake one."""
+"""The machine of a campaign: this one or a cluster's hosts with toolchains, or a fake machine."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FAKE_CORES = 2
 
 @dataclass(frozen=True)
 class Bench:
-    """Ready to measure: the executor, and what the manifest says of the toolchains.
+    """A machine that is ready to measure: the executor, and the toolchains as in the manifest.
 
-    ``patience``: seconds without a word from kernels after which they are given up. ``nodes``: the
-    hosts as they are now, empty for this machine alone. ``clock``: sessions are waited for by it.
+    ``patience``: seconds without reports after which kernels are given up. ``nodes``: the hosts as
+    surveyed now, empty for this machine alone. ``clock``: used to time sessions.
     """
 
     executor: Executor
@@ -45,7 +45,7 @@ class Bench:
 
 
 class MeasuredMachine(Protocol):
-    """Where cells can be measured. ``fake``: the path of its scenario; None of a real machine."""
+    """A machine that can measure cells. ``fake``: the path of its scenario; None if it is real."""
 
     name: str
     fake: str | None
@@ -56,16 +56,16 @@ class MeasuredMachine(Protocol):
     def prepare(
         self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
-        """Build what these toolchains need. Raises AssayError with the compiler's output."""
+        """Build the kernels with these toolchains. Raises AssayError with the compiler's output."""
         ...
 
 
 class ThisMachine:
     """The machine that assay runs on, or the hosts of its allocation or of ``[cluster]``.
 
-    ``runs``: the folder that the hosts must share. An allocation around this process comes before
-    ``[cluster]``; one that is this machine alone needs no way to other hosts. Over several hosts
-    the facts are those of the smallest in each respect, and ``system`` is the first host.
+    ``runs``: the folder that the hosts must share. An allocation around this process takes
+    precedence over ``[cluster]``; if it is this machine alone, no remote shell is needed. For
+    several hosts, ``context`` has the minimum of each resource, and ``system`` is the first host.
     """
 
     def __init__(self, config: Config, runs: Path | None = None) -> None:
@@ -97,6 +97,7 @@ class ThisMachine:
             ),
             crossed=config.crossed,
             unusable={t.name: t.problem for t in found if t.problem},
+            slowest_link=self.cluster.slowest_rate if self.cluster else None,
         )
 
     def prepare(
@@ -138,7 +139,7 @@ def _cluster(allocation: Allocation | None, config: Config) -> ClusterConfig | N
 
 
 def _own_name() -> str:
-    """This host's name without its domain, as schedulers have it."""
+    """This host's name without its domain, as schedulers report it."""
     return os.uname().nodename.partition(".")[0]
 
 
@@ -149,7 +150,7 @@ def _context(
     default_toolchain: str,
     toolchains: tuple[str, ...],
 ) -> PlanContext:
-    from assay.system.nodes import common_adapters, common_numa, least
+    from assay.system.nodes import common_adapters, common_numa, fastest_link, least
 
     if surveyed is None:
         return PlanContext(
@@ -168,20 +169,21 @@ def _context(
         nodes=len(nodes),
         memory=least([node.available for node in nodes]),
         numa=common_numa(nodes),
-        # The largest: what must not fit into caches must not fit into any host's.
+        # The largest caches: data meant to exceed caches must exceed those of every host.
         caches=max((node.caches or 0 for node in nodes), default=0) or ASSUMED_CACHES,
         adapters=common_adapters(nodes) or None,
         default_toolchain=default_toolchain,
         toolchains=toolchains,
         notes=surveyed.notes,
         hardware_threads=least([node.threads for node in nodes]) or 0,
+        adapter_speed=least([fastest_link(node) for node in nodes]),
     )
 
 
 class FakeMachine:
-    """A machine that exists in a scenario file alone: times, noise, delays, failures.
+    """A machine simulated from a scenario file: times, noise, delays, failures.
 
-    ``node``: which of the scenario's nodes it begins with, where each measures itself.
+    ``node``: its first node in the scenario, used if each node measures itself.
     """
 
     def __init__(self, scenario: Path, prices: Prices = NO_PRICES, node: int = 0) -> None:
@@ -206,7 +208,7 @@ class FakeMachine:
     def prepare(
         self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
-        """Nothing needs building."""
+        """Builds nothing."""
         from assay.launch.fake.executor import FakeClock, FakeExecutor
 
         executor = FakeExecutor(self._scenario, self._node)
@@ -218,7 +220,7 @@ class FakeMachine:
 
 
 def _fake_system(scenario: Scenario) -> System:
-    """What a fake node says of its CPUs; nothing where a scenario has the simplest ones."""
+    """The CPUs of a fake node; empty if the scenario has neither SMT nor NUMA domains."""
     from assay.launch.fake.seats import of_domain, siblings_of
 
     cores, smt, domains = scenario.cores, scenario.smt, scenario.domains
@@ -243,5 +245,5 @@ def _fake_system(scenario: Scenario) -> System:
 
 
 def machine_for(config: Config, fake: Path | None, node: int = 0) -> MeasuredMachine:
-    """This machine, or the one that a scenario file describes, there from a ``node`` on."""
+    """This machine, or the one of a scenario file, beginning with its node ``node``."""
     return FakeMachine(fake, config.prices, node) if fake else ThisMachine(config)

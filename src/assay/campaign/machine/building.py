@@ -26,7 +26,7 @@ class Built:
 
 
 def build_for(name: str | None, config: Config, console: Console) -> Built:
-    """Build the kernels with a toolchain, or find them built. Raises AssayError."""
+    """Build the kernels with a toolchain unless they are built already. Raises AssayError."""
     from assay.kernels.building import build_kernels
     from assay.kernels.toolchains import select_toolchain
 
@@ -38,7 +38,7 @@ def build_for(name: str | None, config: Config, console: Console) -> Built:
 
 @contextmanager
 def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None] | None]:
-    """A bar on a terminal while kernels are compiled; nothing elsewhere."""
+    """A progress bar while kernels are compiled, on a terminal only."""
     if not console.is_terminal:
         yield None
         return

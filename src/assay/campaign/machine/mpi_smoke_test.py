@@ -1,4 +1,4 @@
-"""A small MPI program that the doctor compiles and runs on the hosts of a cluster."""
+"""The MPI smoke test: ``assay doctor`` compiles and runs a small program on a cluster's hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
 from assay.kernels.toolchains import Toolchain, select_toolchain
 from assay.launch.mpi.mpirun import hosts_of, mpirun_command
-from assay.launch.outcome import last_words
+from assay.launch.outcome import last_output
 from assay.launch.process import LaunchProcess
 from assay.launch.remote import remote_command, run_on_hosts
 from assay.model.placement import Placement
@@ -24,7 +24,7 @@ from assay.system.doctor.findings import worst
 # Seconds for the compiler, and for a launch of two ranks.
 _PATIENCE = 120.0
 _MARK = "assay:trial:"
-# Two ranks add up their numbers, and count how many hosts they are on.
+# The ranks sum up their numbers and count the ranks on other hosts than the first rank's.
 _PROGRAM = r"""
 #include <mpi.h>
 #include <cstdio>
@@ -50,9 +50,9 @@ int main(int argc, char** argv) {
 
 
 def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
-    """Survey the hosts of the allocation around this process, or of ``[cluster]``, and try MPI.
+    """Survey the hosts of the allocation around this process, or of ``[cluster]``, and test MPI.
 
-    Raises AssayError where there are no such hosts.
+    Raises AssayError if there are no such hosts.
     """
     from assay.campaign.machine.survey import survey_hosts
     from assay.launch.allocation import find_allocation
@@ -75,7 +75,7 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
 
 
 def try_mpi(toolchain: Toolchain, cluster: ClusterConfig) -> Iterator[SmokeTest]:
-    """Compile on the first host; then run there, and across it and the second."""
+    """Compile on the first host; then run there, and across the first and the second."""
     home = cache_folder()
     with tempfile.TemporaryDirectory(prefix="trial-", dir=home) as name:
         folder = Path(name)
@@ -105,7 +105,7 @@ def _run(
     hosts = hosts_of(placement, cluster)
     nowhere = program.with_suffix(".none")
     try:
-        # An MPI that counts slots must not refuse two ranks on one core.
+        # cores=1: an MPI that counts slots must not refuse two ranks on one core.
         command = mpirun_command(
             toolchain, program, placement, nowhere, nowhere, cluster=cluster, cores=1
         )
@@ -115,12 +115,12 @@ def _run(
     status = process.wait(_PATIENCE)
     if status is None:
         process.kill()
-        said = f"no end within {_PATIENCE:g} s\n{last_words(err)}\n{shlex.join(command)}"
+        said = f"no end within {_PATIENCE:g} s\n{last_output(err)}\n{shlex.join(command)}"
         return SmokeTest("runs", toolchain.name, hosts, False, said)
     ranks = placement.ranks
     wanted = f"{_MARK}{ranks} {ranks * (ranks + 1) // 2} {placement.nodes - 1}"
     ok = status == 0 and wanted in out.read_text(errors="replace").splitlines()
     said = (
-        "" if ok else last_words(err, out) or f"exit status {status}, and not the expected output"
+        "" if ok else last_output(err, out) or f"exit status {status}, and not the expected output"
     )
     return SmokeTest("runs", toolchain.name, hosts, ok, said)

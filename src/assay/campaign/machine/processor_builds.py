@@ -1,4 +1,4 @@
-"""Building kernels for every kind of processor among the hosts, each on a host of that kind."""
+"""Building kernels for each processor kind among the hosts, each on a host of that kind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from assay.kernels.building import BuildProgress
     from assay.system.survey import HostSurvey
 
-# Seconds for a build elsewhere: minutes on a quick host, and compute nodes may be slow ones.
+# Seconds for a build on another host: it takes minutes on a fast host, and compute nodes may be
+# slow.
 PATIENCE = 3600.0
 
 Progress = Callable[["BuildProgress"], None]
@@ -31,9 +32,9 @@ Progress = Callable[["BuildProgress"], None]
 
 @dataclass(frozen=True)
 class Build:
-    """What a launch starts: the executable, or a script that picks the host's own.
+    """The program of a launch: the executable, or a script that selects the host's executable.
 
-    ``executables``: by processor kind, where there are several.
+    ``executables``: by processor kind, if there are several.
     """
 
     program: Path
@@ -41,7 +42,7 @@ class Build:
 
     @property
     def described(self) -> dict[str, object]:
-        """What the manifest says of it."""
+        """Its description in the manifest."""
         several = {kind: str(path) for kind, path in self.executables.items()}
         return {"executable": str(self.program), **({"executables": several} if several else {})}
 
@@ -55,9 +56,9 @@ def build_everywhere(
 ) -> dict[str, Build]:
     """Build with each toolchain, by its name. Raises AssayError with the compiler's output.
 
-    What is compiled for "native" is built once for each processor kind among ``nodes``: here if
-    this machine is of that kind, else on the first host that is. Builds on hosts go on while this
-    machine builds its own.
+    Toolchains with "native" flags build once for each processor kind among ``nodes``: here if this
+    machine is of that kind, else on the first host that is. Builds on hosts run concurrently with
+    those of this machine.
     """
     here = cpu_kind()
     elsewhere = {kind: group for kind, group in kinds(nodes).items() if kind != here}
@@ -83,7 +84,7 @@ def build_everywhere(
 
 
 class _Remote:
-    """Builds on hosts, one of each kind, under way while the body of ``with`` runs."""
+    """Builds on one host of each kind, concurrent with the body of ``with``."""
 
     def __init__(
         self,
@@ -148,7 +149,10 @@ class _Remote:
 
 
 def _executable(said: str) -> Path | None:
-    """The path in what `assay kernels --build --json` printed, after whatever a login greeted."""
+    """The path in the output of `assay kernels --build --json`, which may follow a login message.
+
+    None if there is none.
+    """
     start = said.find("{")
     try:
         return Path(json.loads(said[start:])["executable"]) if start >= 0 else None
@@ -157,7 +161,7 @@ def _executable(said: str) -> Path | None:
 
 
 def selector_script(executables: Mapping[str, Path], nodes: Iterable[HostSurvey]) -> str:
-    """A POSIX shell script that becomes the build for the host it finds itself on."""
+    """A POSIX shell script that executes the build for the host it runs on."""
     cases = ""
     for kind, path in executables.items():
         names = [node.hostname for node in nodes if node.identity == kind]
@@ -166,7 +170,7 @@ def selector_script(executables: Mapping[str, Path], nodes: Iterable[HostSurvey]
             cases += f'  {words})\n    exec {shlex.quote(str(path))} "$@" ;;\n'
     return f"""\
 #!/bin/sh
-# Becomes the build that was made for the processor of the host it is started on.
+# Executes the build for the processor of the host it runs on.
 case "$(uname -n)" in
 {cases}  *) echo "assay: no kernels were built for the host $(uname -n)" >&2; exit 127 ;;
 esac

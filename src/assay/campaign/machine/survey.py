@@ -1,4 +1,4 @@
-"""Asking all hosts at once what they are, before a campaign on them."""
+"""The survey of all hosts, in parallel, before a campaign on them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from assay.system.model import System
 from assay.system.nodes import differences
 from assay.system.survey import MARK, HostSurvey, SurveyReply, SurveyRequest
 
-# Seconds that a host may take: Python's start from a shared file system that is busy is slow.
+# Seconds that a host may take: starting Python from a busy shared file system is slow.
 PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
 class Surveyed:
-    """The hosts that answered, in their order, and why the others didn't, by host.
+    """The hosts that answered, in their order, and the others' complaints by host (``silent``).
 
     ``systems``: all facts of each host that answered.
     """
@@ -37,7 +37,7 @@ class Surveyed:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on hosts that are left out, and on hosts that are not like the others."""
+        """Sentences on hosts that are left out, and on hosts that differ from the others."""
         if not self.silent:
             return tuple(differences(self.nodes))
         names = list(self.silent)
@@ -48,10 +48,10 @@ class Surveyed:
 
 
 def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> Surveyed:
-    """Ask each host of a cluster. Raises AssayError if none answers.
+    """Survey each host of a cluster. Raises AssayError if none answers.
 
-    ``folder``: one that all hosts should see, made if it isn't there; ``config``: the assay.toml in
-    force.
+    ``folder``: one that all hosts should see, created if missing; ``config``: the assay.toml in
+    use.
     """
     with _token(folder) as (token, word):
         question = SurveyRequest(
@@ -59,7 +59,7 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
             token=str(token) if token else None,
             word=word,
         )
-        # The host's own name is filled in here: all get the same words.
+        # All hosts get the same command; the host's name is filled in from the reply.
         text = msgspec.json.encode(question).decode()
         command = python_command("assay.system.survey", text)
         replies = run_on_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
@@ -88,7 +88,7 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
 
 
 def _read(reply: HostReply) -> SurveyReply | None:
-    """The answer in what a host printed; None where there is none."""
+    """The answer in a host's output; None without a valid one."""
     for line in reversed(reply.out.splitlines()):
         if line.startswith(MARK):
             try:
@@ -96,7 +96,7 @@ def _read(reply: HostReply) -> SurveyReply | None:
             except UNREADABLE:
                 return None
             found = answered.survey
-            # It spoke at some time between being asked and being heard.
+            # Bounds of its clock's lead: it read its clock between request and reply.
             ahead = (found.utc - reply.answered, found.utc - reply.asked)
             survey = msgspec.structs.replace(
                 found, host=reply.host, utc=reply.answered, ahead=ahead
@@ -107,7 +107,7 @@ def _read(reply: HostReply) -> SurveyReply | None:
 
 @contextlib.contextmanager
 def _token(folder: Path) -> Iterator[tuple[Path | None, str]]:
-    """A file with a word in it, for a while; None where the folder can't be written."""
+    """A temporary file with a word in it; None if the folder can't be written."""
     word = secrets.token_hex(8)
     token = folder.absolute() / f".seen-{os.getpid()}-{word}"
     try:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from assay.kernels.catalogue import is_phase
 from assay.kernels.npb import bt, cg, ep, ft, is_, lu, mg, sp
 from assay.kernels.npb.common import CLASS_ORDER
+from assay.kernels.npb.own_code import with_code
 
 __all__ = ["CLASS_ORDER", "KERNELS", "is_phase"]
 
-KERNELS = (
-    ep.KERNEL,
-    cg.KERNEL,
-    mg.KERNEL,
-    ft.KERNEL,
-    is_.KERNEL,
-    lu.KERNEL,
-    bt.KERNEL,
-    sp.KERNEL,
-)
+KERNELS = tuple(with_code(module.KERNEL) for module in (ep, cg, mg, ft, is_, lu, bt, sp))

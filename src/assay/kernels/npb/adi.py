@@ -1,7 +1,7 @@
 """What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
 
 Messages follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native
-code (``shared.py``). Vectors are taken to have eight lanes.
+code (``shared.py``). Vectors are assumed to have eight lanes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from assay.kernels.catalogue import (
     WorkFormula,
     phase,
 )
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    Cubic,
+    class_parameter,
+    cubic,
+    cubic_text,
+    listed,
+)
 from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
 from assay.kernels.npb.shared import constants, formula
 from assay.model.placement import Value
@@ -28,17 +38,14 @@ COMPONENTS: int = _CONSTANTS["kComponents"]
 GHOSTS: int = _CONSTANTS["kGhosts"]
 LANES = 8
 
-# Velocities, pressure, energy and the operator itself (native/npb/cfd/operator.cpp), and the
-# update of u.
-FLOPS_OPERATOR = 301.0
-FLOPS_UPDATE = 5.0
-
 _STATE = 8.0 * COMPONENTS  # bytes per point
 
 
 @dataclass(frozen=True)
 class LineSystem:
-    """The systems along lines: doubles that elimination keeps of a point, rows handed on."""
+    """The systems along lines: ``kept``: doubles that elimination keeps per point; ``handed``:
+    rows handed on to the next rank.
+    """
 
     kept: int
     handed: int
@@ -52,7 +59,7 @@ def adi_grid(points: int, ranks: int) -> tuple[int, int]:
 
 
 def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) -> tuple[int, int]:
-    """Rows across and vectors of each in a batch of lines; ``across``: a thread's rows."""
+    """Rows and vectors per row in a batch of lines; ``across``: rows per thread."""
     shape = formula("adi/batch.def", "cfd", "adi")
     terms = shape(points=points, blocks=blocks, across=across, kept=kept, lanes=lanes)
     return int(terms["rows"]), int(terms["vectors"])
@@ -73,7 +80,8 @@ def communication(
         for part in range(others):
             across = -(-inner(points, part, others) // threads)
             batches, size = _handed(points, system, own, across, threads, lanes)
-            # Eliminated: by every rank, inwards or across the middle. Solved: back outwards.
+            # Elimination: a message of every rank, inwards or between the two innermost ranks.
+            # Back substitution: outwards.
             messages += batches * (own + own - 2)
             sent += batches * size * (own * system.kept + (own - 2) * COMPONENTS)
     return messages, sent
@@ -82,7 +90,7 @@ def communication(
 def _handed(
     points: int, system: LineSystem, own: int, across: int, threads: int, lanes: int
 ) -> tuple[float, float]:
-    """Batches of lines that are cut into ``own`` blocks, and bytes of one for a double a point."""
+    """Batches of lines cut into ``own`` blocks, and bytes of a batch for one double per point."""
     rows, vectors = batch(points, own, across, system.kept, lanes)
     every = -(-points // lanes)
     batches = -(-across // rows) * -(-every // vectors)
@@ -99,7 +107,7 @@ def peers(points: int, system: LineSystem, ranks: int, threads: int, lanes: int 
         across = -(-inner(points, part, parts) // threads)
         batches, size = _handed(points, system, own, across, threads, lanes)
         lower, middle = at[dimension], own // 2 - 1
-        # Inwards what was eliminated, outwards what was solved; the two in the middle exchange.
+        # Eliminated rows go inwards, solutions outwards; the two innermost ranks exchange rows.
         up = system.kept if lower <= middle else COMPONENTS
         down = system.kept if lower >= middle else COMPONENTS
         found[one, other] = halo + batches * size * up
@@ -108,7 +116,7 @@ def peers(points: int, system: LineSystem, ranks: int, threads: int, lanes: int 
 
 
 def memory(points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES) -> float:
-    """Bytes that a rank allocates, at most: u, right-hand side, forcing; each thread's lines."""
+    """Maximum bytes that a rank allocates: u, right-hand side, forcing, each thread's lines."""
     y, z = adi_grid(points, ranks)
 
     def batch_of(blocks: int, others: int) -> tuple[int, int]:
@@ -128,7 +136,7 @@ def memory(points: int, system: LineSystem, ranks: int, threads: int, lanes: int
 def _work_of(
     sizes: Mapping[str, tuple[int, ...]],
     system: LineSystem,
-    flops: float,
+    flops: Cubic,
     operations: Callable[[int], float],
 ) -> WorkFormula:
     def work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -136,7 +144,7 @@ def _work_of(
         messages, sent = communication(n, system, ranks, threads)
         return {
             "operations": steps * operations(n),
-            "flops": steps * (n - 2.0) ** 3 * (FLOPS_OPERATOR + FLOPS_UPDATE + flops),
+            "flops": steps * cubic(flops, n - 2.0),
             "traffic": steps * 6.0 * _STATE * n**3,
             "messages": steps * messages,
             "sent": steps * sent,
@@ -165,7 +173,7 @@ def adi_kernel(
     title: str,
     sizes: Mapping[str, tuple[int, ...]],
     system: LineSystem,
-    flops: float,
+    flops: Cubic,
     operations: Callable[[int], float],
     formula: str,
     source: str,
@@ -173,8 +181,8 @@ def adi_kernel(
     pace: float,
 ) -> Kernel:
     """The catalogue's entry. ``sizes``: points along each side and time steps of each class;
-    ``flops``: of the three systems at a point; ``operations``: the official ones of a time step,
-    in words ``formula``."""
+    ``flops``: those done in a time step, in m = n - 2; ``operations``: the official count of a time
+    step, ``formula``: the same as text."""
     handed = f"{8 * LANES * system.handed * system.kept} bytes for each {LANES} lines inwards"
     back = f"{8 * LANES * system.handed * COMPONENTS} outwards"
     points = listed(n for n, *_ in sizes.values())
@@ -186,8 +194,8 @@ def adi_kernel(
             TIME,
             RATE,
             phase("compute", "right-hand sides and lines on the rank"),
-            phase("halo", "bringing the neighbours' outermost points"),
-            phase("handover", "handing lines that are cut from rank to rank, and waiting for them"),
+            phase("halo", "exchanging outermost points with neighbours"),
+            phase("handover", "passing cut lines from rank to rank, and waiting for them"),
             *COMPUTE_SPREAD,
         ),
         work=_work_of(sizes, system, flops, operations),
@@ -195,20 +203,21 @@ def adi_kernel(
         threaded=True,
         headline="rate",
         pace=pace,
-        notes="An operation is one as officially counted. Any number of ranks: blocks along y and "
-        "z, whose lines are solved from both ends, rank after rank in batches; ranks beyond the "
-        f"last block stay idle (fact working_ranks). {notes} Verified: norms of residual and "
+        notes="Operations are those officially counted. Any number of ranks: blocks along y and z; "
+        "their lines are solved from both ends, rank after rank in batches; ranks beyond the last "
+        f"block stay idle (fact working_ranks). {notes} Verified: norms of residual and "
         "error, each within 1e-8, after every run.",
         work_units=WORK_UNITS,
         formulas={
-            "operations": f"{formula}, n = {points} points a side for {listed(sizes)}",
-            "flops": f"{FLOPS_OPERATOR + FLOPS_UPDATE + flops:.0f} (n - 2)^3 steps",
+            "operations": f"{formula}, n = {points} points per side for {listed(sizes)}",
+            "flops": f"steps ({cubic_text(flops)}), m = n - 2; on one rank, without lanes of "
+            "vectors that hold no point",
             "traffic": "240 n^3 steps: a step reads u and forcing and writes the right-hand side, "
             "reads both again and writes u",
-            "messages": "a step, along y and z, each cut into p blocks: 2 (p - 1) in halos and "
+            "messages": "per step, along y and z, each cut into p blocks: 2 (p - 1) in halos and "
             "2 (p - 1) for each batch of lines, times the blocks along the other",
-            "sent": f"a step: 160 n^2 (p - 1) in halos; for lines cut into p blocks {handed} from "
-            f"p ranks, {back} from p - 2",
+            "sent": "per step: 160 n^2 (p - 1) in halos; for lines cut into p blocks "
+            f"{handed} from p ranks, {back} from p - 2",
         },
         memory=_memory_of(sizes, system),
         peers=_peers_of(sizes, system),

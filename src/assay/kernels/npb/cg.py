@@ -16,37 +16,38 @@ CG_INNER_ITERATIONS: int = _CONSTANTS["kCgInnerIterations"]
 
 
 def cg_nonzeros(order: int, nonzer: int) -> float:
-    """Of the matrix: those of ``order`` outer products of vectors with nonzer + 1 elements.
+    """Nonzeros of the matrix: a sum of ``order`` outer products of vectors of nonzer + 1 elements.
 
-    All share the diagonal with others; that two meet elsewhere is left out, which makes it an upper
-    bound, 2.5% above at most (class S).
+    Coincidences off the diagonal are neglected, so it is an upper bound, at most 2.5% too high
+    (class S).
     """
     return order * (nonzer * (nonzer + 1.0) + 1.0)
 
 
 def _index_bytes(order: int) -> int:
-    """Of a column's number: 16 bits where they are enough."""
+    """Bytes of a column index: 2 where 16 bits are enough, else 4."""
     return 2 if order <= _CONSTANTS["kCgNarrowOrder"] else 4
 
 
 def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     order, nonzer, iterations = CG_SIZES[str(parameters["class"])]
     # As the NPB 2 and 3 reports' Mop/s: per unknown, nonzer (nonzer + 1) for each product with the
-    # matrix and a few for the vectors; 25 inner iterations to an outer one; every addition with its
-    # multiplication.
+    # matrix and a few for the vectors; 25 inner iterations per outer one; each multiply-add counts
+    # as two operations.
     product = nonzer * (nonzer + 1.0)
     per_unknown = (3.0 + product) + CG_INNER_ITERATIONS * (5.0 + product) + 3.0
     steps = CG_INNER_ITERATIONS
     products = steps + 1  # with the matrix: a step each, and the residual
     nonzeros = cg_nonzeros(order, nonzer)
-    # An outer iteration: products with their dot product; 8 a step for the residual, its square,
-    # solution and direction (the last step has no next direction); the first square, the residual
-    # and its square, two dot products and the scaling.
-    flops = products * (2.0 * nonzeros + 2.0 * order) + (8.0 * steps - 2.0) * order
+    # An outer iteration: products with their dot product, 8 per row of each to add up its nine
+    # partial sums; per unknown 8 per step for the residual, its square, solution and direction (the
+    # last step has no next direction); the first square, the residual and its square, two dot
+    # products and the scaling.
+    flops = products * (2.0 * nonzeros + (2.0 + 8.0) * order) + (8.0 * steps - 2.0) * order
     flops += (2.0 + 3.0 + 4.0 + 1.0) * order
-    # Of 8 bytes per row. A product reads the rows' starts and, on each rank, the whole direction,
-    # most of which came from others; it writes its result. A step reads 2 vectors and writes 1,
-    # then reads 3 and writes 2. The rest as in the code: 4, 2, 2 and 2.
+    # Vectors of 8 bytes per row. A product reads the rows' starts and, on each rank, the whole
+    # direction, received from the other ranks, and writes its result. A step reads 2 vectors and
+    # writes 1, then reads 3 and writes 2. The other vector operations: 4, 2, 2 and 2.
     vectors = products * (1.0 + ranks + (ranks - 1.0) + 1.0) + steps * (3.0 + 5.0)
     vectors += 4.0 + 2.0 + 2.0 + 2.0
     traffic = products * nonzeros * (8.0 + _index_bytes(order)) + 8.0 * order * vectors
@@ -76,7 +77,7 @@ KERNEL = Kernel(
         RATE,
         phase("compute", "products with the matrix and work on vectors"),
         phase("allreduce", "adding up dot products"),
-        phase("allgatherv", "giving all ranks the whole direction"),
+        phase("allgatherv", "gathering the whole direction on all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_cg_work,
@@ -89,9 +90,9 @@ KERNEL = Kernel(
     work_units=WORK_UNITS,
     formulas={
         "operations": "2 niter na (3 + nonzer (nonzer + 1) + 25 (5 + nonzer (nonzer + 1)) + 3)",
-        "flops": "niter (52 nz + 260 na), nz = na (nonzer (nonzer + 1) + 1) nonzeros",
+        "flops": "niter (52 nz + 468 na), nz = na (nonzer (nonzer + 1) + 1) nonzeros",
         "traffic": "niter (26 nz (8 + w) + 8 na (210 + 26 (1 + 2 ranks))), columns of w = 2 bytes "
-        "up to class A, else 4: matrix and vectors out of memory in each pass",
+        "up to class A, else 4: matrix and vectors are read from memory in each pass",
         "messages": "79 niter ranks: 53 allreduces and 26 allgathers; none on a single rank",
         "sent": "niter (53 * 16 ranks + 26 * 8 na): two sums each, the direction",
     },

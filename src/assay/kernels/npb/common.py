@@ -1,4 +1,4 @@
-"""What the kernels of the NAS Parallel Benchmarks share in the catalogue."""
+"""Metrics, units and parameters that the catalogue's entries of the NPB share."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from assay.kernels.catalogue import Metric, Parameter
 # From small to large; not every kernel has all of them.
 CLASS_ORDER = ("S", "W", "A", "B", "C", "D", "E")
 
-# What each kernel tells of its work, in one operation of all ranks together: one timed run.
+# Quantities of work of each kernel: all ranks together, in one operation, which is one timed run.
 WORK_UNITS = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
 
 TIME = Metric("time", "s", "less", "the timed part of the benchmark, slowest rank")
 RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="operations")
 
-# Of several ranks: how unevenly they compute, which makes some of them wait.
+# The least and the most computation of a rank: a load imbalance makes ranks wait.
 COMPUTE_SPREAD = tuple(
     Metric(
         f"{which}_compute",
@@ -30,8 +30,28 @@ COMPUTE_SPREAD = tuple(
 
 
 def listed(values: Iterable[object]) -> str:
-    """In words, for formulas: ``16, 20, 23``."""
+    """Values as text, for formulas: ``16, 20, 23``."""
     return ", ".join(map(str, values))
+
+
+# Coefficients of m^3, m^2, m and 1.
+Cubic = tuple[float, float, float, float]
+
+
+def cubic(coefficients: Cubic, m: float) -> float:
+    """The value of a polynomial of degree three."""
+    value = 0.0
+    for coefficient in coefficients:
+        value = value * m + coefficient
+    return value
+
+
+def cubic_text(coefficients: Cubic) -> str:
+    """``714.5 m^3 + 1567 m^2 + 463 m + 368``."""
+    return " + ".join(
+        f"{coefficient:g}{power}"
+        for coefficient, power in zip(coefficients, (" m^3", " m^2", " m", ""), strict=True)
+    )
 
 
 def class_parameter(classes: Iterable[str]) -> Parameter:

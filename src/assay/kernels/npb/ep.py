@@ -11,8 +11,8 @@ from assay.model.placement import Value
 
 EP_LOG2_PAIRS = {name: int(pairs) for name, (pairs,) in class_table("ep", "log2_pairs").items()}
 
-# Floating-point operations a pair, a division and a root one each, as vectors do them whether the
-# pair is accepted or not: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
+# Floating-point operations per pair, with a division or a root as one; vectors compute them for
+# rejected pairs too: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
 # logarithm, 3 for the factor, 4 for the deviates and their sums.
 EP_FLOPS_PER_PAIR = 4 + 3 + 25 + 3 + 4
 # Two sums and the counts of the annuli.
@@ -58,8 +58,8 @@ KERNEL = Kernel(
     formulas={
         "operations": f"2^(m + 1), m = {listed(EP_LOG2_PAIRS.values())} for "
         f"{listed(EP_LOG2_PAIRS)}",
-        "flops": "39 * 2^m: a pair's numbers 4, distance 3, logarithm 25, factor 3, sums 4",
-        "traffic": "none: everything is in registers",
+        "flops": "39 * 2^m: per pair, numbers 4, distance 3, logarithm 25, factor 3, sums 4",
+        "traffic": "none: all data are in registers",
         "messages": "ranks: one allreduce; none on a single rank",
         "sent": "96 B each: two sums, ten counts",
     },

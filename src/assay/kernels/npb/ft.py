@@ -24,10 +24,10 @@ UNIT: int = _CONSTANTS["kFtUnit"]
 
 @cache
 def ft_grid(points: tuple[int, int, int], ranks: int) -> tuple[int, int]:
-    """How many shares x and y are cut into across, and y and z along.
+    """The process grid: shares that x and y are cut into (across), and y and z (along).
 
-    ``points``: in x, y and z. The arrangement in which the busiest rank has least to do. Across is
-    1 with slabs. The product may be less than ``ranks``.
+    ``points``: in x, y and z. The grid minimises the work of the busiest rank. Across is 1 for
+    slabs. The product may be less than ``ranks``.
     """
     nx, ny, _ = points
 
@@ -60,10 +60,10 @@ def _moved(points: tuple[int, int, int], across: int, along: int) -> tuple[int, 
 
 
 def _transform_flops(size: int) -> float:
-    """Of one point in a transform of so many: radices 8, and 2 or 4 once where it must be.
+    """Flops per point of a transform of ``size`` points: radix 8, one stage of 2 or 4 if needed.
 
-    The butterflies of 8, 4 and 2 points take 56, 16 and 4 operations; all but those of the last
-    stage are followed by products with 7, 3 or 1 roots of unity, of 6 operations each.
+    Butterflies of 8, 4 and 2 points take 56, 16 and 4 operations; except in the last stage they are
+    followed by products with 7, 3 or 1 roots of unity, of 6 operations each.
     """
     eights, left = divmod(round(log2(size)), 3)
     return 12.25 * eights - 5.25 + (0.0, 5.0, 8.5)[left]
@@ -77,8 +77,8 @@ def _ft_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     moved, moved_across = _moved(points, across, along)
     transforms = 1 + iterations
     transposes = (across > 1) + (along > 1)
-    # A transform of three dimensions reads and writes all points twice, but the first writes only
-    # in its first pass; pencils make a third pass. A transpose across copies what stays, too.
+    # A transform of three dimensions reads and writes all points twice, but the first only writes
+    # in its first pass; pencils make a third pass. A transpose across also copies points that stay.
     passes = 4 * transforms - 1
     if across > 1:
         passes += 2 * 2 * transforms
@@ -97,8 +97,8 @@ def _ft_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _ft_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
-    """The parts of one another's points that pencils of a row, and of a column, exchange: once
-    towards the spectrum, and back in every iteration."""
+    """Bytes between ranks of one row or one column of the process grid: one forward transform, and
+    an inverse one per iteration."""
     nx, ny, nz, iterations = FT_SIZES[str(parameters["class"])]
     across, along = ft_grid((nx, ny, nz), ranks)
     x, y = _shares(nx, UNIT, across), _shares(ny, UNIT, across)
@@ -141,20 +141,19 @@ KERNEL = Kernel(
     threaded=True,
     pace=2e10,
     headline="rate",
-    notes="Any number of ranks: slabs (uneven where need be), or pencils where they leave the "
-    "busiest rank less to do; ranks that the grid has no share for are idle. The fact cuts says "
-    "how x and y are cut across and y and z along, working_ranks how many ranks have a share. "
-    "Timed from drawing the initial state on. Verified: every checksum within 1e-12 of the "
-    "official one.",
+    notes="Any number of ranks: slabs (uneven if need be), or pencils where they leave the busiest "
+    "rank less work; ranks without a share of the grid are idle. Facts: cuts, the shares of x and "
+    "y across and of y and z along; working_ranks, the ranks with a share. Timed from drawing the "
+    "initial state on. Verified: every checksum within 1e-12 of the official one.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "N (14.8157 + 7.19641 ln N + (5.23518 + 7.21113 ln N) niter), N = nx ny nz",
         "flops": "N ((1 + niter) (F(nx) + F(ny) + F(nz)) + 3 niter + 4), with F(n) = "
-        "12.25 floor(log2(n) / 3) - 5.25, and 5 or 8.5 more where 1 or 2 is left over",
+        "12.25 floor(log2(n) / 3) - 5.25, plus 5 or 8.5 if log2(n) mod 3 is 1 or 2",
         "traffic": "16 (N (4 (1 + niter) - 1) + 2 (1 + niter) M), with pencils 64 (1 + niter) N "
         "more; M: points that a transpose along moves to another rank",
-        "messages": "an alltoallv of each working rank for each transpose of each of 1 + niter "
-        "transforms, one transpose with slabs and two with pencils; niter allreduces of each rank",
+        "messages": "1 + niter transforms, with one transpose for slabs and two for pencils, each "
+        "an alltoallv of each working rank; niter allreduces of each rank",
         "sent": "16 (1 + niter) (M + points that a transpose across moves), and 16 in each "
         "allreduce",
     },

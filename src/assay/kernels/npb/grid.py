@@ -1,8 +1,8 @@
-"""Ranks as a grid of blocks.
+"""Process grids: ranks as a grid of blocks.
 
-What a grid costs and what may be cut stands in ``native/npb/**/*.def`` (``shared.py``). The search
-is that of ``native/npb/common/process_grid.cpp``; ``tests/native/npb/test_grid.py`` compares the
-two.
+The cost of a grid and the rules for cutting are in ``native/npb/**/*.def`` (``shared.py``). The
+search repeats that of ``native/npb/common/process_grid.cpp``; ``tests/native/npb/test_grid.py``
+compares the two.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any
 from assay.kernels.npb.shared import formula
 
 Blocks = tuple[int, int, int]
-"""How many in x, y and z."""
+"""Numbers of blocks in x, y and z."""
 
 
 @dataclass(frozen=True)
 class Cutting:
-    """What of a box may be cut; what a point on a cut face costs, in units of a point's work."""
+    """Rules for cutting a box of ``extents``: which dimensions may be cut, the least extent of a
+    block, and the cost of a point on a cut face in units of a point's work.
+    """
 
     extents: tuple[int, int, int]
     may_cut: tuple[bool, bool, bool]
@@ -30,20 +32,20 @@ class Cutting:
 
 
 def block_cost(cutting: Cutting, blocks: Blocks) -> float:
-    """The greatest block's points, and ``face_cost`` for those on faces towards others."""
+    """The points of the largest block, plus ``face_cost`` per point on a face to a neighbour."""
     (nx, ny, nz), (x, y, z) = cutting.extents, blocks
     model = formula("common/grid_cost.def")
     return model(nx=nx, ny=ny, nz=nz, x=x, y=y, z=z, face_cost=cutting.face_cost)["cost"]
 
 
 def cutting_of(rule: Mapping[str, Any], extents: tuple[int, int, int]) -> Cutting:
-    """By a constant of native code, for a box of so many points."""
+    """The rules of a constant of native code, for a box of ``extents``."""
     return Cutting(extents, **rule)
 
 
 @cache
 def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
-    """The grid of at most ``ranks`` blocks with the least cost; of equals fewest cuts in x, y."""
+    """The cheapest grid of at most ``ranks`` blocks; ties: fewest blocks in x, then in y."""
     most = [
         max(1, n // cutting.least) if may else 1
         for n, may in zip(cutting.extents, cutting.may_cut, strict=True)
@@ -51,7 +53,7 @@ def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
     best, least = (1, 1, 1), block_cost(cutting, (1, 1, 1))
     for x in range(1, min(ranks, most[0]) + 1):
         for y in range(1, min(ranks // x, most[1]) + 1):
-            # Once z is cut, more cuts never make the greatest block or its faces larger.
+            # Once z is cut, more cuts never make the largest block or its faces larger.
             for z in (min(ranks // x // y, most[2]), 1):
                 cost = block_cost(cutting, (x, y, z))
                 if cost < least or (cost == least and (x, y) == best[:2] and z > best[2]):
@@ -60,22 +62,23 @@ def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
 
 
 def share_of(size: int, part: int, parts: int) -> range:
-    """Share ``part`` of ``parts`` of 0..size: they differ by one at most."""
+    """Share ``part`` of ``parts`` of 0..size; sizes of shares differ by one at most."""
     limits = [size // parts * p + size % parts * p // parts for p in (part, part + 1)]
     return range(*limits)
 
 
 def inner(size: int, part: int, parts: int) -> int:
-    """Points of a share that are on neither end of the whole."""
+    """Points of a share without the end points of the whole."""
     return len(share_of(size, part, parts)) - (part == 0) - (part == parts - 1)
 
 
 def block_pairs(
     blocks: Blocks, *, periodic: bool = False
 ) -> Iterator[tuple[int, int, int, tuple[int, int, int]]]:
-    """Each block with its next one in each dimension: both ranks, the dimension, where it is.
+    """Each pair of neighbouring blocks: both ranks, the dimension, the coordinates of the first.
 
-    Blocks are numbered along x first, then y, then z. ``periodic``: the first is next to the last.
+    Blocks are numbered along x first, then y, then z. ``periodic``: the last block of a dimension
+    is also paired with the first.
     """
 
     def rank(at: tuple[int, int, int]) -> int:

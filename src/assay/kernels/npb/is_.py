@@ -9,27 +9,28 @@ from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, cla
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
 
-# class: log2 of the keys, log2 of what they are below
+# class: log2 of the number of keys, log2 of their exclusive upper bound
 IS_SIZES = class_table("is", "log2_keys", "log2_max_key")
 _CONSTANTS = constants("is")
 IS_ITERATIONS: int = _CONSTANTS["kIsIterations"]
-# Of each iteration, added up with the sizes of the buckets.
+# Test keys per iteration; their counts are reduced together with the sizes of the buckets.
 IS_TEST_KEYS: int = _CONSTANTS["kIsTestKeys"]
 
 
 def is_buckets(greatest: int, ranks: int) -> int:
-    """How many buckets the keys below 2^greatest are counted in."""
+    """The number of buckets for keys below 2^greatest."""
     return int(formula("is/buckets.def", "is")(values=2**greatest, ranks=ranks)["buckets"])
 
 
 def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
     keys, values = 2.0**log2_keys, 2.0**greatest
-    # Of 4 bytes. Each thread's counts are cleared and added up by value; counting keys stays in the
-    # caches.
+    # Counts of 4 bytes. Each thread's are cleared and added up by value; counting itself stays in
+    # the caches.
     counts = 2.0 * threads + 1.0
-    # Keys are read to be counted or gathered for other ranks; before, on several ranks, to find
-    # their buckets. What moves is written and read to be sent, and received and read to be counted.
+    # Keys are read once to be counted or gathered for other ranks; with several ranks once more
+    # before, to find their buckets. Keys that move are written and read by the sender, and written
+    # and read by the receiver.
     passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
     counts_sent = 8.0 * ranks * (ranks - 1.0)
@@ -71,11 +72,11 @@ KERNEL = Kernel(
     headline="rate",
     notes="An operation is one key ranked. Any number of ranks: buckets are distributed so that "
     "ranks have about equally many keys. Verified: the official ranks of five keys in each "
-    "iteration, and after the last all keys, put where their ranks say, would be in order.",
+    "iteration, and after the last that the keys in the order of their ranks are sorted.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",
-        "flops": "none: integers alone",
+        "flops": "none: integers only",
         "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = "
         f"{listed(greatest for _, greatest in IS_SIZES.values())}; p = "
         "2 + 4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 "

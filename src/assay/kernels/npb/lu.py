@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+    cubic,
+    cubic_text,
+    listed,
+)
 from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
@@ -15,16 +24,13 @@ LU_SIZES = class_table("lu", "points", "steps")
 
 _CONSTANTS = constants("cfd", "lu")
 _GHOSTS: int = _CONSTANTS["kGhosts"]
-_STATE = 8.0 * _CONSTANTS["kComponents"]  # bytes of a point
+_STATE = 8.0 * _CONSTANTS["kComponents"]  # bytes per point
 _LANES = 8  # of the widest vectors
 
-# Floating-point operations at a point, counted in the sources: 23 for velocities, pressure and
-# energy and 278 for the operator (native/npb/cfd/operator.cpp); the sweeps
-# (native/npb/lu/sweep.cpp); squares for the norm.
-_FLOPS_OPERATOR = 301.0
-_FLOPS_LOWER = 201.0
-_FLOPS_UPPER = 225.0
-_FLOPS_NORM = 10.0
+# Floating-point operations of a step, and of the first right-hand side and the norm, for m = n - 2:
+# coefficients of m^3, m^2, m and 1. tests/native/npb/test_flops_done.py counts them.
+_FLOPS_STEP = (714.5, 1567.0, 463.0, 368.0)
+_FLOPS_ONCE = (311.5, 751.0, 468.0, 385.0)
 
 
 def lu_grid(points: int, ranks: int) -> tuple[int, int]:
@@ -35,7 +41,7 @@ def lu_grid(points: int, ranks: int) -> tuple[int, int]:
 
 
 def lu_planes_per_message(points: int) -> int:
-    """Planes whose sums go in one message: as many as fill 2 kB across the whole cube."""
+    """Planes per message of a sweep: as many as fill 2 kB across the whole cube."""
     return int(formula("lu/message.def", "cfd", "lu")(points=points)["planes"])
 
 
@@ -43,13 +49,12 @@ def _lu_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     n, steps = LU_SIZES[str(parameters["class"])]
     inner = n - 2
     x, y = lu_grid(n, ranks)
-    a_step = _FLOPS_OPERATOR + _FLOPS_LOWER + _FLOPS_UPPER
     batches = -(-inner // lu_planes_per_message(n))
     interfaces = (x - 1) * y + x * (y - 1)
-    layers = (x - 1) + (y - 1)  # of n by n points, between all blocks together
+    layers = (x - 1) + (y - 1)  # cuts through the cube, of n by n points each
     return {
         "operations": steps * (1984.77 * n**3 - 10923.3 * n**2 + 27770.9 * n - 144010.0),
-        "flops": inner**3 * (steps * a_step + _FLOPS_OPERATOR + _FLOPS_NORM),
+        "flops": steps * cubic(_FLOPS_STEP, inner) + cubic(_FLOPS_ONCE, inner),
         "traffic": _STATE * n**3 * (6.0 * steps + 4.0),
         "messages": interfaces * (2.0 * (steps + 1) + 2.0 * steps * batches) + x * y,
         "sent": _STATE
@@ -58,7 +63,7 @@ def _lu_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def lu_memory(points: int, ranks: int, threads: int, lanes: int) -> float:
-    """Bytes that a rank allocates, the greatest of all, with vectors of so many ``lanes``."""
+    """Maximum bytes that a rank allocates, with vectors of ``lanes`` doubles."""
     x, y = lu_grid(points, ranks)
     need = formula("lu/memory.def", "cfd", "lu")
     return float(need(points=points, x=x, y=y, threads=threads, lanes=lanes)["bytes"])
@@ -69,7 +74,8 @@ def _lu_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
 
 
 def _lu_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
-    """Halos both ways at the start and in each step; in each step a sweep one way and one back."""
+    """Bytes between neighbours: halos both ways at the start and per step, and one sweep each way
+    per step."""
     n, steps = LU_SIZES[str(parameters["class"])]
     blocks = (*lu_grid(n, ranks), 1)
     found = {}
@@ -89,8 +95,8 @@ KERNEL = Kernel(
         TIME,
         RATE,
         phase("compute", "right-hand sides and triangular sweeps on the rank"),
-        phase("halo", "bringing the neighbours' outermost points"),
-        phase("pipeline", "waiting in sweeps for ranks and threads before, and sending on"),
+        phase("halo", "exchanging outermost points with neighbours"),
+        phase("pipeline", "waiting in sweeps for preceding ranks and threads, and sending on"),
         phase("allreduce", "adding up the norm of the residual"),
         *COMPUTE_SPREAD,
     ),
@@ -99,15 +105,16 @@ KERNEL = Kernel(
     threaded=True,
     pace=6e10,
     headline="rate",
-    notes="An operation is one as officially counted. Any number of ranks: blocks along x and y, "
+    notes="Operations are those officially counted. Any number of ranks: blocks along x and y, "
     "sweeps as a pipeline of planes; ranks beyond the last block stay idle (fact working_ranks). "
-    "No Jacobian block is formed, so far fewer operations are done than counted officially. "
+    "No Jacobian block is formed, so far fewer operations are done than officially counted. "
     "Verified: norms of residual and error and the surface integral, each within 1e-8.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "steps (1984.77 n^3 - 10923.3 n^2 + 27770.9 n - 144010), n = "
-        f"{listed(n for n, _ in LU_SIZES.values())} points a side for S to E",
-        "flops": "(n - 2)^3 (727 steps + 311)",
+        f"{listed(n for n, _ in LU_SIZES.values())} points per side for S to E",
+        "flops": f"steps ({cubic_text(_FLOPS_STEP)}) + {cubic_text(_FLOPS_ONCE)}, m = n - 2; on "
+        "one rank, without lanes of vectors that hold no point",
         "traffic": "40 n^3 (6 steps + 4): a step reads u, forcing and v, u again, and writes v, u",
         "messages": "for each of (x - 1) y + x (y - 1) pairs of x by y blocks 2 (steps + 1) in "
         "halos and 2 steps ceil((n - 2) / planes) in sweeps; x y in the reduction",

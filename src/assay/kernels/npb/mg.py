@@ -24,7 +24,9 @@ _DOUBLE = 8
 
 @dataclass(frozen=True)
 class GridLevels:
-    """Levels 1 (2 points each way) to ``finest``; every rank has all of those up to ``whole``."""
+    """Levels 1 (2 points per side) to ``finest``; every rank has the whole of levels up to
+    ``whole``.
+    """
 
     finest: int
     whole: int
@@ -40,18 +42,18 @@ class GridLevels:
         share = share_of(1 << self.finest, coordinate, self.blocks[dimension])
         return (share.stop >> (self.finest - level)) - (share.start >> (self.finest - level))
 
-    def reach(self, level: int) -> int:
-        """How far beyond its block a rank computes the correction."""
+    def overlap(self, level: int) -> int:
+        """Layers beyond its block in which a rank computes the correction."""
         return 2 if level == self.finest - 1 else 3
 
     def stored(self, level: int, dimension: int, coordinate: int, ghosts: int) -> int:
-        """Points that the block keeps, ghosts included."""
+        """Points that a block stores in a dimension, ghosts included."""
         if level <= self.whole or self.blocks[dimension] == 1:
             return 1 << level
         return self.own(level, dimension, coordinate) + 2 * ghosts
 
     def exchanged(self, level: int, ghosts: int) -> Iterator[tuple[int, int, int]]:
-        """The messages of one exchange of a level's ghosts: from, to, bytes."""
+        """The messages of one exchange of a level's ghosts: sender, receiver, bytes."""
         corners = 2 * ghosts * (self.blocks[1] > 1)
         for one, other, dimension, (_, y, z) in block_pairs(self.blocks, periodic=True):
             lines = self.own(level, 2, z) if dimension == 1 else self.own(level, 1, y) + corners
@@ -61,7 +63,7 @@ class GridLevels:
 
 @cache
 def levels_of(name: str, ranks: int) -> GridLevels:
-    """What a class's levels are cut into on so many ranks."""
+    """How a class's levels are distributed over ``ranks``."""
     finest = MG_SIZES[name][0]
     extent = 1 << finest
     blocks = choose_grid(cutting_of(_CONSTANTS["kMgCutting"], (extent, extent, extent)), ranks)
@@ -74,7 +76,7 @@ def levels_of(name: str, ranks: int) -> GridLevels:
     def too_thin(level: int) -> bool:
         levels = GridLevels(finest, whole, blocks)
         return any(
-            levels.own(level, d, c) < levels.reach(level) + 1
+            levels.own(level, d, c) < levels.overlap(level) + 1
             for d in (1, 2)
             if blocks[d] > 1
             for c in range(blocks[d])
@@ -91,11 +93,6 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     levels = levels_of(name, ranks)
     points = 8.0**finest
     coarse = sum(8.0**level for level in range(2, finest))
-    # A point of the interpolation costs 3 and one to add it; of a residual 14, of the smoother 16;
-    # of a restriction 22 for 8 fine points; of a norm 2. Before the cycles there is a residual, its
-    # norm and its restriction; after the last one a norm in place of the restriction.
-    fine_cycle = 4 + 14 + 16 + 14 + 22 / 8
-    coarse_cycle = 3 + 14 + 16 + 22 / 8
     messages = sent = 0.0
     if levels.working > 1:
         for level, ghosts, times in _exchanges(levels, cycles):
@@ -105,22 +102,66 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
         messages += (cycles + 2) * levels.working
         sent += cycles * 8.0**levels.whole * _DOUBLE + 2 * 2 * _DOUBLE * levels.working
     return {
-        # The official Mop/s counts 58 a point of the finest level and cycle.
+        # The official Mop/s counts 58 per point of the finest level and cycle.
         "operations": 58.0 * cycles * points,
-        "flops": cycles * (fine_cycle * points + coarse_cycle * coarse) + (14 + 2 + 2) * points,
-        # Each level: three fields of its points to and fro, two of an eighth of them.
+        "flops": _mg_flops(finest, cycles),
+        # Each level: three fields of its points read and written, two of an eighth of them.
         "traffic": 26.0 * cycles * (points + coarse) + 17.0 * points,
         "messages": messages,
         "sent": sent,
     }
 
 
+def _mg_flops(finest: int, cycles: int) -> float:
+    """Floating-point operations done on one rank and thread.
+
+    A sweep works on blocks of rows that fit into a cache (``native/npb/mg/scratch.def``), and its
+    stages overlap at the edges of blocks: the points there are computed for both. Flops per point:
+    interpolation 3, and 1 to add it; residual 14; smoother 16; restriction 22 per coarse point and
+    two planes; norm 2. Before the cycles: a residual, its norm and its restriction; after the last
+    one a norm replaces the restriction.
+    """
+
+    def restriction(extent: int, rows: int) -> float:
+        return 11.0 * (extent + 1) * (rows / 2) * (extent / 2)
+
+    def residual(extent: int, rows: int) -> float:
+        return 14.0 * extent * (extent + 1) * (rows + 1)
+
+    top = 1 << finest
+    cycle = once = 0.0
+    for rows in _blocks(top):
+        cycle += top * sum(
+            flops * (top + wider) * (rows + wider) for flops, wider in ((4, 7), (14, 5), (16, 3))
+        )
+        cycle += residual(top, rows) + restriction(top, rows)
+        once += residual(top, rows) + restriction(top, rows)
+    for level in range(2, finest):
+        extent = 1 << level
+        cycle += restriction(extent, extent)
+        for rows in _blocks(extent):
+            cycle += extent * (
+                3.0 * (extent + 4) * (rows + 4)
+                + 14.0 * (extent + 2) * (rows + 2)
+                + 16.0 * extent * rows
+            )
+    last = (2 + 2) * 8.0**finest - restriction(top, top)
+    return cycles * cycle + once + last
+
+
+def _blocks(extent: int) -> list[int]:
+    """Rows of each block of a level that one thread computes."""
+    scratch = formula("mg/scratch.def", "mg")
+    height = int(scratch(extent=extent, rows=extent, planes=extent)["height"])
+    return [min(height, extent - begin) for begin in range(0, extent, height)]
+
+
 def _exchanges(levels: GridLevels, cycles: int) -> list[tuple[int, int, int]]:
-    """Of ghosts in a run: the level, how many layers, how often."""
+    """Exchanges of ghosts in a run: the level, the number of layers, the number of exchanges."""
     coarser = range(levels.whole + 1, levels.finest)
     return [
         (levels.finest, _U_GHOSTS, cycles - 1),
-        *((level, levels.reach(level) + 1, cycles) for level in coarser),
+        *((level, levels.overlap(level) + 1, cycles) for level in coarser),
     ]
 
 
@@ -136,7 +177,7 @@ def _mg_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
 
 def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     levels = levels_of(str(parameters["class"]), ranks)
-    # The last block is never smaller than others.
+    # The last block is never smaller than the others.
     y, z = levels.blocks[1] - 1, levels.blocks[2] - 1
 
     def stored(level: int, ghosts: int) -> int:
@@ -146,24 +187,24 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
     finest = levels.finest
     doubles = stored(finest, _U_GHOSTS) + stored(finest, _RIGHT_GHOSTS)
     for level in range(1, finest):
-        reach = levels.reach(level)
-        doubles += stored(level, reach + 1) + stored(level, reach)
+        overlap = levels.overlap(level)
+        doubles += stored(level, overlap + 1) + stored(level, overlap)
     windows = frame = 0
     for level in range(2, finest + 1):
         extent = 1 << level
-        beyond = 0 if level == finest else levels.reach(level)
+        beyond = 0 if level == finest else levels.overlap(level)
         rows, planes = levels.stored(level, 1, y, beyond), levels.stored(level, 2, z, beyond)
         solo = extent <= _CONSTANTS["kMgSoloExtent"]
         _, in_y, in_z = (1, 1, 1) if solo else _tiles(rows, planes, threads)
         rows, planes = -(-rows // in_y), -(-planes // in_z)
         scratch = formula("mg/scratch.def", "mg")(extent=extent, rows=rows, planes=planes)
         windows = max(windows, int(scratch["windows"]))
-        frame = int(scratch["frame"])  # of the finest
+        frame = int(scratch["frame"])  # the last one is the finest level's
     doubles += threads * (windows + frame)
-    if levels.blocks[1] > 1:  # what is gathered is packed, and what is exchanged along y
+    if levels.blocks[1] > 1:  # buffers to pack the gathered level and the exchanges along y
         doubles += 8**levels.whole + ((4 * _U_GHOSTS * levels.own(finest, 2, z)) << finest)
         for level in range(levels.whole + 1, finest):
-            doubles += (4 * (levels.reach(level) + 1) * levels.own(level, 2, z)) << level
+            doubles += (4 * (levels.overlap(level) + 1) * levels.own(level, 2, z)) << level
     return doubles * _DOUBLE
 
 
@@ -179,8 +220,8 @@ KERNEL = Kernel(
         TIME,
         RATE,
         phase("compute", "interpolation, residuals, smoothing and restriction"),
-        phase("halo", "bringing ghost points from neighbouring blocks"),
-        phase("gather", "bringing a coarse level whole to every rank"),
+        phase("halo", "exchanging ghost points with neighbouring blocks"),
+        phase("gather", "gathering a coarse level on every rank"),
         phase("allreduce", "adding up norms"),
         *COMPUTE_SPREAD,
     ),
@@ -189,25 +230,25 @@ KERNEL = Kernel(
     threaded=True,
     pace=8e9,
     headline="rate",
-    notes="An operation is one of the 58 that the official count gives a point and cycle. Any "
-    "number of ranks: planes are cut along y and z, and ranks beyond what that yields stay idle. "
-    "Coarse levels are computed by every rank. Verified: the norm of the last residual within 1e-8 "
-    "of the official one.",
+    notes="Operations are those officially counted, 58 per point and cycle. Any number of ranks: "
+    "blocks along y and z; ranks beyond the last block stay idle. Every rank computes the coarse "
+    "levels. Verified: the norm of the last residual within 1e-8 of the official one.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"58 c n^3, c = {listed(cycles for _, cycles in MG_SIZES.values())} cycles "
-        f"and n = {listed(1 << log2 for log2, _ in MG_SIZES.values())} points each way for "
+        f"and n = {listed(1 << log2 for log2, _ in MG_SIZES.values())} points per side for "
         f"{listed(MG_SIZES)}",
         "flops": "c (50.75 n^3 + 35.75 m) + 18 n^3, m = (n^3 - 64) / 7 points of the coarser "
-        "levels; what ranks compute twice at the edges of blocks is not counted",
-        "traffic": "26 c (n^3 + m) + 17 n^3: each level's fields once a cycle, nothing of them "
-        "kept in a cache until the next",
+        "levels, and the points at the edges of the blocks of rows that fit into a cache, which "
+        "are computed twice: 10% in class A, more in larger ones; on one rank and thread",
+        "traffic": "26 c (n^3 + m) + 17 n^3: each level's fields once per cycle, without reuse "
+        "from caches between cycles",
         "messages": "per rank and cycle, 2 for each of y and z that is cut, for u (not in the "
-        "last) and each level between the finest and the one that is gathered; 1 for the "
-        "gathering; 2 sums per run",
-        "sent": "4 layers of ghosts a side (3 on the second finest level) for each message "
-        "between neighbours, along z with those along y; the gathered level once a cycle; 16 a "
-        "sum",
+        "last cycle) and each level between the finest and the gathered one; 1 for the gather; 2 "
+        "sums per run",
+        "sent": "4 layers of ghosts per side (3 on the second finest level) for each message "
+        "between neighbours, along z with those along y; the gathered level once per cycle; 16 "
+        "per sum",
     },
     memory=_mg_memory,
     peers=_mg_peers,

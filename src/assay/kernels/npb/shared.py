@@ -1,7 +1,7 @@
-"""What Python shares with the native kernels of the NPB: classes, constants and formulas.
+"""Classes, constants and formulas that Python shares with the native kernels of the NPB.
 
-Each of these facts stands once, in the files ``native/npb/**/*.def``, which C++ includes as macros
-(``native/npb/common/shared.hpp`` has the rules) and which are read here:
+Each is defined once, in the files ``native/npb/**/*.def``, which C++ includes as macros
+(``native/npb/common/shared.hpp`` has the rules) and this module reads:
 
 * ``classes.def``: sizes, iterations and official results of the problem classes;
 * ``constants.def``: what the catalogue must know of an implementation, such as how a cube may be
@@ -9,15 +9,14 @@ Each of these facts stands once, in the files ``native/npb/**/*.def``, which C++
 * all other files: formulas, term by term, for the memory of a rank, the cost of a process grid, the
   size of a batch.
 
-Why files of their own: a plan needs grids and memory before anything is built, maybe on a machine
-without a compiler; and the kernels need them without Python. The expressions are those that mean
-the same in both languages.
+Plans need grids and memory before anything is built, possibly on a machine without a compiler, and
+the kernels need them without Python. Expressions are restricted to those with the same meaning in
+both languages.
 
-What both languages still have is the search for the cheapest process grid (``grid.choose_grid``,
-``ft.ft_grid``), which levels of MG are gathered (``mg.levels_of``), and of MG's memory the sizes of
-the levels' fields: native code takes those from what it allocates. Why both stay is said in
-docs/architecture.md, "Decisions and reasons"; ``tests/native/npb/test_*.py`` compare them over many
-sizes by running native code.
+Implemented in both languages are the search for the cheapest process grid (``grid.choose_grid``,
+``ft.ft_grid``), the choice of the levels of MG that are gathered (``mg.levels_of``), and the sizes
+of MG's fields, which native code allocates and Python predicts. docs/architecture.md, "Decisions
+and reasons", has the reasons; ``tests/native/npb/test_*.py`` compare both over many sizes.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class SharedFormula:
     constants: Mapping[str, Any]
 
     def __call__(self, **inputs: float) -> dict[str, float]:
-        """All terms by name, the inputs among them."""
+        """All terms by name, with constants and inputs."""
         values: dict[str, Any] = {**self.constants, **inputs}
         for name, code in self.terms:
             values[name] = eval(code, _FUNCTIONS, values)
@@ -77,7 +76,7 @@ class SharedFormula:
 
 
 def class_table(benchmark: str, *fields: str) -> dict[str, tuple[Any, ...]]:
-    """These fields of each class of ``benchmark``, by the classes' names."""
+    """The given fields of each class of ``benchmark``, by class name."""
     table = {}
     for _, body in _macros(f"{benchmark}/classes.def"):
         row = dict(_designated(part) for part in _split(body))
@@ -87,7 +86,7 @@ def class_table(benchmark: str, *fields: str) -> dict[str, tuple[Any, ...]]:
 
 @cache
 def constants(*folders: str) -> Mapping[str, Any]:
-    """The constants of these folders; a later one may use those before it."""
+    """The constants of these folders; each may use earlier ones."""
     found: dict[str, Any] = {}
     for folder in folders:
         for _, body in _macros(f"{folder}/constants.def"):
@@ -98,7 +97,7 @@ def constants(*folders: str) -> Mapping[str, Any]:
 
 @cache
 def formula(file: str, *folders: str) -> SharedFormula:
-    """The formula in ``file``, below ``native/npb``, which needs the constants of these folders."""
+    """The formula in ``native/npb/FILE``; its terms may use the constants of ``folders``."""
     terms = []
     for _, body in _macros(file):
         name, *expression = _split(body)
@@ -107,7 +106,7 @@ def formula(file: str, *folders: str) -> SharedFormula:
 
 
 def _macros(file: str) -> list[tuple[str, str]]:
-    """Kind and arguments of each macro in a file, which contains nothing else but comments."""
+    """Kind and arguments of each macro. Raises ValueError for other content than comments."""
     path = native_sources() / "npb" / file
     text = _COMMENT.sub("", path.read_text("utf-8"))
     found, at = [], 0
@@ -126,7 +125,7 @@ def _macros(file: str) -> list[tuple[str, str]]:
 
 
 def _split(text: str) -> list[str]:
-    """What lies between commas that are in no brackets."""
+    """The parts between commas outside brackets."""
     depth, commas = 0, [-1]
     for at, letter in enumerate(text):
         depth += _BRACKETS.get(letter, 0)

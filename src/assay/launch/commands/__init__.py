@@ -1,1 +1,1 @@
-"""Launching commands that are no kernels of assay."""
+"""Launching commands (programs from outside that are measured)."""

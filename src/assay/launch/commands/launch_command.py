@@ -1,4 +1,4 @@
-"""Launching a command of the user's: its words, its environment, its hosts, and who times it."""
+"""Launching a command of the user: its arguments, environment, hosts, and the runner."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from assay.model.placement import Placement
 from assay.model.rank_order import seats_by_rank
 from assay.records.files import write_atomically
 
-# What a launch is asked to end by: the runner, which hands it on to the command.
+# The program that gets the request to end: the runner, which passes it on to the command.
 RUNNER = Path(sys.executable)
 
 
 def is_command(order: LaunchOrder) -> bool:
-    """Whether a launch is of a program that brings its own launcher."""
+    """Whether a launch measures a command, which may have its own launcher."""
     kernels = [known_kernel(entry.kernel) for entry in order.job.measurements]
     return any(kernel is not None and kernel.outside for kernel in kernels)
 
 
 def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
-    """Write what the runner needs beside the stream; the words that start it.
+    """Write the runner's input files next to the stream; returns the command line of the runner.
 
-    ``hosts``: those of the placement, empty for this machine. Raises AssayError for a command that
-    can't be filled in.
+    ``hosts``: those of the placement, empty for this machine. Raises AssayError if a variable of
+    the command can't be filled in.
     """
     placement = order.placement
     hostfile = order.stream.with_suffix(".hosts")
@@ -74,7 +74,7 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
 def rankfile_text(placement: Placement, names: Sequence[str]) -> str:
     """Open MPI's rankfile (mpirun(1), "--map-by rankfile"): each rank's host and cores.
 
-    Ranks take the cores of their host in the order of their seats, one for each of their threads.
+    Ranks get the cores of their host in the order of their seats, one core per thread.
     """
     lines = []
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)

@@ -1,10 +1,10 @@
-"""The runner: runs a command that is no kernel of assay's, times it, and writes its stream.
+"""The runner: runs a command that is not a kernel of assay, times it, and writes its stream.
 
-``python -I -S runner.py SPEC`` is a program of its own, started under the warden, so that nothing
-of assay's works while the command does. It takes wall time by the monotonic clock from before the
-command is started until its end was seen, and CPU time from the kernel's account of the command and
-of whatever it waited for (wait4(2)). What the command prints goes where the runner's own output
-goes, and is read there afterwards. The stream is that of docs/formats/stream.md.
+``python -I -S runner.py SPEC`` is a separate program, started under the warden, so that assay is
+idle while the command runs. It takes wall time by the monotonic clock from before the start of the
+command until its end is noticed, and CPU time of the command and of its children that it waited for
+from wait4(2). The command's output goes to the runner's output files and is read from there
+afterwards. The stream is that of docs/formats/stream.md.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from typing import Any
 
 EXIT_MEASUREMENT = 4
 CANNOT_START = 127
-# Where Linux shows the counters of energy (RAPL), and W that no package takes: until a counter that
-# is full at this power begins anew, what lies between two readings is known. native/harness/energy
-# reads them alike for kernels.
+# Linux's energy counters (RAPL), and a power (W) that no package exceeds: it bounds the time in
+# which a counter wraps at most once. native/harness/energy reads them likewise for kernels.
 POWERCAP = "/sys/class/powercap"
 _MOST_POWER = 1000.0
-# Of a line that a command prints, so many characters are looked at.
+# Maximum characters read at a time: longer lines are read in pieces.
 _LINE = 1 << 16
 _WORDS = 300
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
@@ -37,11 +36,11 @@ _child = 0
 
 
 class Failed(Exception):
-    """Why a command has no time."""
+    """The reason why a command yielded no time."""
 
 
 def main(path: str) -> int:
-    """Run what the file says; the exit status."""
+    """Run the measurements of the spec file; returns the exit status."""
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         spec = json.load(file)
     signal.signal(signal.SIGTERM, _hand_on)
@@ -129,7 +128,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
 
 
 def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resource.struct_rusage]:
-    """Start a command and wait for its end: its wait status, and what it used."""
+    """Start a command and wait for its end: its wait status, and its resource usage."""
     global _child
     pid = os.fork()
     if pid == 0:
@@ -142,7 +141,7 @@ def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resourc
         finally:
             os._exit(CANNOT_START)
     _child = pid
-    if _asked:  # before there was a process to hand it on to
+    if _asked:  # the request came before there was a process to pass it on to
         _hand_on(signal.SIGTERM, None)
     _, status, used = os.wait4(pid, 0)
     _child = 0
@@ -150,7 +149,7 @@ def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resourc
 
 
 def _hand_on(number: int, frame: object) -> None:
-    """Asked to end: the command is asked, and what it leaves is written."""
+    """Signal handler: pass a request to end on to the command."""
     global _asked
     _asked = True
     if _child:
@@ -159,7 +158,7 @@ def _hand_on(number: int, frame: object) -> None:
 
 
 def _check_end(status: int, where: list[str], said: list[int]) -> None:
-    """Raise Failed unless a command ended well."""
+    """Raise Failed unless a command ended with exit status 0."""
     if os.WIFSIGNALED(status):
         how = f"it was ended by {signal.Signals(os.WTERMSIG(status)).name}"
     elif os.waitstatus_to_exitcode(status) != 0:
@@ -175,8 +174,9 @@ def _check_end(status: int, where: list[str], said: list[int]) -> None:
 def _read(
     entry: Mapping[str, Any], where: list[str], said: list[int]
 ) -> tuple[float | None, bool | None]:
-    """The seconds that a command printed last, and whether it printed that its result is right;
-    each None where no pattern says how.
+    """The last time that a command printed (s), and whether a line confirms its result.
+
+    Each is None without a pattern for it. Raises Failed if no valid time is found.
     """
     time_by = re.compile(entry["time"]) if entry["time"] else None
     right_by = re.compile(entry["verify"]) if entry["verify"] else None
@@ -193,7 +193,7 @@ def _read(
     number = _NUMBER.search(found)
     seconds = float(re.sub("[dD]", "e", number[0])) if number else 0.0
     if not 0.0 < seconds < float("inf"):
-        raise Failed(f"it printed '{found}' in place of its time")
+        raise Failed(f"it printed '{found}' instead of a time")
     return seconds, right if right_by else None
 
 
@@ -222,15 +222,17 @@ def _size(path: str) -> int:
 
 
 def _machine() -> dict[str, float]:
-    """What Linux counts of the whole machine: seconds that CPUs were busy, and were taken away."""
+    """Counters of the whole machine: busy and stolen CPU seconds, CPUs, load, free memory."""
     counted = {}
     with contextlib.suppress(OSError, ValueError, IndexError):
         with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123
             ticks = [int(word) for word in file.readline().split()[1:9]]
+            cpus = sum(line.startswith("cpu") for line in file)
         second = os.sysconf("SC_CLK_TCK")
         user, nice, system, _, _, irq, soft, steal = ticks
         counted["busy"] = (user + nice + system + irq + soft) / second
         counted["steal"] = steal / second
+        counted["cpus"] = cpus
     with contextlib.suppress(OSError):
         counted["load"] = os.getloadavg()[0]
     with contextlib.suppress(OSError, StopIteration, ValueError):
@@ -241,9 +243,9 @@ def _machine() -> dict[str, float]:
 
 
 def _energy(folder: str = POWERCAP) -> dict[str, tuple[float, float]]:
-    """What each counter of packages and of their memory shows, and at how much it begins anew, J.
+    """Reading and range (J) of the energy counters of packages and their memory.
 
-    Empty where there are none, or one of them can't be read: a part would be taken for the whole.
+    Empty if there are none, or if one can't be read: the sum would be incomplete.
     """
     found = {}
     with contextlib.suppress(FileNotFoundError):
@@ -272,7 +274,7 @@ def _energy_between(
     after: Mapping[str, tuple[float, float]],
     span: float,
 ) -> float | None:
-    """J between two readings so many seconds apart; None where a counter may have begun twice."""
+    """J between two readings ``span`` seconds apart; None if a counter may have wrapped twice."""
     if not before or before.keys() != after.keys():
         return None
     total = 0.0
@@ -287,7 +289,7 @@ def _energy_between(
 def _around(
     before: Mapping[str, float], after: Mapping[str, float], used: resource.struct_rusage
 ) -> dict[str, float | None]:
-    """Covariates of docs/formats/stream.md, of a command on this machine."""
+    """Covariates (docs/formats/stream.md) of a command on this machine."""
     cpu = used.ru_utime + used.ru_stime
     known: dict[str, float | None] = {
         "user_seconds": used.ru_utime,
@@ -302,11 +304,12 @@ def _around(
     if "busy" in before and "busy" in after:
         known["other_cpu_seconds"] = max(after["busy"] - before["busy"] - cpu, 0.0)
         known["steal_seconds"] = after["steal"] - before["steal"]
+        known["online_cpus"] = after["cpus"]
     return known
 
 
 def _overhead() -> float:
-    """Seconds that reading the clock takes, of a hundred times in a row."""
+    """Seconds that reading the clock takes, averaged over a hundred readings."""
     start = time.monotonic()
     for _ in range(98):
         time.monotonic()

@@ -1,1 +1,1 @@
-"""An executor that measures nothing: a machine that a scenario describes."""
+"""The fake executor: simulates the machine and the faults of a scenario."""

@@ -1,9 +1,9 @@
-"""An executor that measures nothing: it writes the stream that a machine of a scenario would.
+"""The fake executor: it writes the stream that the simulated machine of a scenario would write.
 
-It obeys orders (samples, precision, budget, timeout) in simulated time and takes as much real time
-as the scenario says. What a measurement yields follows from the scenario, its seed, the
-measurement's name and the simulated time alone, so a run that was killed and resumed gets the same.
-No thread and no process: a launch goes on when it is polled.
+It obeys orders (samples, precision, budget, timeout) in simulated time and takes the real time that
+the scenario sets. The result of a measurement depends only on the scenario, its seed, the
+measurement's name and the simulated time, so a run that was killed and resumed gets the same
+results. It uses no threads or processes: a launch advances when it is polled.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Failures = dict[FailureKind, Failure]
 
 
 class FakeExecutor:
-    """Runs launches on the scenario's machine. ``now``: simulated seconds since it was made.
+    """Runs launches on the scenario's machine. ``now``: simulated seconds since its creation.
 
-    ``first``: the number of its first host, where several machines are one fleet.
+    ``first``: the number of its first host, for nodes that measure themselves.
     """
 
     def __init__(self, scenario: Scenario | None = None, first: int = 0) -> None:
@@ -67,7 +67,7 @@ class FakeExecutor:
         self._launches = 0
         self._failed = [0] * len(self.machine.scenario.failure)
         self._failed_hosts: set[str] = set()
-        self._lost: set[str] = set()  # dead hosts that were asked
+        self._lost: set[str] = set()  # failed hosts that are known to be lost
 
     def start(self, order: LaunchOrder) -> FakeLaunch:
         """Start a launch. Raises AssayError if the scenario says that it can't be started."""
@@ -81,7 +81,7 @@ class FakeExecutor:
         return FakeLaunch(self, order, failures)
 
     def hosts_of(self, order: LaunchOrder) -> tuple[str, ...]:
-        """The hosts of a launch, of those that are unknown to be lost."""
+        """The hosts of a launch, without those known to be lost."""
         count = self.machine.scenario.nodes
         there = count or order.placement.nodes + len(self._lost)
         names = [f"fake{node}" for node in range(self._first, self._first + there)]
@@ -95,22 +95,22 @@ class FakeExecutor:
         return tuple(int(hosts[node].removeprefix("fake")) for node, _ in seats)
 
     def fits(self, placement: Placement) -> bool:
-        """Whether there are hosts enough for it, of those that are unknown to be lost."""
+        """Whether there are enough hosts for it, without those known to be lost."""
         count = self.machine.scenario.nodes
         return count is None or placement.nodes <= count - len(self._lost)
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
-        """The dead among the hosts of a launch; they are not used again."""
+        """The failed hosts of a launch; they are not used again."""
         found = tuple(host for host in self.hosts_of(order) if host in self._failed_hosts)
         self._lost |= set(found)
         return found
 
     def kill(self, host: str) -> None:
-        """Let a host die: it answers no more."""
+        """Make a host fail: it answers no more."""
         self._failed_hosts.add(host)
 
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
-        """What shall go wrong now with the measurement at this place (from 0), or its launch."""
+        """The failures that now apply to the measurement at index ``place``, or to its launch."""
         entry = order.job.measurements[place]
         behaviour = self.machine.behaviour(
             entry.kernel, order.toolchain, entry.parameters, order.placement
@@ -141,9 +141,9 @@ class FakeExecutor:
 
 
 class FakeClock:
-    """The time on the scenario's machine, where waiting takes none here.
+    """The simulated time of the scenario's machine; waiting takes no real time.
 
-    See ``campaign.timekeeping.Clock``.
+    See ``campaign.engine.clocks.CampaignClock``.
     """
 
     nap = 600.0
@@ -160,15 +160,15 @@ class FakeClock:
         return self._executor.now
 
     def awake(self) -> float:
-        """The same: it never sleeps."""
+        """As ``running``: the machine never sleeps."""
         return self._executor.now
 
     def sleep(self, seconds: float) -> None:
-        """Let simulated time pass."""
+        """Advance simulated time."""
         self._executor.now += seconds
 
     def resume(self, utc: float) -> None:
-        """A run goes on in which it was so late before: it is no earlier now."""
+        """Advance simulated time to that of a resumed run's last record."""
         self._executor.now = max(self._executor.now, utc - self._executor.epoch)
 
 
@@ -197,7 +197,7 @@ class FakeLaunch:
             ) from None
 
     def poll(self) -> LaunchRecord | None:
-        """Do what is due by now. The launch's record once it has ended."""
+        """Do the steps due by now; returns the launch's record once it has ended."""
         while self._record is None and time.monotonic() >= self._due:
             try:
                 self._due += next(self._steps)
@@ -208,14 +208,14 @@ class FakeLaunch:
         return self._record
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to so many seconds for the end."""
+        """As ``poll``, but waits up to ``seconds`` for the end."""
         until = time.monotonic() + seconds
         while (record := self.poll()) is None and (left := until - time.monotonic()) > 0:
             time.sleep(max(min(left, self._due - time.monotonic()), 0.0))
         return record
 
     def stop(self) -> LaunchRecord:
-        """End it as kernels do that are asked to: with what they have. What hangs is killed."""
+        """End it as real kernels end on request: with the samples so far. A hung one is killed."""
         if self._record is None:
             doing = self._under_way
             try:
@@ -344,7 +344,7 @@ class FakeLaunch:
         self._any_failed |= record.status == "failed" or record.verified is False
 
     def _cut_short(self, doing: _UnderWay) -> MeasurementRecord:
-        """What a measurement comes to that is asked to stop now."""
+        """The record of a measurement that is stopped now."""
         record = doing.record
         passed = time.monotonic() - doing.since
         share = min(passed / doing.delay, 1.0) if doing.delay > 0 else 1.0
@@ -372,7 +372,7 @@ class FakeLaunch:
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """A measurement in real time: what it will come to, and since when it has been going on."""
+    """A measurement in real time: its final record, and when it began."""
 
     record: MeasurementRecord
     least: int
@@ -383,7 +383,7 @@ class _UnderWay:
 
 @dataclass
 class _Ended(Exception):
-    """The fake kernels are gone: exit status, last words, and why if assay ended them."""
+    """The end of the fake kernels: exit status, last output, and the reason if assay ended them."""
 
     status: int
     said: str = ""

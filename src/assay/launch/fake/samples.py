@@ -10,6 +10,8 @@ from functools import cached_property
 from statistics import NormalDist, median
 from typing import Literal
 
+from msgspec import UNSET
+
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake.scenario import Compiled, CompiledScenario, Failure, FailureKind
@@ -22,14 +24,14 @@ from assay.records.schema import (
     Verification,
 )
 
-# A sample lasts at least so many times the clock's resolution, by batching.
+# Minimum length of a sample in units of the clock's resolution, reached by batching.
 TICKS_PER_SAMPLE = 1000
 _NORMAL = NormalDist()
 
 
 @dataclass
 class FakeSamples:
-    """Takes samples by the harness's stop rule, and makes the record of them."""
+    """Takes samples by the harness's stop rule, and builds their record."""
 
     machine: CompiledScenario
     behaviour: Compiled
@@ -45,9 +47,11 @@ class FakeSamples:
     stop: Literal["precision", "budget", "samples"] = "samples"
 
     def take(self) -> None:
-        """Take samples until the order is met. Looks at the precision at geometric counts."""
+        """Take samples until the order is met. Checks the precision at geometric counts."""
         self.names = self.behaviour.names(self.entry.kernel, self.parameters, self.order.placement)
         self.elapsed = self.behaviour.setup
+        if self.too_long:
+            return
         self._batch(self._time())
         noise = self._noise()
         look = self.entry.min_samples
@@ -71,12 +75,18 @@ class FakeSamples:
                 look = max(look + 1, math.ceil(1.5 * look))
 
     @property
+    def too_long(self) -> bool:
+        """Whether one sample would exceed the order's time, as kernels find before they begin."""
+        longest = self.entry.longest
+        return longest is not UNSET and self._time() > longest
+
+    @property
     def parameters(self) -> dict[str, Value]:
         """As resolved on the scenario's machine."""
         return self.behaviour.resolve(self.entry.parameters)
 
     def _time(self, rank: int | None = None) -> float:
-        """Seconds of an operation now, on one rank or on the slowest."""
+        """Seconds of an operation now, on one rank or on the slowest rank."""
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start + self.elapsed}
         formula = self.behaviour.time
         differ = bool({"rank", "node"} & formula.names)
@@ -89,9 +99,9 @@ class FakeSamples:
 
     @cached_property
     def slow(self) -> float | None:
-        """How many times as long this measurement takes for being a slow one; None if it isn't.
+        """The factor on this measurement's time if it is drawn as slow; None if it isn't.
 
-        By a generator of its own: scenarios without slow launches give what they always gave.
+        Uses a separate generator, so results of scenarios without slow launches don't change.
         """
         noise = self.behaviour.written.noise
         generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}/slow")
@@ -107,7 +117,7 @@ class FakeSamples:
             self.batch *= 2
 
     def _seen(self, seconds: float) -> float:
-        """The time of an operation as the clock shows it: in whole ticks for the batch."""
+        """The time of an operation as the clock measures it: in whole ticks for the batch."""
         tick = self.machine.clock_resolution
         if tick == 0:
             return seconds
@@ -120,7 +130,7 @@ class FakeSamples:
         generator = random.Random(f"{self.machine.scenario.seed}/{self.entry.measurement}{where}")
 
         def normal() -> float:
-            # Python promises to keep the sequence of random(), and not that of gauss().
+            # Python guarantees a reproducible sequence for random(), but not for gauss().
             return _NORMAL.inv_cdf(min(max(generator.random(), 1e-15), 1 - 1e-15))
 
         launch = noise.launch_sigma * normal()
@@ -138,31 +148,33 @@ class FakeSamples:
 
     @property
     def warmup(self) -> int:
-        """Leading samples that a perfect detector would drop, at most half."""
+        """Number of warm-up samples that a perfect detector would drop, at most half."""
         return min(self.behaviour.written.warmup.samples, len(self.values) // 2)
 
     def half_width(self, values: Sequence[float]) -> float | None:
-        """Relative, of the median's interval by order statistics (Le Boudec 2010, 2.2.2).
+        """Relative half-width of the median's interval by order statistics (Le Boudec 2010, 2.2.2).
 
-        The planted autocorrelation is known: n samples are worth n (1 - phi) / (1 + phi).
+        The scenario's autocorrelation phi is known: the effective sample size is
+        n (1 - phi) / (1 + phi). None below 6, and if the interval exceeds the samples.
         """
         steady = sorted(values[self.warmup :])
         n = len(steady)
         phi = max(self.behaviour.written.noise.phi, 0.0)
-        worth = n * (1 - phi) / (1 + phi)
+        effective = n * (1 - phi) / (1 + phi)
         z = _NORMAL.inv_cdf(0.5 + self.entry.confidence / 2)
-        if worth < 6:
+        if effective < 6:
             return None
-        reach = z * n / (2 * math.sqrt(worth))
-        low, high = math.floor(n / 2 - reach), math.ceil(n / 2 + reach)
+        half = z * n / (2 * math.sqrt(effective))
+        low, high = math.floor(n / 2 - half), math.ceil(n / 2 + half)
         if low < 1 or high >= n:
             return None
         return (steady[high] - steady[low - 1]) / 2 / median(steady)
 
     def progress(self, share: float) -> Progress:
-        """What the live display would show after this share of the measurement.
+        """The progress record after this share of the measurement.
 
-        A whole benchmark tells how far its sample is, and its rate where it counts operations.
+        A whole benchmark reports the share of its sample that is done, and its rate if it counts
+        operations.
         """
         done = share * len(self.values)
         seen = self.values[: max(int(done), 1)]
@@ -179,17 +191,27 @@ class FakeSamples:
         )
 
     def record(self, failures: Mapping[FailureKind, Failure]) -> MeasurementRecord:
-        """The record of all of it, with the failures that a record can show."""
+        """The measurement's record, with the failures that appear in a record."""
         entry = self.entry
+        unmeasured: tuple[Literal["failed", "left out"], str] | None = None
         if "error" in failures:
+            unmeasured = "failed", failures["error"].text
+        elif self.too_long:
+            unmeasured = (
+                "left out",
+                f"one sample would take about {self._time():.3g} s, and it may take "
+                f"{entry.longest:.3g} s",
+            )
+        if unmeasured is not None:
+            status, error = unmeasured
             return MeasurementRecord(
                 measurement=entry.measurement,
                 kernel=entry.kernel,
-                status="failed",
+                status=status,
                 start=self.start,
                 wall=self.elapsed,
                 parameters=self.parameters,
-                error=failures["error"].text,
+                error=error,
             )
         wrong = bool({"wrong result", "nan"} & failures.keys())
         found = None if "nan" in failures else 1.0 if wrong else 0.0

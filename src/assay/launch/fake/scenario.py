@@ -1,4 +1,4 @@
-"""Scenarios of the fake executor: what its machine does, and how it fails. A TOML file or objects.
+"""Scenarios of the fake executor: the behaviour and faults of its machine, as TOML or objects.
 
 ::
 
@@ -19,10 +19,10 @@
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
-as in ``fake3``) and ``t``: simulated seconds since the executor was made. So one formula plants
-slow ranks and nodes, drift and steps in time. They know ``order``, ``adapters`` (how many are
-named), ``binding``, ``smt`` and ``node_set`` too, and covariates ``slow``: 1 in a launch that was
-drawn to be slow.
+as in ``fake3``) and ``t``: simulated seconds since the executor was created. So one formula can
+simulate slow ranks and nodes, drift and steps in time. They may also use ``order``, ``adapters``
+(the number of adapters named), ``binding``, ``smt`` and ``node_set``, and those of covariates
+``slow``: 1 in a measurement that was drawn as slow.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ FailureKind = Literal[
 
 
 class NoiseModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How samples scatter about the time asked for, which stays their median.
+    """Scatter of the samples around the given time, which is their median.
 
-    ``sigma``: of the logarithm, within a launch; ``phi``: correlation of neighbours, AR(1);
-    ``launch_sigma``: of the logarithm, between launches; a share ``outliers`` of the samples takes
-    ``outlier_factor`` as long. A share ``slow_launches`` of the measurements takes ``slow_factor``
-    as long, which makes a second mode, and longer by a share drawn from the exponential
-    distribution of mean ``slow_tail``, which makes a right tail.
+    ``sigma``: standard deviation of the logarithm within a launch; ``phi``: correlation of
+    consecutive samples, AR(1); ``launch_sigma``: standard deviation of the logarithm between
+    launches. A share ``outliers`` of the samples takes ``outlier_factor`` as long. A share
+    ``slow_launches`` of the measurements takes ``slow_factor`` as long (a second mode), lengthened
+    by a share from the exponential distribution with mean ``slow_tail`` (a right tail).
     """
 
     sigma: float = 0.0
@@ -88,14 +88,14 @@ class Warmup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the kernels that match behave.
+    """Behaviour of the kernels that match.
 
-    ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too; it knows
-    no constants, ``rank`` or ``t``. ``time``: seconds of one operation on a rank; the
-    slowest counts. ``setup``: simulated seconds before the first sample. ``resolved``: what a
-    parameter left at 0 or "auto" comes to. ``max_batch``: 1 for whole benchmarks. ``phases``: by
-    name (``compute``, ``most_compute``, ``halo`` …) what share of each sample's time is reported;
-    none is reported at 0. ``delay``: in place of the scenario's.
+    ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too, without
+    constants, ``rank`` and ``t``. ``time``: seconds of one operation on a rank; the slowest rank
+    counts. ``setup``: simulated seconds before the first sample. ``resolved``: values of parameters
+    left at 0 or "auto". ``max_batch``: 1 for whole benchmarks. ``phases``: the share of each
+    sample's time by phase (``compute``, ``most_compute``, ``halo`` …); a phase at 0 is not
+    reported. ``delay`` overrides the scenario's.
     """
 
     match: str = "*"
@@ -115,18 +115,19 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to fail, for the measurements for which everything it says holds.
+    """A failure of the measurements that meet all of its conditions.
 
-    ``where``: an expression. ``launch``: the how-many-th launch of the executor, from 1.
-    ``measurement``: the how-many-th of its launch, from 1. ``share``: this share of the
-    measurements, drawn. ``times``: so often and no more. ``bytes``: of the stream that fit before
-    the disk is full. ``host``: which dies, by its number. ``text``: the error's own words.
+    ``where``: an expression. ``launch``: index of the launch in the executor, from 1.
+    ``measurement``: index in its launch, from 1. ``share``: of the measurements, drawn at random.
+    ``times``: maximum number of occurrences. ``bytes``: of the stream that fit before the disk is
+    full. ``host``: number of the host that fails. ``text``: the error message.
 
-    Kinds: ``wrong result`` and ``nan`` fail the verification; ``error`` is a kernel that throws;
-    ``crash`` dies in the measurement, ``hang`` never ends it; ``torn`` leaves half a line and ends
-    at exit 0; ``no end`` and ``miscount`` spoil the end record; ``disk full``; ``no start``;
-    ``killed`` ends the launch by SIGKILL before its first record. With ``host lost`` a host dies in
-    the measurement, if the launch uses it, and answers no more.
+    Kinds: ``wrong result`` and ``nan`` fail the verification; ``error``: the kernel throws;
+    ``crash``: SIGSEGV in the measurement; ``hang``: the measurement never ends; ``torn``: half a
+    line is written, and the exit status is 0; ``no end``, ``miscount``: the end record is missing
+    or wrong; ``disk full``; ``no start``: the launch can't be started; ``killed``: SIGKILL before
+    the first record; ``host lost``: a host fails in the measurement, if the launch uses it, and
+    answers no more.
     """
 
     kind: FailureKind
@@ -142,15 +143,15 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fake machine. Times are simulated seconds, but for ``delay``.
+    """A fake machine. Times are simulated seconds, except ``delay``.
 
-    ``delay``: real seconds that a measurement takes, so that there is something to watch and to
-    kill. ``utc``: when its clock starts, None for now. ``launch_time``: what a launch costs beyond
-    its measurements. ``cores`` of a node, if ranks beyond them shall count as oversubscribed.
-    ``smt``: hardware threads of a core. ``domains``: NUMA nodes among which its cores are divided.
-    ``nodes``: how many there are, named ``fake0``, ``fake1`` …; None is as many as are asked for.
-    ``toolchain``: of each by its name what the manifest says of it (``cxx``, ``cxx_version``,
-    ``flags``, ``mpi_flavour``, ``mpi_version``), the default one first; none is one named ``fake``.
+    ``delay``: real seconds that a measurement takes, so that it can be watched and killed. ``utc``:
+    when its clock starts, None for now. ``launch_time``: time of a launch outside its measurements.
+    ``cores``: per node; None means that ranks are never oversubscribed. ``smt``: hardware threads
+    per core. ``domains``: NUMA domains per node. ``nodes``: their number, named ``fake0``,
+    ``fake1`` …; None means as many as are requested. ``toolchain``: by name the entry of the
+    manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``, ``mpi_version``), the default
+    one first; if empty, there is one named ``fake``.
     """
 
     schema: int = SCENARIO_SCHEMA
@@ -173,7 +174,7 @@ Place = Callable[[KeyPath], str]
 
 
 def _names(parameters: Mapping[str, Value], placement: Placement) -> dict[str, Value]:
-    """What a placement and a kernel's parameters tell an expression."""
+    """The names that a placement and a kernel's parameters define for expressions."""
     return {
         "nodes": placement.nodes,
         "ppn": placement.ppn,
@@ -204,7 +205,7 @@ class Compiled:
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
     ) -> dict[str, Value]:
-        """What expressions may speak of, but for ``rank``, ``node``, ``slow`` and ``t``."""
+        """The names that expressions may use, except ``rank``, ``node``, ``slow`` and ``t``."""
         work = next((entry.work for entry in kernels() if entry.name == kernel), None)
         done = work(parameters, placement.ranks, placement.threads) if work else {}
         return {
@@ -214,7 +215,7 @@ class Compiled:
         }
 
     def resolve(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
-        """The parameters as they would be found on the machine."""
+        """The parameters with 0 and "auto" replaced as on the scenario's machine."""
         return {
             name: self.written.resolved.get(name, value) if value in (0, "auto") else value
             for name, value in parameters.items()
@@ -235,7 +236,7 @@ class CompiledScenario:
     def behaviour(
         self, kernel: str, toolchain: str, parameters: Mapping[str, Value], placement: Placement
     ) -> Compiled:
-        """The first behaviour that matches; the default one takes a millisecond."""
+        """The first behaviour that matches; by default an operation takes a millisecond."""
         names = _names(parameters, placement)
         for behaviour in self.behaviours:
             written = behaviour.written
@@ -257,7 +258,10 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def compile_scenario(scenario: Scenario, where: Place = dotted) -> CompiledScenario:
-    """Check a scenario and parse what is text in it. Raises AssayError, placed by ``where``."""
+    """Check a scenario and parse its expressions and quantities.
+
+    Raises AssayError; ``where`` gives the location of a key.
+    """
     if scenario.schema != SCENARIO_SCHEMA:
         raise AssayError(
             f"The scenario follows schema {scenario.schema}; this assay reads {SCENARIO_SCHEMA}.",

@@ -1,4 +1,4 @@
-"""Where the ranks of a fake machine sit, by the rule by which kernels pin themselves."""
+"""The CPUs of the ranks of a fake machine, by the same rules as kernels pin themselves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from assay.records.schema import RankRecord
 
 
 def siblings_of(cores: int, smt: int) -> list[list[int]]:
-    """The hardware threads of each core, numbered as Linux does: all cores' first ones first."""
+    """The hardware threads of each core, numbered as in Linux: the first threads of all cores
+    first.
+    """
     return [[core + cores * which for which in range(smt)] for core in range(cores)]
 
 
 def of_domain(domain: int, cores: int, domains: int) -> range:
-    """The cores of a NUMA domain: as many in each, as far as that goes."""
+    """The cores of a NUMA domain; domains have equally many, up to one."""
     return range(domain * cores // domains, (domain + 1) * cores // domains)
 
 
@@ -67,7 +69,7 @@ def _pinned(placement: Placement, cores: int, smt: int, domains: int) -> list[in
 
 
 def _given(own: range, slots: int, placement: Placement, cores: int, smt: int) -> list[int]:
-    """CPUs of so many threads on these cores."""
+    """The CPUs of ``slots`` threads on these cores."""
     spread = placement.binding == "spread"
     if placement.smt == "on":
         used = -(-slots // smt)

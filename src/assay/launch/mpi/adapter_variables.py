@@ -1,4 +1,4 @@
-"""By which variables each MPI library takes the network adapters to use.
+"""The variables by which each MPI library is restricted to network adapters.
 
 Interfaces (eth0, ib0) carry TCP; ports of fabric devices (mlx5_0:1) carry the fabric's protocol.
 Sources: the manuals of UCX (``UCX_NET_DEVICES``), libfabric (fi_tcp(7), fi_verbs(7)), Open MPI (the
@@ -18,18 +18,18 @@ _PORT = re.compile(r".+:\d+", re.ASCII)
 
 @dataclass(frozen=True)
 class AdapterChoice:
-    """Variables of the ranks, and further words for mpirun."""
+    """Environment variables of the ranks, and further options of mpirun."""
 
     environment: dict[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
 
 def choose_adapters(flavour: Flavour, adapter: str | None) -> AdapterChoice:
-    """How an MPI of this flavour is held to these adapters ("eth0", "eth0,eth1"); None is no hold.
+    """Settings that restrict an MPI of this flavour to adapters ("eth0", "eth0,eth1"; None: any).
 
-    Whether an MPICH was built for UCX or for libfabric can't be seen from outside, so it is set in
-    both's words; libfabric's TCP takes one interface only. Raises AssayError where there are no
-    words for what is asked.
+    Whether an MPICH uses UCX or libfabric can't be seen from outside, so the variables of both are
+    set; libfabric's TCP takes one interface only. Raises AssayError if the library has no setting
+    for these adapters.
     """
     if adapter is None:
         return AdapterChoice()
@@ -58,7 +58,7 @@ def _ucx(names: list[str]) -> dict[str, str]:
 
 def _libfabric(interfaces: list[str], ports: list[str]) -> dict[str, str]:
     if len(interfaces) == 1 and not ports:
-        # Without the provider's name libfabric may take another one that knows no such variable.
+        # Without a provider's name libfabric may choose another one without such a variable.
         return {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": interfaces[0]}
     if len(ports) == 1 and not interfaces:
         device = ports[0].rpartition(":")[0]
@@ -81,6 +81,6 @@ def _intel(adapter: str, interfaces: list[str], ports: list[str]) -> dict[str, s
 def _open_mpi(names: list[str], interfaces: list[str], ports: list[str]) -> AdapterChoice:
     if ports:
         return AdapterChoice(_ucx(names), ("--mca", "pml", "ucx"))
-    # ob1 over the TCP BTL: other layers would take a fabric that is there besides.
+    # ob1 over the TCP BTL: other layers would use a fabric if there is one.
     transports = ("--mca", "pml", "ob1", "--mca", "btl", "^openib,uct,ofi,usnic")
     return AdapterChoice({}, (*transports, "--mca", "btl_tcp_if_include", ",".join(interfaces)))

@@ -1,4 +1,4 @@
-"""Launching without a scheduler, with the toolchain's own mpirun: here, or on several hosts."""
+"""Launches from this process, with the toolchain's mpirun or srun, on this machine or hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.launch.commands.launch_command import RUNNER, is_command, prepare_com
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command
 from assay.launch.mpi.reachability import PATIENCE, check_hosts
-from assay.launch.outcome import judge, last_words
+from assay.launch.outcome import judge, last_output
 from assay.launch.output import cap
 from assay.launch.process import LaunchProcess
 from assay.launch.remote import silent_hosts
@@ -50,7 +50,7 @@ class LocalExecutor:
         self._reached: set[tuple[str, Path, Path]] = set()
 
     def start(self, order: LaunchOrder) -> Launch:
-        """Write the job beside the stream and start mpirun. Raises AssayError if it can't."""
+        """Write the job next to the stream and start mpirun. Raises AssayError on failure."""
         if is_command(order):
             hosts = hosts_of(order.placement, self._cluster, order.seed)
             return LocalLaunch(
@@ -79,7 +79,7 @@ class LocalExecutor:
             if shutil.which(program) is None:
                 raise AssayError(
                     f"The launch can't be started: there is no program '{program}'.",
-                    fix="Look at `assay doctor`.",
+                    fix="Run `assay doctor`.",
                 )
         write_atomically(job, msgspec.json.format(msgspec.json.encode(order.job)) + b"\n")
         if self._cluster is not None:
@@ -93,11 +93,11 @@ class LocalExecutor:
         return LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
 
     def fits(self, placement: Placement) -> bool:
-        """Whether there are hosts enough for it, of those that have not been lost."""
+        """Whether enough hosts are left for it."""
         return placement.nodes <= (len(self._cluster.hosts) if self._cluster else 1)
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
-        """Ask the hosts of a launch; those that don't answer, which are not used again."""
+        """Check the hosts of a launch; returns those that don't answer. They are not used again."""
         if self._cluster is None:
             return ()
         hosts = hosts_of(order.placement, self._cluster, order.seed)
@@ -141,11 +141,11 @@ class LocalLaunch:
         )
 
     def poll(self) -> LaunchRecord | None:
-        """None while it runs; its record once it has ended. Ends it when its time is out."""
+        """None while it runs; its record once it has ended. Ends it after its timeout."""
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to so many seconds for the end."""
+        """As ``poll``, but waits up to ``seconds`` for the end."""
         until = time.monotonic() + seconds
         while self._record is None:
             if self._ended_by is None:
@@ -165,7 +165,7 @@ class LocalLaunch:
         return self._record
 
     def stop(self) -> LaunchRecord:
-        """End it: SIGTERM to the ranks, a little patience, then SIGKILL to the whole tree."""
+        """End it: SIGTERM to the ranks, a grace period, then SIGKILL to the whole process tree."""
         if self.poll() is None and self._ended_by is None:
             self._ask("interrupted")
         while True:
@@ -180,7 +180,7 @@ class LocalLaunch:
 
     def _finish(self, status: int) -> LaunchRecord:
         wall = time.monotonic() - self._start
-        said = last_words(self._err, self._out)
+        said = last_output(self._err, self._out)
         verdict = judge(self._order.stream, status, said, self._ended_by, after=self._order.timeout)
         for path in (self._out, self._err):
             if path.exists() and path.stat().st_size == 0:

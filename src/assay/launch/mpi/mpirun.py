@@ -1,4 +1,4 @@
-"""The words by which each MPI's mpirun, or srun, launches ranks: here, or on several hosts."""
+"""The command lines of each MPI's mpirun, and of srun, for this machine or several hosts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ def mpirun_command(
     cores: int | None = None,
     root: bool | None = None,
 ) -> list[str]:
-    """The launch line, ready to paste.
+    """The command line of a launch; it can be run by hand.
 
     ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
-    ``seed``: the plan's, by which node sets are drawn. ``cores`` and ``root`` default to this
-    machine's and this process's. The harness pins and numbers ranks by itself, so every MPI is
-    treated alike: each launcher fills host after host and is told to bind nothing. Raises
-    AssayError for what can't be launched.
+    ``seed``: the plan's seed, for random node sets. ``cores`` and ``root`` default to this
+    machine's and this process's. The harness itself pins and numbers the ranks, so every launcher
+    fills host after host without binding. Raises AssayError for a placement that can't be launched.
     """
     hosts = hosts_of(placement, cluster, seed)
     if placement.adapter is not None and placement.nodes == 1:
@@ -53,12 +52,12 @@ def mpirun_command(
     match "srun" if launcher == "srun" else toolchain.mpi_flavour:
         case "srun":
             flags, count = _srun(hosts, placement), []
-            # It hands this environment on to all ranks.
+            # srun passes this environment on to all ranks.
             site |= variables
         case "mpich":
             if placement.ppn * placement.threads > cores:
                 variables |= POLITE_WAITING
-            # user: a scheduler's allocation around this process is no concern of this launch.
+            # rmk user: the launch must not use a scheduler's allocation around this process.
             flags = [*_hydra(hosts, cluster, placement.ppn), "-bind-to", "none", *_genv(variables)]
         case "intel":
             flags = [*_intel(hosts, cluster), "-ppn", str(placement.ppn)]
@@ -67,7 +66,7 @@ def mpirun_command(
             flags = [*_open_mpi(hosts, cluster, placement.ppn), "--bind-to", "none", *choice.flags]
             flags += ["--oversubscribe"] if placement.ppn > cores else []
             flags += ["--allow-run-as-root"] if root else []
-            # Its own variables apart, it hands none on to other hosts by itself.
+            # Open MPI passes only its own variables on to other hosts automatically.
             own = dict(sorted(toolchain.environment.items()))
             merged = {**own, **variables} if hosts else variables
             flags += [word for name, value in merged.items() for word in ("-x", f"{name}={value}")]
@@ -87,8 +86,8 @@ def mpirun_command(
 
 
 def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None) -> str:
-    """The program that starts the ranks: its own mpirun, or srun where that is asked for or all
-    there is.
+    """The program that starts the ranks: the toolchain's mpirun, or srun if that is configured or
+    there is no mpirun. Raises AssayError if there is neither.
     """
     in_slurm = bool(hosts) and cluster is not None and cluster.starter == "slurm"
     if toolchain.launcher == "srun" and not in_slurm:
@@ -102,16 +101,16 @@ def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterCo
         return "srun"
     if toolchain.mpirun is None:
         raise AssayError(
-            f"The toolchain '{toolchain.name}' has no mpirun beside its mpicxx or on PATH.",
+            f"The toolchain '{toolchain.name}' has no mpirun next to its mpicxx or on PATH.",
             fix=f'Add mpirun = "…" to [toolchains.{toolchain.name}] in assay.toml.',
         )
     return toolchain.mpirun
 
 
 def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0) -> tuple[str, ...]:
-    """The hosts that a placement uses; empty for this machine alone. Raises AssayError.
+    """The hosts that a placement uses; empty for this machine alone.
 
-    ``seed``: the plan's, by which node sets are drawn.
+    ``seed``: the plan's seed, for random node sets. Raises AssayError if there are too few hosts.
     """
     if cluster is None and placement.nodes == 1:
         return ()
@@ -123,14 +122,14 @@ def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0)
     if placement.nodes > len(cluster.hosts):
         raise AssayError(
             f"There are {len(cluster.hosts)} hosts, and the placement needs {placement.nodes}.",
-            fix="Name more hosts in [cluster] of assay.toml, ask for a larger job, or set fewer "
+            fix="Name more hosts in [cluster] of assay.toml, request a larger job, or set fewer "
             "nodes.",
         )
     return choose_hosts(cluster.hosts, placement.nodes, placement.node_set, seed)
 
 
-# Options that srun takes from the environment (srun(1)), for the one by which an mpirun starts its
-# agents: it may share the nodes with other steps, and binds nothing.
+# Environment options (srun(1)) of the srun by which an mpirun starts its agents: share the nodes
+# with other steps, bind nothing.
 _STEP_OF_AGENTS = {"SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none", "SLURM_OVERLAP": "1"}
 
 
@@ -169,9 +168,9 @@ def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -
     slots = ",".join(f"{_bracketed(host)}:{ppn}" for host in hosts)
     words = ["--host", slots, "--mca", "plm_rsh_agent", cluster.remote_shell]
     if cluster.starter == "slurm":
-        # Its own components for Slurm take the job's count of tasks for the slots of a host, and
-        # more ranks than that for a crowd, which yields where it should poll. Through the agent it
-        # has the hosts and slots named here, and starts its daemons as a tree.
+        # Open MPI's Slurm components use the job's number of tasks as slots per host, and treat
+        # more ranks than that as oversubscription, with yielding instead of polling. With the agent
+        # it uses the hosts and slots given here, and starts its daemons as a tree.
         words += ["--mca", "ras", "^slurm", "--mca", "plm", "^slurm"]
     return words
 
@@ -181,12 +180,12 @@ def _genv(variables: dict[str, str]) -> list[str]:
 
 
 def _bracketed(host: str) -> str:
-    """Open MPI takes what follows a colon for the number of slots, unless it stands in brackets."""
+    """Open MPI parses text after a colon as the number of slots, unless it is in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def _thread_variables(threads: int) -> dict[str, str]:
-    """The same number of threads for OpenMP and for every BLAS's own pool."""
+    """Sets the same number of threads for OpenMP and for the thread pool of every BLAS."""
     count = str(threads)
     return {
         "OMP_NUM_THREADS": count,
@@ -199,7 +198,7 @@ def _thread_variables(threads: int) -> dict[str, str]:
 
 
 def _physical_cores() -> int:
-    """Cores that this process may use, hardware threads not counted: what Open MPI calls slots."""
+    """Cores that this process may use, without hardware threads: Open MPI's default slots."""
     import psutil
 
     allowed = len(os.sched_getaffinity(0))

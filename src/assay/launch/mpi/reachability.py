@@ -1,4 +1,4 @@
-"""Whether the hosts of a launch can be reached, and see what it needs."""
+"""Checks that the hosts of a launch can be reached and see its files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     """Raises HostsLost unless each host can be reached, AssayError unless each can run the
     executable and read the job.
 
-    The job file is new and lies in the run directory, so who can read it shares that directory.
-    Kernels of that directory that still run on a host are ended: they are left of a launch that the
-    host was cut off from, and would disturb this one. The caller has no launch under way.
+    The job file is new and in the run directory, so a host that can read it shares that directory.
+    Kernels of that directory that still run on a host are killed: they are left over from a launch
+    that lost contact with the host, and would disturb this one. The caller must have no launch
+    under way.
     """
-    # A remote shell begins in a folder of its own.
+    # A remote shell starts in another folder, so all paths are absolute.
     program, order, folder = (
         shlex.quote(str(path.absolute())) for path in (executable, job, job.parent)
     )
@@ -46,7 +47,7 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
             "correct [cluster] in assay.toml.",
         )
     for host, reply in replies.items():
-        # A login script may have greeted, too.
+        # A login script may have printed further lines.
         lines = [line for line in reply.out.splitlines() if line.startswith(_MISSING)]
         if lines:
             raise AssayError(
@@ -57,7 +58,7 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
 
 
 def _end_kernels_of(folder: Path) -> str:
-    """A line for a shell that ends the kernels whose records go to a folder."""
+    """A shell command that kills the kernels that write records to a folder."""
     names = dict.fromkeys(shlex.quote(str(path)) for path in (folder.absolute(), folder.resolve()))
     whose = " | ".join(f"{name}/*" for name in names)
     return (

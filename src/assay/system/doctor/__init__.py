@@ -1,1 +1,1 @@
-"""What on a machine or a cluster will hurt a measurement, and what to do about it."""
+"""Checks for properties of a machine or a cluster that disturb measurements, and remedies."""

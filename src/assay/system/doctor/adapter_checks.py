@@ -1,4 +1,4 @@
-"""Checks of the network adapters: are all links up, and as fast as their like?"""
+"""Checks of the network adapters: are all links up, and equally fast within a kind?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.units import format_quantity
 
 
 def adapters(system: System) -> list[CheckFinding]:
-    """Are all links up, and as fast as their like?"""
+    """Are all links up, and equally fast within a kind?"""
     alike: dict[tuple[str | None, str | None, bool], list[Adapter]] = defaultdict(list)
     for adapter in system.adapters:
         if adapter.physical and adapter.kind != "loopback":
@@ -32,7 +32,7 @@ def adapters(system: System) -> list[CheckFinding]:
         return findings
     if count == 1:
         return [CheckFinding("adapters", "ok", "The one network link is up.")]
-    what = f"All {count} network links are up, none slower than its like."
+    what = f"All {count} network links are up, none slower than others of its kind."
     return [CheckFinding("adapters", "ok", what)]
 
 
@@ -46,7 +46,7 @@ def _link_down(adapter: Adapter, fabric: bool) -> CheckFinding:
         "adapters",
         severity,
         f"{adapter.name} ({adapter.kind}) is {adapter.state}.",
-        "If it should carry messages, MPI will use a slower way or fail.",
+        "If it should carry messages, MPI will use a slower transport or fail.",
         "Check cable, switch and driver, unless the port is meant to be unused.",
     )
 
@@ -55,9 +55,9 @@ def _link_slow(adapter: Adapter, fastest: float) -> CheckFinding:
     return CheckFinding(
         "adapters",
         "warning",
-        f"{adapter.name} runs at {_bits(adapter.speed)}, its like at {_bits(fastest)}.",
-        "Messages over it are slower; with several rails the slow one sets the pace.",
-        "Check cable and switch port: a bad cable makes a link train at a lower rate.",
+        f"{adapter.name} runs at {_bits(adapter.speed)}, others of its kind at {_bits(fastest)}.",
+        "Messages over it are slower; with several rails the slowest one limits all.",
+        "Check cable and switch port: with a bad cable a link trains at a lower rate.",
     )
 
 
@@ -66,8 +66,8 @@ def _link_narrow(adapter: Adapter) -> CheckFinding:
         "adapters",
         "warning",
         f"{adapter.name} runs on one lane: {adapter.rate}.",
-        "Links are four lanes wide as a rule: this one has a quarter of its bandwidth.",
-        "Reseat or change the cable.",
+        "Links usually have four lanes: this one has a quarter of the bandwidth.",
+        "Reseat or replace the cable.",
     )
 
 

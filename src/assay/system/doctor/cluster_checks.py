@@ -1,4 +1,4 @@
-"""The doctor of a cluster: what in the differences between its hosts, or in MPI, will hurt."""
+"""Checks of a cluster: reachability, differences between hosts, load, and MPI."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from assay.system.nodes import difference, differences
 from assay.system.survey import HostSurvey
 from assay.units import format_duration, format_share
 
-# Clocks further apart than this confuse who compares times of different hosts, seconds.
+# Seconds between clocks above which times of different hosts can't be compared.
 CLOCKS_APART = 0.1
-# Load average a usable hardware thread, and share of stolen time, from which a host is busy.
+# Load average per usable hardware thread, and share of steal time, above which a host is busy.
 _LOAD = 0.25
 _STEAL = 0.02
 
 
 class SmokeTest(msgspec.Struct, frozen=True):
-    """A small MPI program that was compiled or run: on which hosts, and what was said if it
-    failed.
-    """
+    """A small MPI program that was compiled or run: on which hosts, and its output if it failed."""
 
     what: str
     toolchain: str
@@ -37,7 +35,7 @@ class SmokeTest(msgspec.Struct, frozen=True):
 def cluster_findings(
     nodes: Sequence[HostSurvey], silent: Mapping[str, str], trials: Sequence[SmokeTest] = ()
 ) -> list[CheckFinding]:
-    """All findings, gravest first; ``silent``: why hosts did not answer, by host."""
+    """All findings, most severe first; ``silent``: by host, why it did not answer."""
     findings = [
         *_silent(silent, len(nodes)),
         *_folder(nodes),
@@ -70,7 +68,7 @@ def _silent(silent: Mapping[str, str], answering: int) -> list[CheckFinding]:
             "problem",
             f"{names_text(names)} {_verb(names, 'does', 'do')} not answer: {why}.",
             "Runs leave them out; plans that need all hosts can't be carried out.",
-            "See that they are up, that they can be reached without a password, and that they "
+            "Check that they are up, that they can be reached without a password, and that they "
             "see this Python and this assay under the same paths.",
         )
     ]
@@ -86,8 +84,8 @@ def _folder(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 "folder",
                 "problem",
                 f"{names_text(blind)} {_verb(blind, 'does', 'do')} not see the folder of the runs.",
-                "A run over these hosts can't begin: kernels read their job there and write their "
-                "records.",
+                "A run over these hosts can't begin: kernels read their job and write their "
+                "records there.",
                 "Name a folder on a file system that all hosts share under the same path: --runs "
                 "DIR, or runs in [defaults] of assay.toml.",
             )
@@ -109,7 +107,7 @@ def _folder(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
 
 
 def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
-    """Clocks that are apart whatever the time was that the answer took."""
+    """Clocks that differ too much, even if the time that the reply took is allowed for."""
     wrong = {
         n.host: low if low > 0 else high
         for n in nodes
@@ -119,7 +117,7 @@ def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
     }
     if not wrong:
         known = [n for n in nodes if n.ahead is not None]
-        what = "The hosts' clocks agree, as far as can be seen from here."
+        what = "The hosts' clocks agree within the accuracy of the survey."
         return [CheckFinding("clocks", "ok", what)] if known else []
     host = max(wrong, key=lambda name: abs(wrong[name]))
     way = "ahead of" if wrong[host] > 0 else "behind"
@@ -130,14 +128,14 @@ def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
             "warning",
             f"The clock of {host} is {format_duration(abs(wrong[host]))} or more {way} this "
             f"machine's{others}.",
-            "Measurements don't use it, but the times in records and files of that host do.",
+            "Measurements don't use it; the times in that host's records and files are wrong.",
             "Synchronise the hosts' clocks: chronyd or ntpd.",
         )
     ]
 
 
 def _versions(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
-    """Software that should be the same everywhere, each with what it means if it isn't."""
+    """Differences between hosts in software that should be the same, each with its effect."""
     again = "Give all hosts the same image."
     found = []
     for name, severity, means, fix in _SOFTWARE:
@@ -154,7 +152,7 @@ def _versions(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                     "versions",
                     "warning",
                     sentence,
-                    "Launches over such hosts may fail, and measure two libraries if they don't.",
+                    "Launches over such hosts may fail; those that succeed measure two libraries.",
                     again,
                 )
             )
@@ -165,7 +163,7 @@ def _versions(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
     return found
 
 
-# What should be the same everywhere: how grave it is if it isn't, what it means, and the fix.
+# What should be the same on all hosts: severity and effect of a difference, and the fix.
 _SOFTWARE: tuple[tuple[str, Severity, str, str], ...] = (
     (
         "assay",
@@ -173,12 +171,12 @@ _SOFTWARE: tuple[tuple[str, Severity, str, str], ...] = (
         "Hosts that run another assay write records that this one may not read.",
         "Install assay once, on a file system that all hosts share.",
     ),
-    ("python", "note", "It touches no number.", ""),
+    ("python", "note", "It affects no result.", ""),
     (
         "kernel",
         "warning",
         "Scheduling, memory and network behave differently on them: differences between hosts may "
-        "be the kernel's.",
+        "come from the kernel.",
         "",
     ),
     (
@@ -206,9 +204,9 @@ def _alike(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
             "hardware",
             "warning",
             sentence,
-            "Plans are made for the smallest host, and a launch is as slow as its slowest.",
+            "Plans are made for the smallest host, and a launch is as slow as its slowest host.",
             "Measure one kind of host at a time: a partition, a constraint, or [cluster] with "
-            "those alone.",
+            "only those hosts.",
         )
         for sentence in differences(nodes)
     ]
@@ -228,7 +226,7 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 "warning",
                 f"{names_text([n.host for n in loaded])} {_verb(loaded, 'is', 'are')} busy: the "
                 f"load of {most.host} is {most.load:.2g} on {most.threads} hardware threads.",
-                "Whatever runs there takes cores from the ranks, and its memory bandwidth.",
+                "Other processes there take CPU time and memory bandwidth from the ranks.",
                 "Request exclusive nodes, or wait.",
             )
         )
@@ -241,7 +239,7 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 "warning",
                 f"The hypervisor takes {format_share(most.steal or 0.0)} of the CPU time of "
                 f"{most.host}" + (f" and some of {len(stolen) - 1} more." if stolen[1:] else "."),
-                "Timings there scatter with the load of others on the same machine.",
+                "Timings there vary with the load of other virtual machines on the same hardware.",
                 "Measure at another time, or on exclusive hosts.",
             )
         )
@@ -253,8 +251,8 @@ def _busy(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
                 "warning",
                 f"{names_text([n.host for n in left])} {_verb(left, 'runs', 'run')} assay-kernels "
                 "already.",
-                "Another measurement disturbs this one, or one that was cut off goes on.",
-                f"On {left[0].host}: process {left[0].kernels[0]}. End it if nobody needs it.",
+                "Another measurement disturbs this one, or an interrupted one is still running.",
+                f"On {left[0].host}: process {left[0].kernels[0]}. End it if it is not needed.",
             )
         )
     return found
@@ -266,7 +264,7 @@ def _trial(trial: SmokeTest) -> CheckFinding:
         what = f"A small MPI program {trial.what} with the toolchain '{trial.toolchain}' on {where}"
         return CheckFinding("mpi", "ok", f"{what}.")
     words = [line.strip() for line in trial.said.splitlines() if line.strip()]
-    # Launchers warn of much before they come to what matters.
+    # Launchers print warnings before the error.
     errors = [
         line for line in words if re.search(r"\b(error|fatal|abort|unable|can't)", line, re.I)
     ]
@@ -277,6 +275,6 @@ def _trial(trial: SmokeTest) -> CheckFinding:
         f"No small MPI program {trial.what} with the toolchain '{trial.toolchain}' on "
         f"{where}{said}.",
         "Kernels can't be built there, or can't be launched.",
-        "See that compiler and MPI are installed there as here, under the same paths, and that "
+        "Check that compiler and MPI are installed there under the same paths as here, and that "
         "hosts can reach each other over the network.",
     )

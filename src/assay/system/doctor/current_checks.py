@@ -1,4 +1,4 @@
-"""Checks of what the machine does at this moment, and of whether kernels can be built at all."""
+"""Checks of the current state of the machine, and of the toolchains."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from assay.units import format_memory, format_quantity
 if TYPE_CHECKING:
     from assay.kernels.toolchains import Toolchain
 
-# Below a tenth of a CPU is the housekeeping of an idle machine; half of the CPUs is a shared one.
+# CPUs in use by other processes: fewer count as idle, a larger share of all CPUs as a problem.
 _IDLE_CPUS = 0.1
 _SHARED_MACHINE = 0.5
-# Stolen time moves a median by about its share, so the default precision of 1% is the yardstick.
+# Steal time shifts a median by about its share: limits below and above the default precision, 1%.
 _STEAL_WARNING, _STEAL_PROBLEM = 0.005, 0.05
 _DISK_WARNING, _DISK_PROBLEM = 1 << 30, 100 << 20
 _COARSE_CLOCK = 1e-6
@@ -32,9 +32,9 @@ def kernels_running(system: System, probe: Probe) -> list[CheckFinding]:
             "kernels-running",
             "problem",
             f"assay-kernels are running (process {pids}).",
-            "Another measurement runs on this machine, or a launch was left behind: each would "
-            "disturb the other.",
-            "Wait for them; if they are leftovers of yours, end them by these numbers (kill).",
+            "Another measurement runs on this machine, or a launch was left behind; it would "
+            "disturb this one.",
+            "Wait for them; if they are left over from your runs, end them by process id (kill).",
         )
     ]
 
@@ -44,7 +44,7 @@ def load(system: System, probe: Probe) -> list[CheckFinding]:
     if probe.others is None:
         return []
     if probe.others < _IDLE_CPUS:
-        return [CheckFinding("load", "ok", f"Others use {probe.others:.2f} CPUs.")]
+        return [CheckFinding("load", "ok", f"Other processes use {probe.others:.2f} CPUs.")]
     threads = system.usable_threads or 1
     severity: Severity = "problem" if probe.others > _SHARED_MACHINE * threads else "warning"
     names = ", ".join(f"{p.name} ({p.pid}): {p.cpus:.2f}" for p in probe.busiest if p.cpus >= 0.01)
@@ -52,7 +52,8 @@ def load(system: System, probe: Probe) -> list[CheckFinding]:
         CheckFinding(
             "load",
             severity,
-            f"Others use {probe.others:.2f} of {threads} CPUs{': ' if names else ''}{names}.",
+            f"Other processes use {probe.others:.2f} of {threads} CPUs"
+            f"{': ' if names else ''}{names}.",
             "They take time, caches and memory bandwidth from the kernels.",
             "End them or wait, or measure in an exclusive allocation.",
         )
@@ -60,19 +61,19 @@ def load(system: System, probe: Probe) -> list[CheckFinding]:
 
 
 def steal(system: System, probe: Probe) -> list[CheckFinding]:
-    """Does the hypervisor give our time to others?"""
+    """Does the hypervisor take CPU time for other guests?"""
     if probe.steal is None or not system.virtualisation.virtual:
         return []
     share = f"{100 * probe.steal:.1f}%"
     if probe.steal < _STEAL_WARNING:
-        return [CheckFinding("steal", "ok", f"{share} of the wanted CPU time was stolen.")]
+        return [CheckFinding("steal", "ok", f"Steal time is {share} of the demanded CPU time.")]
     return [
         CheckFinding(
             "steal",
             "problem" if probe.steal >= _STEAL_PROBLEM else "warning",
-            f"The hypervisor gave {share} of the wanted CPU time to others (steal time).",
-            "Ranks are stopped for milliseconds, and all the ranks that wait for them too.",
-            "Wait for a quieter hour, or use instances with CPUs of their own.",
+            f"Steal time is {share} of the demanded CPU time.",
+            "Ranks are stopped for milliseconds, and so are all ranks that wait for them.",
+            "Measure at another time, or use instances with dedicated CPUs.",
         )
     ]
 
@@ -87,8 +88,8 @@ def throttling(system: System, probe: Probe) -> list[CheckFinding]:
             CheckFinding(
                 "throttling",
                 "problem",
-                f"The processor throttled {probe.throttled} times during this look.",
-                "It is too hot and lowers its clock: every rate of computing is too low.",
+                f"The processor throttled {probe.throttled} times during the observation.",
+                "It is too hot and lowers its clock: all compute rates are too low.",
                 "Check fans, filters and inlet temperature.",
             )
         ]
@@ -97,7 +98,7 @@ def throttling(system: System, probe: Probe) -> list[CheckFinding]:
             CheckFinding(
                 "throttling",
                 "note",
-                f"The processor has throttled {ever} times since boot, not now.",
+                f"The processor has throttled {ever} times since boot, but not now.",
                 "Under full load it may get too hot again.",
                 "Compare the first and the last samples of a long run.",
             )
@@ -106,13 +107,13 @@ def throttling(system: System, probe: Probe) -> list[CheckFinding]:
 
 
 def clock_resolution(system: System, probe: Probe) -> list[CheckFinding]:
-    """How finely does the clock step?"""
+    """Is the clock's resolution sufficient?"""
     values = [v for v in (probe.clock_resolution, probe.clock_step) if v is not None]
     if not values:
         return []
     step = format_quantity(max(values), "s")
     if max(values) < _COARSE_CLOCK:
-        return [CheckFinding("clock-resolution", "ok", f"The clock steps by less than {step}.")]
+        return [CheckFinding("clock-resolution", "ok", f"The clock steps by {step} or less.")]
     return [
         CheckFinding(
             "clock-resolution",
@@ -135,7 +136,7 @@ def disk(system: System, probe: Probe) -> list[CheckFinding]:
         CheckFinding(
             "disk",
             "problem" if probe.disk < _DISK_PROBLEM else "warning",
-            f"Only {free}, where runs go.",
+            f"Only {free}, where runs are stored.",
             "A run that can't write its records loses measurements.",
             "Make room, or start assay in another folder.",
         )
@@ -143,7 +144,7 @@ def disk(system: System, probe: Probe) -> list[CheckFinding]:
 
 
 def environment(system: System, probe: Probe) -> list[CheckFinding]:
-    """Do environment variables steer a library?"""
+    """Do environment variables tune a library?"""
     if system.tuning is None:
         return []
     tuning = dict(system.tuning)
@@ -155,8 +156,8 @@ def environment(system: System, probe: Probe) -> list[CheckFinding]:
                 "environment",
                 "warning",
                 f"OPENBLAS_CORETYPE={core} is set.",
-                f"OpenBLAS uses its kernels for {core} instead of those it would choose for this "
-                "processor, which may cost half of DGEMM's speed.",
+                f"OpenBLAS uses its kernels for {core} instead of those for this processor. "
+                "This may halve the rate of DGEMM.",
                 "unset OPENBLAS_CORETYPE, unless that is what you want to measure.",
             )
         )
@@ -166,13 +167,13 @@ def environment(system: System, probe: Probe) -> list[CheckFinding]:
             CheckFinding(
                 "environment",
                 "note",
-                f"Variables steer the libraries: {named}.",
-                "Numbers taken elsewhere without them may differ; they are recorded with each run.",
+                f"Environment variables tune the libraries: {named}.",
+                "Results measured without them may differ; each run records them.",
                 "Unset those that you didn't mean to set.",
             )
         )
     return findings or [
-        CheckFinding("environment", "ok", "No variable steers MPI, OpenMP, BLAS or the C library.")
+        CheckFinding("environment", "ok", "No variable tunes MPI, OpenMP, BLAS or the C library.")
     ]
 
 
@@ -190,7 +191,7 @@ def toolchains(system: System, found: Sequence[Toolchain]) -> list[CheckFinding]
     """Can kernels be built?"""
     usable = [t for t in found if not t.problem]
     findings = [
-        # One that works is enough; a broken other one is worth knowing.
+        # One usable toolchain is enough; the others are then only noted.
         CheckFinding(
             "toolchain",
             "note" if usable else "problem",
@@ -219,7 +220,7 @@ def toolchains(system: System, found: Sequence[Toolchain]) -> list[CheckFinding]
             CheckFinding(
                 "toolchain",
                 "problem",
-                "No MPI is found, neither beside assay nor on PATH.",
+                "No MPI is found, neither in assay's Python environment nor on PATH.",
                 "Nothing can be measured without one.",
                 f"pip install mpich; or {_install(system, _MPI)}; or load your site's module.",
             )

@@ -1,4 +1,4 @@
-"""The doctor: what on this machine will hurt a measurement, and what to do about it."""
+"""The doctor's diagnosis of one machine: the findings of all checks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """All the doctor found.
+    """All findings of the doctor.
 
-    ``worst``: the gravest severity. ``findings``: gravest first. ``unseen``: checks whose facts
-    this machine doesn't show; they are neither good nor bad.
+    ``worst``: the highest severity. ``findings``: most severe first. ``unseen``: checks that were
+    not possible because this machine doesn't show the facts.
     """
 
     worst: Severity

@@ -1,4 +1,4 @@
-"""What the doctor says: findings, each with how bad it is, what it means and what to do."""
+"""The doctor's findings: severity, effect on measurements, and fix."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ SEVERITIES: tuple[Severity, ...] = ("ok", "note", "warning", "problem")
 class CheckFinding(msgspec.Struct, frozen=True):
     """One result of one check.
 
-    ``check``: the check's name. ``severity``: ok, note (know it), warning (it will touch numbers)
-    or problem (numbers will be wrong or there will be none). ``what``: what was found, one
-    sentence. ``means``: what it means for a measurement. ``fix``: what to do. Both are empty if it
-    is ok.
+    ``check``: the check's name. ``severity``: ok, note (for information), warning (results are
+    affected) or problem (results are wrong or missing). ``what``: what was found, one sentence.
+    ``means``: the effect on a measurement. ``fix``: what to do. Both are empty for ok.
     """
 
     check: str
@@ -28,10 +27,10 @@ class CheckFinding(msgspec.Struct, frozen=True):
 
 
 def worst(findings: Iterable[CheckFinding]) -> Severity:
-    """The gravest severity among them, ok if there are none."""
+    """The highest severity among them, ok if there are none."""
     return max((f.severity for f in findings), key=SEVERITIES.index, default="ok")
 
 
 def at_least(severity: Severity, level: Severity) -> bool:
-    """Whether ``severity`` is as grave as ``level`` or graver."""
+    """Whether ``severity`` is at least ``level``."""
     return SEVERITIES.index(severity) >= SEVERITIES.index(level)

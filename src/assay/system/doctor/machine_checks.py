@@ -1,4 +1,4 @@
-"""Checks of how the machine is set up, settings that stay until they are changed: all of them."""
+"""All checks of the machine's setup, as opposed to its current state."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def virtual(system: System) -> list[CheckFinding]:
         CheckFinding(
             "virtual",
             "note",
-            f"This is a virtual machine{name}, by {' and '.join(found.evidence)}.",
-            "Neighbours share caches, memory and network; core and NUMA numbers may be made up.",
-            "Repeat on other days before believing a difference; prefer whole-node instances.",
+            f"This is a virtual machine{name}. Evidence: {', '.join(found.evidence)}.",
+            "Other guests share caches, memory and network; the topology shown may not be real.",
+            "Repeat on other days before you rely on a difference; prefer whole-node instances.",
         )
     ]
 
 
 def quota(system: System) -> list[CheckFinding]:
-    """Is there CPU time for all the CPUs that are shown?"""
+    """Does the CPU quota cover all visible CPUs?"""
     allowed, threads = system.limits.quota, system.usable_threads
     if allowed is None:
         known = system.limits.version is not None
@@ -57,8 +57,8 @@ def quota(system: System) -> list[CheckFinding]:
         CheckFinding(
             "cpu-quota",
             "problem",
-            f"The control group may use {allowed:g} CPUs' worth of time, but {threads} are shown.",
-            "More busy threads than that are all stopped for the rest of each period (usually "
+            f"The CPU quota allows {allowed:g} CPUs, but {threads} CPUs are visible.",
+            "If more threads are busy, all are stopped for the rest of each period (usually "
             "0.1 s): rates drop in bursts and latencies get tails of tens of milliseconds.",
             f"Use at most {max(int(allowed), 1)} ranks × threads, or run without the quota "
             "(docker run --cpuset-cpus instead of --cpus; Kubernetes: static CPU manager).",
@@ -80,16 +80,16 @@ def cpuset(system: System) -> list[CheckFinding]:
             "cpuset",
             "note" if inside else "warning",
             f"Only {usable} of {threads} CPUs may be used: {from_cpus(allowed)}.",
-            "Whoever has the rest shares caches and memory bandwidth with the measurement.",
-            "Ask for the whole node (Slurm: --exclusive)."
+            "Processes on the other CPUs share caches and memory bandwidth with the ranks.",
+            "Request the whole node (Slurm: --exclusive)."
             if inside
-            else "Start without taskset, numactl or a cpuset, unless the part is what you measure.",
+            else "Start without taskset, numactl or a cpuset, unless you want to measure a subset.",
         )
     ]
 
 
 def randomisation(system: System) -> list[CheckFinding]:
-    """Does each process get another layout of memory?"""
+    """Is the memory layout of each process randomised?"""
     if system.os.aslr is None:
         return []
     if system.os.aslr == 0:
@@ -101,13 +101,13 @@ def randomisation(system: System) -> list[CheckFinding]:
             "aslr",
             "ok",
             "Address space randomisation is on: launches differ in memory layout, "
-            "which replicates average over.",
+            "and replicates average over the layouts.",
         )
     ]
 
 
 def mitigations(system: System) -> list[CheckFinding]:
-    """Which workarounds for processor flaws cost time?"""
+    """Which mitigations of processor vulnerabilities are active?"""
     if not system.os.mitigations:
         return []
     names = ", ".join(system.os.mitigations)
@@ -115,15 +115,15 @@ def mitigations(system: System) -> list[CheckFinding]:
         CheckFinding(
             "mitigations",
             "note",
-            f"The kernel works around {len(system.os.mitigations)} processor flaws: {names}.",
-            "System calls and context switches cost more: network and storage, hardly arithmetic.",
+            f"The kernel mitigates {len(system.os.mitigations)} processor flaws: {names}.",
+            "System calls and context switches take longer, which affects network and storage.",
             "Compare only machines with the same mitigations.",
         )
     ]
 
 
 def scheduler(system: System) -> list[CheckFinding]:
-    """Is this a place to measure at all?"""
+    """Does this process run inside a job?"""
     found = system.scheduler
     if found is None:
         return []
@@ -133,8 +133,8 @@ def scheduler(system: System) -> list[CheckFinding]:
         CheckFinding(
             "scheduler",
             "warning",
-            f"{found.name} is here, but this is not one of its jobs.",
-            "On a login node others work, and it may differ from the compute nodes.",
+            f"{found.name} is installed, but this is not inside one of its jobs.",
+            "A login node is shared with other users, and may differ from the compute nodes.",
             "Measure inside an allocation (Slurm: salloc --exclusive).",
         )
     ]

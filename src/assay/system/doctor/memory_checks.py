@@ -1,4 +1,4 @@
-"""Checks of how memory is set up, and how much there is."""
+"""Checks of memory settings and sizes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _LEAST_AVAILABLE = 2 << 30
 
 
 def huge_pages(system: System) -> list[CheckFinding]:
-    """Can large arrays have large pages?"""
+    """Can large arrays use huge pages?"""
     memory = system.memory
     if memory.transparent is None:
         return []
     if memory.transparent == "always":
-        return [CheckFinding("huge-pages", "ok", "Transparent huge pages are always tried.")]
+        return [CheckFinding("huge-pages", "ok", "Transparent huge pages are on for all programs.")]
     if memory.transparent == "madvise":
         return [
             CheckFinding(
                 "huge-pages",
                 "note",
-                "Transparent huge pages go only to programs that ask for them (madvise).",
-                "Programs that don't ask pay for TLB misses on large arrays.",
+                "Transparent huge pages are on only for programs that request them (madvise).",
+                "Other programs lose time in TLB misses on large arrays.",
                 "To see the effect, as root: "
                 "echo always > /sys/kernel/mm/transparent_hugepage/enabled.",
             )
@@ -64,7 +64,7 @@ def numa_balancing(system: System) -> list[CheckFinding]:
 
 
 def memory(system: System) -> list[CheckFinding]:
-    """Is there room, and does anything swap?"""
+    """Is enough memory available, and is memory swapped out?"""
     found = system.memory
     if found.total is None or found.available is None:
         return []
@@ -77,9 +77,9 @@ def memory(system: System) -> list[CheckFinding]:
             CheckFinding(
                 "memory",
                 "warning",
-                f"Only {format_memory(room)} of memory can be had.",
+                f"Only {format_memory(room)} of memory is available.",
                 "Arrays that must exceed the caches, or a large problem, may not fit.",
-                "End what uses it, or measure smaller problems.",
+                "End the processes that use it, or measure smaller problems.",
             )
         )
     swapped = (found.swap_total or 0) - (found.swap_free or 0)
@@ -89,35 +89,35 @@ def memory(system: System) -> list[CheckFinding]:
                 "memory",
                 "warning",
                 f"{format_memory(swapped)} are swapped out.",
-                "Memory has been short: pages may come back from disk during a measurement.",
-                "End what uses the memory, then as root: swapoff -a && swapon -a.",
+                "Memory was short: pages may be read back from disk during a measurement.",
+                "End the processes that use the memory, then as root: swapoff -a && swapon -a.",
             )
         )
     return findings or [
-        CheckFinding("memory", "ok", f"{format_memory(room)} of memory can be had, nothing swaps.")
+        CheckFinding("memory", "ok", f"{format_memory(room)} of memory is available.")
     ]
 
 
 def shared_memory(system: System) -> list[CheckFinding]:
-    """Has MPI room in /dev/shm?"""
+    """Is /dev/shm large enough for MPI?"""
     size = system.memory.shared
     if size is None:
         return []
     if size >= _LEAST_SHARED:
-        return [CheckFinding("shared-memory", "ok", f"/dev/shm may hold {format_memory(size)}.")]
+        return [CheckFinding("shared-memory", "ok", f"/dev/shm holds up to {format_memory(size)}.")]
     return [
         CheckFinding(
             "shared-memory",
             "warning",
-            f"/dev/shm may hold only {format_memory(size)}.",
-            "MPI passes messages within a node through it: launches with many ranks fail or crawl.",
+            f"/dev/shm holds only up to {format_memory(size)}.",
+            "MPI passes messages within a node through it: many ranks make launches fail or slow.",
             "docker run --shm-size=2g, or as root: mount -o remount,size=2G /dev/shm.",
         )
     ]
 
 
 def locked_memory(system: System) -> list[CheckFinding]:
-    """May MPI register memory with the fabric?"""
+    """May MPI lock enough memory to register it with the fabric?"""
     kinds = {a.kind for a in system.adapters if a.physical} & {"infiniband", "omni-path"}
     if not kinds:
         return []

@@ -1,4 +1,4 @@
-"""What the machine does now: one short look at load, steal time, throttling, clock and disk."""
+"""Short observation of the running machine: load, steal time, throttling, clock and disk."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ KERNELS = "assay-kernels"
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """What one look showed; None is what could not be seen.
+    """The results of one observation; None where something could not be observed.
 
-    ``seconds``: how long it took. ``worked``: whether this process kept a CPU busy meanwhile (steal
-    time shows only where someone wants to run). ``steal``: share (0 to 1) of the CPU time wanted by
-    this machine's processes that the hypervisor gave to others. ``others``: CPU seconds per second
-    used by all other processes. ``busiest``: those that used most. ``kernels``: process ids of
-    running assay-kernels. ``throttled``: thermal throttling events during the look, a count.
-    ``clock_resolution``: seconds, what the kernel says of the monotonic clock. ``clock_step``:
-    seconds, the smallest step seen between readings (with the reading's own cost). ``disk``: bytes
-    free where runs go. ``disk_path``: the folder that was asked about.
+    ``seconds``: its duration. ``worked``: whether this process kept a CPU busy meanwhile (an idle
+    CPU has no steal time). ``steal``: steal time as a share (0 to 1) of busy and stolen CPU time.
+    ``others``: CPU seconds per second used by all other processes. ``busiest``: those that used
+    most. ``kernels``: process ids of running assay-kernels. ``throttled``: thermal throttling
+    events meanwhile, a count. ``clock_resolution``: seconds, the kernel's value for the monotonic
+    clock. ``clock_step``: seconds, the smallest step between readings (includes the cost of a
+    reading). ``disk``: bytes free where runs are stored. ``disk_path``: the folder of ``disk``.
     """
 
     seconds: float
@@ -44,10 +43,10 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
-    """Look at the running machine for so many seconds; ``runs`` is the folder where runs go.
+    """Observe the running machine for ``seconds``; ``runs`` is the folder where runs are stored.
 
-    One CPU is kept busy meanwhile, so that steal time can show; not so if other assay-kernels are
-    running, which it would disturb.
+    One CPU is kept busy meanwhile, so that steal time can be seen, unless other assay-kernels are
+    running, because that would disturb them.
     """
     tree = Tree(Path("/"))
     processes = process_times(tree)
@@ -85,17 +84,17 @@ def probe(seconds: float = 1.0, runs: Path = Path("runs")) -> Probe:
 
 
 def busy_ticks(times: list[int]) -> int:
-    """Ticks in which something ran: user, nice, system, irq, softirq of a line of /proc/stat."""
+    """Busy ticks: user, nice, system, irq and softirq of a line of /proc/stat."""
     return sum(times[:3]) + sum(times[5:7])
 
 
 def steal_share(before: list[int] | None, after: list[int] | None) -> float | None:
-    """Stolen time over wanted time (busy and stolen) between two readings of /proc/stat."""
+    """Steal time over demanded time (busy and stolen) between two readings of /proc/stat."""
     if before is None or after is None or min(len(before), len(after)) < 8:
         return None
     stolen = after[7] - before[7]
-    wanted = busy_ticks(after) - busy_ticks(before) + stolen
-    return min(max(stolen / wanted, 0.0), 1.0) if wanted > 0 else None
+    demanded = busy_ticks(after) - busy_ticks(before) + stolen
+    return min(max(stolen / demanded, 0.0), 1.0) if demanded > 0 else None
 
 
 def _others(
@@ -107,7 +106,7 @@ def _others(
 
 
 def _clock_step(seconds: float) -> float | None:
-    """Read the clock over and over; the smallest step that is not zero."""
+    """The smallest nonzero step of the clock in ``seconds`` of repeated readings."""
     smallest = 0
     last = time.perf_counter_ns()
     end = last + int(seconds * 1e9)
@@ -121,7 +120,7 @@ def _clock_step(seconds: float) -> float | None:
 
 
 def _disk(runs: Path) -> tuple[str | None, int | None]:
-    """Free bytes in the folder, or in the nearest one above it that exists."""
+    """The folder, or the nearest one above it that exists, and its free bytes."""
     try:
         folder = runs.absolute()
         while not folder.exists() and folder != folder.parent:

@@ -1,4 +1,4 @@
-"""Checks of how the processor and its clocks are set up."""
+"""Checks of the settings of the processor and its clocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_
 
 
 def governor(system: System) -> list[CheckFinding]:
-    """Does the kernel scale the clock?"""
+    """Is the frequency governor 'performance'?"""
     frequency = system.processor.frequency
     if not frequency.governors:
         if not system.virtualisation.virtual:
@@ -21,22 +21,22 @@ def governor(system: System) -> list[CheckFinding]:
                 "governor",
                 "note",
                 "The clock can't be seen or set from inside this virtual machine.",
-                "The host may change the clock during a measurement without a trace.",
-                "Compare the measured clock rate of the samples; where it matters, use bare metal.",
+                "The host may change the clock during a measurement unnoticed.",
+                "Compare the measured clock rate of the samples, or use bare metal.",
             )
         ]
     names = ", ".join(frequency.governors)
     if frequency.governors == ["performance"]:
         return [CheckFinding("governor", "ok", "The frequency governor is 'performance'.")]
-    # These two drivers' powersave still follows the load closely, by the hardware's own choice.
+    # With these two drivers even powersave follows the load closely: the hardware sets the clock.
     gradual = frequency.driver in ("intel_pstate", "amd-pstate-epp")
-    way = "quickly but not at once" if gradual else "only after milliseconds"
+    way = "quickly but not immediately" if gradual else "only after milliseconds"
     return [
         CheckFinding(
             "governor",
             "warning",
             f"The frequency governor is {names}, not 'performance'.",
-            f"The clock follows the load {way}: short kernels are timed while it still climbs.",
+            f"The clock follows the load {way}: short kernels are timed while it still rises.",
             "As root: cpupower frequency-set -g performance. "
             "Under Slurm: srun --cpu-freq=performance.",
         )
@@ -44,7 +44,7 @@ def governor(system: System) -> list[CheckFinding]:
 
 
 def turbo(system: System) -> list[CheckFinding]:
-    """Is the clock above nominal allowed?"""
+    """Is turbo on?"""
     if system.processor.frequency.turbo is None:
         return []
     if not system.processor.frequency.turbo:
@@ -54,9 +54,9 @@ def turbo(system: System) -> list[CheckFinding]:
             "turbo",
             "note",
             "Turbo is on.",
-            "The clock depends on temperature, power and how many cores are busy, so one core's "
-            "result times the cores is not the machine's.",
-            "Leave it for what users will see. To study steadiness switch it off, as root: "
+            "The clock depends on temperature, power and how many cores are busy, so "
+            "results of one core don't scale to all cores.",
+            "Leave it on to measure what users get. To study variation, switch it off as root: "
             "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or "
             "echo 0 > /sys/devices/system/cpu/cpufreq/boost.",
         )
@@ -64,7 +64,7 @@ def turbo(system: System) -> list[CheckFinding]:
 
 
 def clock_cap(system: System) -> list[CheckFinding]:
-    """May the clock reach what the hardware can?"""
+    """Is the clock limited below the hardware's maximum?"""
     limit, maximum = system.processor.frequency.limit, system.processor.frequency.maximum
     if limit is None or maximum is None:
         return []
@@ -75,8 +75,8 @@ def clock_cap(system: System) -> list[CheckFinding]:
             "clock-cap",
             "warning",
             f"The clock is capped at {format_quantity(limit, 'Hz')}; "
-            f"the hardware can do {format_quantity(maximum, 'Hz')}.",
-            "All rates of computing are below what the hardware gives.",
+            f"the hardware's maximum is {format_quantity(maximum, 'Hz')}.",
+            "All compute rates are below what the hardware can reach.",
             "As root: cpupower frequency-set -u MAXIMUM, or look for a power-saving profile.",
         )
     ]
@@ -94,25 +94,25 @@ def smt(system: System) -> list[CheckFinding]:
             "smt",
             "note",
             f"SMT is on: {processor.cores} cores show as {processor.threads} CPUs.",
-            "Two ranks on one core share its arithmetic and its caches, and each looks slow.",
+            "Two ranks on one core share its execution units and caches, and each is slower.",
             f"Use at most {system.usable_cores} ranks × threads here, bound to cores.",
         )
     ]
 
 
 def energy(system: System) -> list[CheckFinding]:
-    """Can it be measured what a placement takes of energy?"""
+    """Can the energy use of a placement be measured?"""
     readable = system.processor.energy_readable
     if readable is None:
         return []
     if readable:
-        return [CheckFinding("energy", "ok", "The processors' counters of energy can be read.")]
+        return [CheckFinding("energy", "ok", "The processors' energy counters can be read.")]
     return [
         CheckFinding(
             "energy",
             "note",
-            "The processors' counters of energy (RAPL) may be read by root alone.",
-            "No placement can be recommended for its energy.",
+            "Only root may read the processors' energy counters (RAPL).",
+            "Placements can't be compared by their energy.",
             "As root, on each node: chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj",
         )
     ]
@@ -129,7 +129,7 @@ def clock_source(system: System) -> list[CheckFinding]:
         CheckFinding(
             "clock-source",
             "problem",
-            f"The clock source is {name}, which is slow or coarse to read.",
+            f"The clock source is {name}, which is slow to read or coarse.",
             "Each reading costs a microsecond or more: short operations can't be timed singly.",
             "If the hardware allows: clocksource=tsc tsc=reliable on the kernel's command line "
             f"(available: {', '.join(system.os.clock_sources) or 'unknown'}).",
@@ -138,7 +138,7 @@ def clock_source(system: System) -> list[CheckFinding]:
 
 
 def time_stamp_counter(system: System) -> list[CheckFinding]:
-    """Can the processor's own counter be trusted?"""
+    """Is the time stamp counter constant?"""
     steady = system.processor.constant_tsc
     if steady is None:
         return []
@@ -159,7 +159,7 @@ def time_stamp_counter(system: System) -> list[CheckFinding]:
                 "tsc",
                 "warning",
                 "The kernel has rejected the time stamp counter.",
-                "It found the counters of the cores to disagree, often the firmware's doing.",
+                "It found that the counters of the cores disagree, often because of the firmware.",
                 "See dmesg | grep -i tsc; look for a firmware update.",
             )
         ]
