@@ -1,4 +1,4 @@
-"""The questions that a report answers, in its order: a package each, and its line here."""
+"""The questions that a report answers, in its order. Each is a package and has a line here."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def questions() -> list[Question[Any]]:
 
 
 def ask_all(measured: Measured) -> list[Reply[Any]]:
-    """Each question asked once; what a run can't answer is one line that says so.
+    """The replies to all questions, in the report's order.
 
-    Questions whose kernels are only context elsewhere are asked first, so that their cells stand in
-    one place. Candidates of a search belong to the question that searches.
+    Questions with ``answers_from`` are asked first: once they are answered, the others omit these
+    kernels, so that each cell is reported once.
     """
     from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Snapshots of machines side by side: what differs, what coincides, what comes and goes."""
+"""Snapshots of machines compared: differences, coincidences, alternating values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shot(**facts: str) -> dict[str, str]:
 def changes_between(
     before: str, between: str, after: str
 ) -> list[tuple[str | None, str | None, bool]]:
-    """A letter a run: the value of its only fact."""
+    """One letter per run: the value of its only fact."""
     found = differences(
         *([shot(x=value) if value != "-" else {} for value in part]
           for part in (before, between, after))
@@ -51,12 +51,12 @@ def test_what_coincides(runs: tuple[str, str, str], expected: list[object]) -> N
     assert changes_between(*runs) == expected
 
 
-def test_what_coincides_comes_first() -> None:
+def test_coincident_changes_come_first() -> None:
     found = differences([shot(a="1", z="1"), shot(a="2", z="1")], [], [shot(a="3", z="2")])
     assert [(d.path, d.coincides) for d in found] == [("z", True), ("a", False)]
 
 
-def test_what_is_never_the_same_twice_is_no_fact() -> None:
+def test_a_value_that_always_changes_is_no_fact() -> None:
     later = copy.deepcopy(PLAIN)
     later["os"] |= {"uptime": 5.0, "load": [3.0, 2.0, 1.0]}
     later["memory"] |= {"available": 1 << 30, "swap_free": 7}
@@ -79,7 +79,7 @@ def test_facts_are_named_and_toolchains_are_the_cell_s() -> None:
     assert fact_name("toolchain.environment.UCX_TLS") == "toolchain's environment UCX TLS"
 
 
-def test_parts_of_a_list_are_told_apart_by_name_and_not_by_place() -> None:
+def test_parts_of_a_list_are_distinguished_by_name_and_not_by_position() -> None:
     one = copy.deepcopy(PLAIN)
     one["adapters"] = [{"name": "a", "speed": 1e9}, {"name": "b", "speed": 2e9}]
     two = copy.deepcopy(one)

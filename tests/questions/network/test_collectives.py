@@ -1,4 +1,4 @@
-"""Collectives' part of an answer and its figures: growth, orders and timings that were planted."""
+"""The part about collectives and its figures: planted growth, orders and timings."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def summary(op, seconds, *args, spread=0.006, n=8, caveats=(), **kwargs):
     return one
 
 
+def of_no_time(one):
+    time = msgspec.structs.replace(one.metrics["time"], median=0.0, ci95=(0.0, 0.0))
+    return msgspec.structs.replace(one, metrics={"time": time})
+
+
 def part(cells, **facts):
     """The part, with these facts in a measurement of each cell."""
     found = TOPIC.find(Measured(run(cells, **facts), cells))
@@ -66,7 +71,7 @@ def test_nothing_measured_is_no_part():
     assert figures_of([]) == []
 
 
-def test_the_shortest_and_the_longest_of_each_operation_stand_as_evidence():
+def test_the_shortest_and_the_longest_of_each_operation_are_evidence():
     cells = [
         summary("bcast", 2e-6, 8),
         summary("bcast", 9e-6, 4096),
@@ -112,7 +117,7 @@ def test_growth_is_the_ratio_of_the_ends_and_names_the_law():
 )
 def test_the_law_is_found_under_noise(base, slope, counts, seed):
     counts = sorted(counts)
-    if counts[-1] < 16 * counts[0]:  # over a narrow range the two look alike
+    if counts[-1] < 16 * counts[0]:  # over a narrow range the two are similar
         counts = [2, 4, 8, 16, 32, 64]
     noise = random.Random(seed)
     for law, grown in (("logarithm", math.log2), ("number", float)):
@@ -122,7 +127,7 @@ def test_the_law_is_found_under_noise(base, slope, counts, seed):
         assert growth_law(counts, times) == law
 
 
-def test_too_little_names_no_law():
+def test_too_few_values_name_no_law():
     assert growth_law([2, 4, 8], [1.0, 2.0, 3.0]) is None
     assert growth_law([2, 4, 8, 16], [1.0, 1.01, 1.02, 1.03]) is None
     # Halfway between both, with scatter that hides which.
@@ -162,6 +167,20 @@ def test_different_sizes_or_nodes_are_no_comparison_of_orders():
     assert part(cells).advice == []
 
 
+def test_a_call_of_no_time_has_no_ratio():
+    """The median of a call that is shorter than the clock's step can be 0 s."""
+    cells = [
+        *(of_no_time(summary("bcast", 1e-6, 8, ranks)) for ranks in (2, 4)),
+        *(summary("bcast", 2e-6, 8, ranks, timing="barrier") for ranks in (2, 4)),
+        summary("bcast", 3e-6, 8, 4, order="cyclic", nodes=2),
+        of_no_time(summary("bcast", 1e-6, 8, 4, order="reversed", nodes=2)),
+    ]
+    found = TOPIC.find(Measured(run(cells), cells))
+    assert found is not None
+    assert (found.timings_compared, found.timings, found.growth, found.orders) == (0, (), (), ())
+    assert TOPIC.part(found) is not None
+
+
 def test_timing_after_a_barrier_is_reported_where_intervals_are_disjoint():
     cells = [
         summary("bcast", 2.0e-6, 8),
@@ -175,7 +194,9 @@ def test_timing_after_a_barrier_is_reported_where_intervals_are_disjoint():
     (sentence,) = found.caveats
     assert sentence.startswith("Timed after a barrier, bcast of 8 B on 4 ranks appears to take 0.5")
     assert "releases its ranks 400 ns apart" in sentence
-    assert any("agrees with the common start in 1 of 3 cases" in text for text in found.method)
+    assert any(
+        "agrees with that from a common start in 1 of 3 cases" in text for text in found.method
+    )
     few = [summary("bcast", 2e-6, 8, n=3), summary("bcast", 1e-6, 8, timing="barrier", n=3)]
     assert part(few).caveats == []  # without intervals nothing is claimed
 
@@ -276,7 +297,7 @@ def test_findings_are_plain_json_with_the_planted_numbers():
     assert [entry["times"]["value"] for entry in plain["timings"]] == pytest.approx([0.8, 0.8])
 
 
-def test_too_little_draws_nothing():
+def test_too_few_values_draw_nothing():
     cells = [summary("bcast", 2e-6, 8)]
     assert figures_of(cells) == []
 

@@ -1,4 +1,4 @@
-"""Pairs and senders at once, with planted bandwidths: shares, slowdowns, figures."""
+"""Concurrent pairs and senders, with planted bandwidths: shares, slowdowns, figures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def pingpong(size: int, placement: Placement, slower: float = 1, **more) -> Cell
 
 
 def multi(size: int, placement: Placement, pairing: str = "halves", **more) -> CellSummary:
-    """The slowest pair takes twice as long as one alone, the fastest a quarter more."""
+    """The slowest pair takes twice as long as one alone, the fastest 25% longer."""
     slow, fast = 2 * ALONE[size], 1.25 * ALONE[size]
     rates = {"min_bandwidth": size / slow, "max_bandwidth": size / fast} if size else {}
     return summary(
@@ -103,23 +103,23 @@ def test_shares_are_of_a_single_pairs_bandwidth():
     part = part_of([*cells, *(multi(size, ONE_NODE) for size in SIZES)])
     slowest, fastest, latency = part.evidence
     assert (slowest.label, fastest.label) == (
-        "4 pairs at once, 1 MiB, slowest pair",
-        "4 pairs at once, 1 MiB, fastest pair",
+        "4 concurrent pairs, 1 MiB, slowest pair",
+        "4 concurrent pairs, 1 MiB, fastest pair",
     )
     assert (slowest.share, fastest.share) == (pytest.approx(0.5), pytest.approx(0.8))
     assert slowest.value == pytest.approx((1 << 20) / 2e-4)
     assert slowest.limit == pytest.approx((1 << 20) / 1e-4)
     low, high = slowest.share_ci95
     assert 0.48 < low < 0.5 < high < 0.52
-    assert (latency.label, latency.metric) == ("4 pairs at once, 0 B, slowest pair", "slowdown")
+    assert (latency.label, latency.metric) == ("4 concurrent pairs, 0 B, slowest pair", "slowdown")
     assert latency.value == pytest.approx(2.0)
     assert (
         part.remark
-        == "with 4 pairs at once each keeps 50% to 80% of a single pair's bandwidth (1 MiB)"
+        == "with 4 concurrent pairs each gets 50% to 80% of a single pair's bandwidth (1 MiB)"
     )
     assert (
-        "the slowest keeps 50.0% [" in part.advice[0]
-        and "memory bandwidth and cores" in part.advice[0]
+        "the slowest gets 50.0% [" in part.advice[0]
+        and "the node's cores, caches or memory" in part.advice[0]
     )
     assert [point.summary.kernel for point in part.headline] == ["network.multi_pingpong"]
 
@@ -134,9 +134,12 @@ def test_shares_are_of_a_single_pairs_bandwidth():
         (Placement(nodes=2, ppn=8, order="reversed"), "halves", True),
         (Placement(nodes=3, ppn=2, order="cyclic"), "halves", False),
         (ONE_NODE, "halves", False),
-        # 0 with 3, 1 with 4, 2 with 5 and nodes 001122: all cross. Neighbours of 3 a node: mixed.
+        # 0 with 3, 1 with 4, 2 with 5 and nodes 001122: all cross. Neighbours of 3 per node: mixed.
         (Placement(nodes=3, ppn=2), "halves", True),
         (Placement(nodes=2, ppn=3), "neighbours", None),
+        # A list of seats: ranks 0 and 1 are on nodes 0 and 1, as are 2 and 3.
+        (Placement(nodes=2, ppn=2, order="0,2,1,3"), "neighbours", True),
+        (Placement(nodes=2, ppn=2, order="0,2,1,3"), "halves", False),
     ],
 )
 def test_a_pair_is_compared_with_one_over_the_same_path(placement, pairing, between):
@@ -169,7 +172,7 @@ def test_the_single_pair_is_blocking_of_the_same_toolchain_with_the_fewest_ranks
 
 
 def test_a_put_is_no_answered_message():
-    """Ping-pong's own part of the answer speaks of blocking messages alone."""
+    """Ping-pong's own part of the answer covers blocking messages alone."""
     from assay.questions.common.question import Measured
     from assay.questions.speed.messages import find, part
 
@@ -187,7 +190,7 @@ def test_without_a_single_pair_no_share_is_given():
 
 
 def test_senders_share_a_link_from_the_size_on_at_which_it_is_full():
-    """Latency hides behind each other; large messages go one after the other."""
+    """Latencies overlap; large messages are sent one after the other."""
     cells = [
         concurrent(size, senders, 1e-6 if size < 4096 else senders * 1e-4, TWO_NODES)
         for size in (0, 1024, 65_536, 1 << 20)
@@ -201,7 +204,7 @@ def test_senders_share_a_link_from_the_size_on_at_which_it_is_full():
     assert sharing_from(group.slowdowns[8]) == group.shared_from == 65_536
     part = part_of(cells)
     each, together, slowdown = part.evidence
-    assert each.label == "8 senders at once, 1 MiB, slowest sender"
+    assert each.label == "8 concurrent senders, 1 MiB, slowest sender"
     assert (each.share, together.share) == (pytest.approx(1 / 8), pytest.approx(1 / 8))
     assert together.value == pytest.approx((1 << 20) / 1e-4)
     assert together.limit == pytest.approx(8 * (1 << 20) / 1e-4)
@@ -222,7 +225,7 @@ def test_senders_that_do_not_share_are_reported_so():
     assert part_of([concurrent(8, 4, 1e-5, TWO_NODES)]) is None  # nothing to compare with
 
 
-def test_sharing_needs_an_interval_that_says_so():
+def test_sharing_needs_a_significant_interval():
     cell = concurrent(1024, 1, 1e-6, TWO_NODES)
     point = Point(cell, cell.metrics["time"])
 
@@ -234,7 +237,10 @@ def test_sharing_needs_an_interval_that_says_so():
     assert shared_from({}) is None
     assert shared_from({1: (2.0, None), 2: (1.0, None)}) is None  # not at the largest
     assert shared_from({1: (1.0, None), 2: (1.2, (1.0, 1.4)), 4: (1.3, (1.2, 1.4))}) == 4
-    assert shared_from({1: (3.0, None), 2: (1.0, None), 4: (2.0, None), 8: (2.0, None)}) == 4
+    wide = (1.9, 2.1)
+    assert shared_from({1: (3.0, wide), 2: (1.0, (0.9, 1.2)), 4: (2.0, wide), 8: (2.0, wide)}) == 4
+    assert shared_from({1: (3.0, None), 2: (3.0, None)}) is None  # too few launches
+    assert shared_from({1: (3.0, wide), 2: (3.0, None), 4: (2.0, wide)}) == 4
 
 
 def test_findings_are_plain_json_with_the_planted_numbers():

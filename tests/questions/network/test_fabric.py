@@ -58,7 +58,7 @@ def make_measurement(
 
 
 def launches(cell: Cell, values, series_of) -> list[Measurement]:
-    """One measurement a launch; ``values`` and ``series_of`` take the launch's random numbers."""
+    """One measurement per launch; ``values`` and ``series_of`` take the launch's random numbers."""
     measurements = []
     for k in range(LAUNCHES):
         rng = np.random.default_rng(100 + k)
@@ -147,6 +147,36 @@ def test_a_slow_node_and_a_slow_pair_are_named_by_host() -> None:
     assert sum("cable" in sentence for sentence in part.advice) == 1
 
 
+def test_one_launch_shows_a_matrix_and_searches_for_nothing() -> None:
+    """Switches, a slow node, a slow hop and a poor bisection, each from a single launch."""
+
+    def time_of(i, j):
+        return LATENCY * (1 if i % 2 == j % 2 else 1.3) * (2 if 5 in (i, j) else 1)
+
+    def hop(a, b):
+        return 30e-6 if (a, b) == (7, 8) else 20e-6
+
+    many = (pairs_run(12, time_of), ring_run(16, 1, hop), bisection_run(0.02))
+    many = (*many, bisection_run(0.008, pairs=1))
+    _, _, whole = part_of(*many)
+    few = [m for m in whole.measurements if m.replicate == 0]
+    part, figures, run = part_of(few)
+    assert part.advice == [] and part.remark == ""
+    assert all(row.ci95 is None for row in part.evidence)
+    reported = " ".join([*part.limits, *part.method, *(figure.alt for figure in figures)])
+    for words in ("false alarm", "0 slow", "no groups"):
+        assert words not in reported
+    assert "adjacent" not in figures[0].caption
+    found = TOPIC.find(Measured(run, summarise_cells(run)))
+    assert [(lack.method, lack.launches) for lack in found.missing] == [
+        ("groups, slow nodes and slow pairs", 1),
+        ("slow hops", 1),
+        ("shares of a single pair's bandwidth", 1),
+    ]
+    assert TOPIC.find(Measured(whole, summarise_cells(whole))).missing == ()
+    assert "Place ranks" in " ".join(part_of(*many)[0].advice)
+
+
 def test_equal_pairs_have_no_groups() -> None:
     part, _, _ = part_of(pairs_run(12, lambda i, j: LATENCY))
     assert part.remark == "no groups were found among 12 nodes"
@@ -199,7 +229,7 @@ def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
     (row,) = [row for row in part.evidence if row.label.startswith("Hop from")]
     assert row.label == "Hop from node3 rank 7 to node4 rank 8 against others of its kind"
     assert row.value == pytest.approx(1.5, rel=0.02) and row.ci95 is not None
-    assert "1 hop of the ring stands out" in part.remark
+    assert "1 hop of the ring is an outlier" in part.remark
     ring = labelled(part, "Ring, token, natural order, 127000 B")
     assert "16 hops; median hop 1.0" in ring.note and "between nodes" in ring.note
     (found,) = ring_hops(summarise_cells(run), run)
@@ -245,13 +275,13 @@ def test_a_cut_is_set_against_a_single_pair() -> None:
     assert worst.share_ci95[0] < worst.share < worst.share_ci95[1]
     assert worst.limit_source == "a single pair's exchange, times 4" and len(worst.cells) == 2
     assert labelled(part, "random cut").share is None  # alone, another cut's pair is another pair
-    assert part.remark.startswith("across the worst cut pairs keep 40")
+    assert part.remark.startswith("across the worst cut pairs get 40")
     (advice,) = part.advice
-    assert "4 pairs exchange at once across the worst cut" in advice
+    assert "4 pairs exchange concurrently across the worst cut" in advice
     assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.limits)
     assert [point.parameter("cut") for point in part.headline] == ["worst"]
     bars = {row["cut"]: row["median"] for row in figure.rows}
-    assert bars["worst"] == pytest.approx(size / 0.02, rel=0.02)  # a rank, each way
+    assert bars["worst"] == pytest.approx(size / 0.02, rel=0.02)  # one rank, each direction
     assert bars["worst, one pair"] == pytest.approx(size / 0.008, rel=0.02)
     assert set(bars) == {"worst", "best", "random 3", "worst, one pair"}
 

@@ -1,4 +1,4 @@
-"""The network's answer: planted messages come back in its verdict, evidence and advice."""
+"""The network's answer: planted messages appear in its verdict, evidence and advice."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def adapters(*fitted):
 # --- What counts as an answer ---
 
 
-def test_planted_values_stand_in_the_verdict():
+def test_planted_values_are_in_the_verdict():
     truth = eager_and_rendezvous
     found = answer(cells_of(lambda s: truth(s) * (1.3 if s == 131072 else 1)))
     assert found.verdict == (
@@ -82,7 +82,7 @@ def test_planted_values_stand_in_the_verdict():
 def test_one_size_alone_stays_context():
     found = answer(cells_of(eager_and_rendezvous, [8]))
     assert found.status == "unmeasured"
-    assert "only ping-pong within one node was" in found.verdict
+    assert "except ping-pong within one node, which" in found.verdict
     assert answer(cells_of(eager_and_rendezvous, [8, 64, 512])).status == "answered"
     assert answer([make_summary(make_cell("compute.dgemm", n=100), 1e9)]).status == "unmeasured"
 
@@ -92,7 +92,7 @@ def test_it_is_the_second_of_the_five_answers():
     speed, found, *_ = answer_all(make_run(cells), cells)
     assert (speed.question, found.question) == ("speed", "network")
     assert found.status == "answered"
-    # What stands here is not said twice.
+    # Values shown here are not repeated.
     assert "Barrier, 2 ranks" in rows(found) and "Latency within a node, 0 B" in rows(found)
     assert not [label for label in rows(speed) if "Ping-pong" in label or "Barrier" in label]
 
@@ -104,7 +104,7 @@ def test_a_run_of_messages_alone_says_nothing_of_speed():
     assert answer_all(make_run(one), one)[0].status == "answered"
 
 
-def test_other_parts_are_set_together(monkeypatch):
+def test_other_parts_are_combined(monkeypatch):
     part = Part(
         remark="eight pairs at once get half each", advice=["Send less."], limits=["Rings."]
     )
@@ -119,7 +119,7 @@ def test_other_parts_are_set_together(monkeypatch):
     found = answer(cells_of(eager_and_rendezvous))
     assert found.verdict.endswith("16 KiB; eight pairs at once get half each.")
     assert "Send less." in found.advice and "Rings." in found.limits
-    # A part answers by itself; a lone size of ping-pong then is part of the answer.
+    # A part is an answer of its own; a single size of ping-pong is then part of the answer.
     alone = answer(cells_of(eager_and_rendezvous, [8]))
     assert alone.status == "answered"
     assert "8 B" in alone.verdict and "eight pairs" in alone.verdict
@@ -143,11 +143,11 @@ def test_the_model_is_evidence():
     assert found["L + 2o within a node, 16 KiB to 4 MiB"].value == pytest.approx(3e-6)
     assert found["Asymptotic bandwidth within a node"].value == pytest.approx(10e9)
     assert found["n½ within a node"].value == pytest.approx(3e-6 * 10e9)
-    threshold = found["Change of protocol within a node, at"]
+    threshold = found["Protocol change within a node"]
     assert (threshold.value, threshold.ci95) == (16384, (8192, 16384))
 
 
-def test_a_dip_is_evidence_against_what_its_neighbours_lead_to_expect():
+def test_a_dip_is_evidence_against_the_expectation_from_its_neighbours():
     found = answer(cells_of(lambda s: (1e-6 + s / 10e9) * (1.3 if s == 131072 else 1)))
     dip = rows(found)["Dip within a node at 128 KiB"]
     assert dip.share == pytest.approx(1 / 1.3)
@@ -221,11 +221,11 @@ def test_other_ways_of_sending_are_evidence_and_not_the_verdict():
     latency, bandwidth = figures_of("network", [*both, *posted, *plain], run)
     assert not any("bidirectional" in row["placement"] for row in latency.rows)
     assert any("bidirectional" in row["placement"] for row in bandwidth.rows)
-    # A latency leads, however wide the other is.
+    # A latency comes first, however wide the other interval is.
     assert "a message of 0 B takes 800 ns" in answer([*both, *posted]).verdict
 
 
-# --- Where the ranks sit, and what limits them ---
+# --- Where the ranks are, and what limits them ---
 
 
 def placed(cells, hosts, cpus=(0, 1)):
@@ -302,7 +302,7 @@ def test_within_a_node_copying_is_the_limit():
     assert "copy" not in answer([*cells_of(eager_and_rendezvous), faster]).verdict
 
 
-# --- One against another ---
+# --- Comparisons ---
 
 
 def test_gigabit_against_fast_ethernet():
@@ -419,7 +419,7 @@ noise = { sigma = 0.01, launch_sigma = 0.002 }
 """
 
 
-def test_what_a_machine_is_planted_with_is_what_its_report_says(tmp_path):
+def test_the_report_shows_what_was_planted(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "machine.toml").write_text(SCENARIO)
     words = ["run", "plan.toml", "--fake", "machine.toml", "--no-report", "--json"]

@@ -1,4 +1,4 @@
-"""What is suspected in a slow node: each rule by a pattern that is its own."""
+"""Suspected components of a slow node: each rule by its own pattern."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_each_rule_has_its_pattern(seen: Profile, expected: str) -> None:
     assert fitting is RULES[CASES.index((seen, expected))]
 
 
-def test_a_pattern_that_fits_no_rule_says_so() -> None:
+def test_a_pattern_without_a_rule_is_reported() -> None:
     seen = Profile(
         {suspects.BANDWIDTH: 0.3, suspects.ARITHMETIC: 0.0, suspects.STORAGE: 0.25},
         frozenset([suspects.BANDWIDTH, suspects.STORAGE]),
@@ -103,7 +103,7 @@ def test_a_clock_that_is_down_a_little_does_not_explain_much() -> None:
     assert "power cap" not in suspect(seen)[0]
 
 
-def test_covariates_below_the_others_accuse_nobody() -> None:
+def test_covariates_below_the_others_name_no_node() -> None:
     seen = profile(deviating={"other_cpu_seconds": CovariateDeviation(0.0, 0.5)}, arithmetic=0.3)
     assert "another program" not in suspect(seen)[0]
 
@@ -124,7 +124,7 @@ def test_covariates_below_the_others_accuse_nobody() -> None:
         ("weather", 1, "weather"),
     ],
 )
-def test_what_a_kernel_takes_most(kernel: str, nodes: int, expected: str) -> None:
+def test_the_main_resource_of_a_kernel(kernel: str, nodes: int, expected: str) -> None:
     assert resource_of(Cell(kernel, {}, Placement(nodes=nodes, ppn=2), "fake")) == expected
 
 

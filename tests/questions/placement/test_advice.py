@@ -1,4 +1,4 @@
-"""Which placement for speed, cost and energy, and when another one is best: from planted times."""
+"""Best placements for speed, cost and energy, and their crossovers: from planted times."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def chosen(run: RunData) -> dict[str, Placement]:
 
 
 def with_energy(run: RunData, power: Callable[[Cell], float | None]) -> RunData:
-    """The same, where each launch's nodes took so many W over 10 s."""
+    """The same; each launch's nodes consumed the given W over 10 s."""
     measurements = []
     for measurement in run.measurements:
         watts = power(measurement.cell)
@@ -106,7 +106,7 @@ def test_speed_cost_and_energy_may_be_three_placements() -> None:
     (energy,) = [e for e in answer.evidence if e.unit == "J"]
     assert energy.value == pytest.approx(200.0, rel=0.01)
     assert energy.ci95 is not None and energy.ci95[0] < 200.0 < energy.ci95[1]
-    assert "No energy" not in " ".join(answer.limits)
+    assert "Energy is unknown" not in " ".join(answer.limits)
 
 
 def test_cost_is_money_where_the_site_names_a_price() -> None:
@@ -120,7 +120,7 @@ def test_cost_is_money_where_the_site_names_a_price() -> None:
     assert re.search(r"For cost: CG class S \(.*1\.50\d* EUR \[1\.49\d*, 1\.50\d*\]", advised(run))
 
 
-def test_what_is_best_for_all_is_told_once_with_its_lines() -> None:
+def test_a_placement_best_for_all_is_given_once_with_its_lines() -> None:
     cells = grid()
     run = with_energy(run_of(cells, lambda c: 1.0 / c.placement.ppn, cells), lambda c: 100.0)
     (line,) = [text for text in advised(run).split("\n") if text.startswith("For")]
@@ -137,7 +137,7 @@ def test_energy_is_known_of_all_or_of_none() -> None:
     assert "energy" not in chosen(with_energy(run, lambda c: [None, 9.0][c.placement.ppn - 1]))
     assert energies(part).keys() == {cells[0].id}
     assert searched(run).scope.energy == "no counters"
-    assert "No energy: this machine has no readable energy counters" in limited(run)
+    assert "Energy is unknown: this machine has no readable energy counters" in limited(run)
 
     def seen(readable: bool | None) -> RunData:
         processor = msgspec.structs.replace(SYSTEM.processor, energy_readable=readable)
@@ -149,17 +149,17 @@ def test_energy_is_known_of_all_or_of_none() -> None:
     assert searched(seen(False)).scope.energy == "unreadable"
     assert "may not read" in limited(seen(False)) and "chmod" in limited(seen(False))
     assert searched(seen(True)).scope.energy == "incomplete"
-    assert NO_ENERGY["incomplete"] == "No energy: not every launch recorded its energy."
+    assert NO_ENERGY["incomplete"] == "Energy is unknown: not every launch recorded it."
     assert NO_ENERGY["incomplete"] in limited(seen(True))
     assert isinstance(System.from_dict(seen(False).manifest.system), System)
 
 
-def test_what_failed_on_another_number_of_nodes_is_not_recommended_either() -> None:
+def test_a_placement_that_failed_on_other_nodes_is_not_recommended_either() -> None:
     cells = grid(nodes=(1, 2))
     searched = [c for c in cells if c.placement.nodes == 2]
     times = {(1, 1): 0.5, (1, 2): 0.1, (2, 1): 0.6, (2, 2): 0.7}
     run = run_of(cells, lambda c: times[c.placement.nodes, c.placement.ppn], searched)
-    # Only what is searched on two nodes is a search; on one node all was measured.
+    # Only the cells on two nodes are a search; on one node all were measured.
     plan = run.manifest.plan
     assert plan.search is not None
     search = msgspec.structs.replace(plan.search, cells=tuple(c.id for c in searched))
@@ -215,7 +215,7 @@ def test_a_difference_within_the_intervals_is_no_crossover() -> None:
     )
 
 
-def test_what_stays_best_stands_together_and_one_size_is_a_limit() -> None:
+def test_unchanged_best_placements_are_combined_and_one_size_is_a_limit() -> None:
     cells = [*grid("SW"), *grid("SW", kernel="npb.ep")]
     run = run_of(cells, lambda c: 1.0 / c.placement.ppn, cells)
     assert (
@@ -227,7 +227,7 @@ def test_what_stays_best_stands_together_and_one_size_is_a_limit() -> None:
     assert "at each size" not in advised(one)
 
 
-def test_an_estimate_stands_in_for_what_was_not_tried_and_is_said_to() -> None:
+def test_an_estimate_replaces_untried_placements_and_is_marked() -> None:
     cells = grid("SA", ppns=(1, 2, 4))
     untried = [c for c in cells if c.parameters["class"] == "A" and c.placement.ppn == 1]
     times = {"S": {1: 1.0, 2: 1.5, 4: 2.0}, "A": {1: 80.0, 2: 40.0, 4: 20.0}}
@@ -301,7 +301,7 @@ def test_lines_for_shared_cores_are_pinned() -> None:
     }
 
 
-def test_a_user_s_command_has_the_variables_that_it_was_run_with() -> None:
+def test_a_users_command_has_its_environment_variables() -> None:
     parameters = {"command": "./a -n {ranks} --bind {binding} {smt}", "shell": 0}
     cell = Cell(
         "app", {**parameters}, Placement(ppn=2, threads=2, binding="spread", smt="on"), "own"
@@ -317,7 +317,7 @@ def test_figures_of_performance_over_nodes_and_ranks() -> None:
     summaries = summarise_cells(run)
     found = {figure.id: figure for figure in figures_of("placement", summaries, run)}
     assert {"placement-ratio-nodes", "placement-ratio-nodes-2"} <= found.keys()
-    # The largest class of each benchmark stands together, whichever it is.
+    # The largest class of each benchmark is combined, whichever it is.
     works = {row["work"] for row in found["placement-ratio-nodes"].rows}
     assert works == {"CG class A", "LU class S"}
     by_nodes, by_ranks = (found[f"placement-speed-{fixed}-1"] for fixed in ("nodes", "ranks"))

@@ -1,4 +1,4 @@
-"""Commands that fail at some placements, through the whole program: named, never recommended."""
+"""Commands that fail at some placements, in the whole program: named, never recommended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from placement_lab import SearchLab, lab, placement_section, run_app
 
 __all__ = ["lab"]  # a fixture
 
-# What it does with so many ranks and threads: fail, print no time, be wrong, hang. It would be
-# the quickest of all there.
+# Its behaviour with that many ranks and threads: fail, print no time, be wrong, hang. It would be
+# the fastest of all there.
 PROGRAM = """
 import sys, time
 what = dict(word.split("=") for word in sys.argv[3:])
@@ -52,10 +52,10 @@ def plain_config(lab: SearchLab) -> None:
     (lab.path / "assay.toml").write_text("")
 
 
-# Two ways to fail at a time, each at the placement that would be the quickest.
+# Two ways to fail per run, each at the placement that would be the fastest.
 @pytest.mark.parametrize(
     "pair",
-    [("fails", "silent"), pytest.param(("wrong", "hangs"), marks=pytest.mark.slow)],
+    [("fails", "silent"), pytest.param(("wrong", "hangs"), marks=pytest.mark.long)],
     ids=" and ".join,
 )
 def test_it_is_named_skipped_and_never_recommended(lab: SearchLab, pair: tuple[str, str]) -> None:
@@ -69,14 +69,14 @@ def test_it_is_named_skipped_and_never_recommended(lab: SearchLab, pair: tuple[s
     text = " ".join(map(str, [section["verdict"], *section["advice"]]))  # type: ignore[misc]
     assert "1 rank" in text and "2 ranks" not in text and "2 threads" not in text
     assert "program.py 1 1" in text and "program.py 2 1" not in text
-    # Nothing that failed is tried again; a hanging one leaves no record at all.
+    # Failed placements are not repeated; a hanging one leaves no record at all.
     data = read_run(lab.only_run().path)
     tried = Counter((m.cell.placement.ppn, m.cell.placement.threads) for m in data.measurements)
     assert tried[1, 1] >= 6 and tried[2, 1] == 1 and tried[1, 2] <= 1
-    assert finished.returncode == 1  # a cell failed, and that is what --fail-on is about
+    assert finished.returncode == 1  # a cell failed, which --fail-on reports
 
 
-@pytest.mark.parametrize("how", ["wrong", pytest.param("silent", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", ["wrong", pytest.param("silent", marks=pytest.mark.long)])
 def test_where_nothing_verifies_nothing_is_recommended(lab: SearchLab, how: str) -> None:
     finished = run(lab, f"all={how}")
     assert finished.returncode == 1

@@ -1,8 +1,8 @@
-"""The search for the best placement against measuring all of them: here and on a virtual cluster.
+"""The search for the best placement against measuring all: here and on a virtual cluster.
 
-By benchmarks/placement.py: all candidates are measured in every block; the search then is given
-only what it asks for of each block, and must come to what all of them say. Both sides see the same
-launches, so that a machine that others use makes both less sure and none wrong.
+By benchmarks/placement.py: all candidates are measured in every block; the search then gets only
+the results that it requests of each block, and must agree with the result of all. Both use the same
+launches, so that other load on the machine makes both less certain and none wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECONDS = 300.0
 
 @pytest.fixture
 def placement(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """benchmarks/placement.py; what it imported is forgotten afterwards."""
+    """benchmarks/placement.py; its imports are removed afterwards."""
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(FOLDER))
     yield importlib.import_module("placement")
@@ -82,10 +82,11 @@ def test_on_a_virtual_cluster_it_chooses_the_best_of_all(
     with placement.lab(2, tmp_path) as name:
         run = placement.measured(plan, _SECONDS, "--lab", name)
     assert labs() == []
-    # A search for each benchmark and number of nodes.
+    # One search per benchmark and number of nodes.
     check(placement, run, searches=4, candidates=2)
 
 
+@pytest.mark.long
 def test_a_choice_that_is_worse_than_the_best_is_not_right(
     placement: ModuleType, tmp_path: Path
 ) -> None:

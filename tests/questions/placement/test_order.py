@@ -1,4 +1,4 @@
-"""Rank orders: what they cost against block order, and the bytes that go between nodes."""
+"""Rank orders: their cost against block order, and the bytes between nodes."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_bytes_between_nodes_are_the_formula_s_rank_by_rank() -> None:
     assert sent_bytes(cell("npb.ep", "cyclic"), run) is None
 
 
-def test_how_many_bytes_in_words() -> None:
+def test_number_of_bytes_as_text() -> None:
     run = run_of(MG)
     effect = by_order(run)["cyclic"]
     assert effect.sent is not None and effect.sent_in_block is not None
@@ -132,13 +132,13 @@ def test_how_many_bytes_in_words() -> None:
         )
 
     assert sentence_of(3.1, 1.0) == ": 3.1 times the bytes between nodes"
-    assert sentence_of(1.0, 1.0) == ": equally many bytes between nodes"
+    assert sentence_of(1.0, 1.0) == ": the same number of bytes between nodes"
     assert sentence_of(0.62, 1.0) == ": 62.0% of the bytes between nodes"
     assert sentence_of(1.0, 0.0) == ": bytes between nodes, where block order has none"
     assert bytes_text(dataclasses.replace(effect, sent=None)) == ""
 
 
-def test_only_what_is_equal_else_is_compared() -> None:
+def test_only_otherwise_equal_cells_are_compared() -> None:
     other = [
         (cell("npb.mg", "block"), 1.0),
         (cell("npb.mg", "cyclic", ppn=4), 9.0),
@@ -151,15 +151,15 @@ def test_only_what_is_equal_else_is_compared() -> None:
     assert answered(run).status == "unmeasured"
 
 
-def test_too_few_launches_tell_nothing() -> None:
+def test_too_few_launches_give_no_result() -> None:
     run = run_of(MG, launches=3)
     found = compare_orders(summarise_cells(run), run)
     assert found.effects == () and found.skipped == 3
 
 
 @pytest.mark.long
-def test_without_differences_hardly_any_run_tells_of_one() -> None:
-    """Holm's errs at all in 5% of runs: of 100 more than 13 have a probability of 0.1%."""
+def test_without_differences_hardly_any_run_reports_one() -> None:
+    """Holm's family error is 5%: more than 13 of 100 runs have a probability of 0.1%."""
     alike = [(one, 1.0) for one, _ in MG]
     claims = 0
     for seed in range(100):
@@ -175,7 +175,7 @@ COLLECTIVES = [
 ]
 
 
-def test_collectives_are_works_by_size() -> None:
+def test_collectives_are_grouped_by_size() -> None:
     run = run_of(COLLECTIVES)
     effects = compare_orders(summarise_cells(run), run).effects
     assert [effect.work for effect in effects] == ["allreduce of 8 B", "allreduce of 32 KiB"]

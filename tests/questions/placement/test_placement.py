@@ -1,4 +1,4 @@
-"""How nodes are best used: answers, tables and figures from planted times."""
+"""The best use of nodes: answers, tables and figures from planted times."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from asking import figures_of, reply_to
 from assay.charts.drawing import csv_text, svg
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.common.answer import Answer
@@ -17,7 +18,7 @@ from assay.questions.placement.best.outcomes import find_outcomes
 from assay.questions.placement.ratios.findings import same_nodes, same_ranks
 from assay.questions.placement.works import works_of
 from assay.records.model import LaunchRecord, RunData
-from assay.reference.placement import MACHINES, PUBLISHED
+from assay.reference.placement import CODE, MACHINES, PUBLISHED
 from assay.report import build_report
 from assay.stats.cells.summarise import summarise_cells
 from placement_runs import PLAIN, SPREAD_OUT, THREADED, cell, cg, run_of
@@ -32,7 +33,7 @@ def run() -> RunData:
     return run_of([*PLAIN, *THREADED, *SPREAD_OUT], cg, [*THREADED, *SPREAD_OUT])
 
 
-def test_the_best_placement_and_what_it_brings(run: RunData) -> None:
+def test_the_best_placement_and_its_gain(run: RunData) -> None:
     answer = answered(run)
     assert answer.status == "answered"
     assert "CG class S: 2 ranks × 2 threads" in answer.verdict
@@ -55,7 +56,7 @@ def test_ratios_are_of_performance_with_both_intervals(run: RunData) -> None:
     assert two.value == pytest.approx(0.4 / 0.25)
     assert four.value == pytest.approx(0.4 / 0.2)
     assert two.interval is not None and two.interval[0] < two.value < two.interval[1]
-    # Each side is known to ±0.4%: together to no more than ±0.8%.
+    # Each side is known to ±0.4%: together to ±0.8% at best.
     assert two.interval[1] / two.interval[0] < 1.02
     assert same_ranks(work) == []
 
@@ -69,7 +70,7 @@ NODES = [
 
 
 def over_nodes(one: Cell) -> float:
-    """CG takes 1.3 times as long where ranks share nodes; EP gains all of the further ones."""
+    """CG takes 1.3 times as long where ranks share nodes; EP gains from all further ones."""
     place = one.placement
     if one.kernel == "npb.ep":
         return 8.0 / place.ranks
@@ -85,6 +86,7 @@ def test_both_comparisons_of_the_paper_over_nodes() -> None:
     assert [c.value for c in same_ranks(cg_work)] == pytest.approx([2.0 / 5.2])
     assert [c.value for c in same_ranks(ep_work)] == pytest.approx([1.0])
     answer = answered(run)
+    assert any(OWN_CODE in sentence for sentence in answer.method)
     assert "CG class S: 1 rank per node on 2 nodes" in answer.verdict
     assert "EP class S: 2 ranks per node on 2 nodes" in answer.verdict
     cheapest = {e.label: e for e in answer.evidence if e.metric == "node-seconds"}
@@ -101,6 +103,11 @@ def test_both_comparisons_of_the_paper_over_nodes() -> None:
     assert published["CG"][4].startswith("0.38")
     assert published["CG"][5:] == ["0.65 to 0.80", "0.77 to 1.00"]
     assert "less on 16 to 128" in published["CG"][2]
+    columns = [column.label for column in tables["placement-published"].columns[1:]]
+    here, there = "here (1)", [f"{machine} (2)" for machine in MACHINES]
+    assert columns == [f"Same nodes, {here}", *there, f"Same ranks, {here}", *there]
+    own, source = tables["placement-published"].notes
+    assert OWN_CODE in own and CODE in source
 
 
 def test_published_ratios_are_the_text_of_section_3() -> None:
@@ -119,7 +126,7 @@ def test_published_ratios_are_the_text_of_section_3() -> None:
         assert (low, high) == (pytest.approx(1 - most / 100), pytest.approx(1 - least / 100))
 
 
-def test_a_search_that_is_not_sure_says_what_it_has() -> None:
+def test_an_unsettled_search_reports_what_it_has() -> None:
     close = [cell("npb.cg", 1, ppn, binding=how) for ppn in (1, 2) for how in ("compact", "spread")]
     run = run_of(close, lambda one: 0.1, close, untried=close[2:])
     few = [m for m in run.measurements if m.replicate < 2]
@@ -161,14 +168,14 @@ def test_a_run_without_a_search_answers_nothing(run: RunData) -> None:
     assert answer.status == "unmeasured"
 
 
-def test_candidates_of_a_search_are_no_matter_of_other_answers(run: RunData) -> None:
+def test_candidates_of_a_search_do_not_affect_other_answers(run: RunData) -> None:
     report = build_report(run, summarise_cells(run))
     sections = {section.id: section for section in report.sections}
     labels = " ".join(e.label for e in sections["speed"].evidence)
     assert "CG" in labels and "threads" not in labels
 
 
-def test_figures_show_what_was_tried_and_what_was_not(run: RunData) -> None:
+def test_figures_show_tried_and_untried_placements(run: RunData) -> None:
     run = run_of(
         [*PLAIN, *THREADED, *SPREAD_OUT], cg, [*THREADED, *SPREAD_OUT], untried=THREADED[:1]
     )

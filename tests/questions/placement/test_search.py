@@ -1,4 +1,4 @@
-"""The search for the best placement: against truth known beforehand, and as a function."""
+"""The search for the best placement: against known optima, and as a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEST = GRID.index(PlacementCandidate((4, 2), ("spread",)))
 
 
 def truth(candidate: PlacementCandidate) -> float:
-    """A bowl with its bottom at 4 x 2, spread."""
+    """A quadratic surface with its minimum at 4 x 2, spread."""
     ppn, threads = np.log2(candidate.counts)
     away = (ppn - 2) ** 2 + (threads - 1) ** 2 + (candidate.words == ("compact",))
     return float(10.0 * 1.08**away)
@@ -54,7 +54,7 @@ def run(
     return trials, finding
 
 
-def test_it_finds_the_bottom_in_a_fraction_of_the_measurements() -> None:
+def test_it_finds_the_minimum_in_a_fraction_of_the_measurements() -> None:
     trials, finding = run()
     assert finding.settled
     assert finding.chosen == BEST
@@ -62,7 +62,7 @@ def test_it_finds_the_bottom_in_a_fraction_of_the_measurements() -> None:
     assert sum(trial.candidate == BEST for trial in trials) >= 6
 
 
-def test_the_same_results_give_the_same_finding_in_any_company() -> None:
+def test_equal_results_give_equal_findings_regardless_of_other_cells() -> None:
     trials, _ = run(most=20)
     first = search(GRID, trials, SearchRule(), 1)
     search(GRID, trials[:9], SearchRule(), 2)
@@ -73,7 +73,7 @@ def test_the_same_results_give_the_same_finding_in_any_company() -> None:
     np.testing.assert_array_equal(first.median, again.median)
 
 
-def test_what_failed_is_never_asked_for_again_nor_chosen() -> None:
+def test_failed_candidates_are_never_requested_again_nor_chosen() -> None:
     trials, finding = run(refused=(BEST, 0, 3))
     assert finding.settled
     assert not {trial.candidate for trial in trials} & {BEST, 0, 3}
@@ -82,12 +82,12 @@ def test_what_failed_is_never_asked_for_again_nor_chosen() -> None:
     assert np.isnan(finding.median[BEST])
 
 
-def test_without_anything_that_works_there_is_no_choice() -> None:
+def test_if_all_candidates_fail_there_is_no_choice() -> None:
     nothing = search(GRID, [], SearchRule(), 1, range(len(GRID)))
     assert (nothing.chosen, nothing.ask, nothing.probability) == (None, (), 0.0)
 
 
-def test_one_candidate_is_measured_often_enough_for_its_interval() -> None:
+def test_a_single_candidate_gets_enough_launches_for_its_interval() -> None:
     trials: list[PlacementTrial] = []
     while (finding := search(GRID[:1], trials, SearchRule(), 1)).ask:
         trials.append(PlacementTrial(0, len(trials), 3.0 + 0.01 * len(trials)))
@@ -120,10 +120,10 @@ def test_a_launch_that_was_disturbed_hides_no_best() -> None:
     assert finding.median[BEST] == pytest.approx(10.0, rel=0.03)
 
 
-def test_a_block_that_was_slow_as_a_whole_is_told_from_its_placements() -> None:
+def test_a_slow_block_is_distinguished_from_slow_placements() -> None:
     half = len(GRID) // 2
     trials = [PlacementTrial(c, 0, truth(GRID[c])) for c in range(half)]
-    # The second block takes a third longer throughout; two candidates stand in both.
+    # The second block takes a third longer throughout; two candidates are in both.
     trials += [
         PlacementTrial(c, 1, 1.3 * truth(GRID[c])) for c in (0, half - 1, *range(half, len(GRID)))
     ]
@@ -132,7 +132,7 @@ def test_a_block_that_was_slow_as_a_whole_is_told_from_its_placements() -> None:
     assert finding.chosen == BEST
 
 
-def test_costs_have_to_be_costs() -> None:
+def test_costs_must_be_valid() -> None:
     with pytest.raises(ValueError, match="above 0"):
         search(GRID, [PlacementTrial(0, 0, 0.0)], SearchRule(), 1)
 
@@ -162,7 +162,7 @@ def test_the_gradient_is_that_of_the_likelihood() -> None:
 
 
 def test_the_posterior_is_that_of_conditioned_normals() -> None:
-    """Oracle: the joint covariance written out, conditioned by a plain inverse."""
+    """Reference: the joint covariance written out, conditioned by a plain inverse."""
     trials = [
         PlacementTrial(0, 0, 10.0),
         PlacementTrial(4, 0, 8.0),
@@ -188,7 +188,7 @@ def test_the_posterior_is_that_of_conditioned_normals() -> None:
 
 @settings(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, len(GRID) - 1), st.floats(0.5, 2.0)), max_size=12))
-def test_any_results_give_a_finding_that_makes_sense(results: list[tuple[int, float]]) -> None:
+def test_any_results_give_a_valid_finding(results: list[tuple[int, float]]) -> None:
     trials = [PlacementTrial(c, block, cost) for block, (c, cost) in enumerate(results)]
     finding = search(GRID, trials, SearchRule(), 1)
     assert 0.0 <= finding.probability <= 1.0
@@ -200,7 +200,7 @@ def test_any_results_give_a_finding_that_makes_sense(results: list[tuple[int, fl
 
 
 def test_on_simulated_machines_it_finds_the_best_within_a_quarter_of_the_measurements() -> None:
-    """In 95 of 100 (benchmarks/rates/placement.py); of 5 fewer than 3 are one in a thousand."""
+    """In 95 of 100 (benchmarks/rates/placement.py); fewer than 3 of 5 has p = 0.1%."""
     found = 0
     drawn = (draw_machine(np.random.default_rng((8, seed))) for seed in itertools.count())
     small = (machine for machine in drawn if len(machine.candidates) <= 40)

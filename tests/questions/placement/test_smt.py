@@ -45,7 +45,7 @@ def test_all_is_all_cores_or_all_hardware_threads(tmp_path: Path) -> None:
     assert placed(plan_of(tmp_path, lines, FOUR)) == [
         ("off", 1, 4), ("off", 4, 1), ("on", 1, 8), ("on", 8, 1),
     ]  # fmt: skip
-    # Without hardware threads the level isn't there, and nothing is said of it.
+    # Without hardware threads the level doesn't exist, and is not reported.
     plain = plan_of(tmp_path, lines, PLAIN)
     assert placed(plain) == [("off", 1, 4), ("off", 4, 1)]
     assert plain.notes == ()
@@ -145,11 +145,12 @@ covariates = {{ sampling_seconds = 10, energy = "10 * (60 + 20 * ppn)" }}
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gain", "best"),
     [
         (0.25, "8 ranks, sharing cores (SMT)"),
-        pytest.param(-0.2, "4 ranks", marks=pytest.mark.slow),
+        pytest.param(-0.2, "4 ranks", marks=pytest.mark.long),
     ],
 )
 def test_a_machine_whose_hardware_threads_help_or_harm(
@@ -172,14 +173,14 @@ def test_a_machine_whose_hardware_threads_help_or_harm(
     assert all(job["smt"] in ("on", "off") for job in jobs)
 
 
-def test_settable_topologies_tell_their_hardware_threads(tmp_path: Path) -> None:
+def test_settable_topologies_report_their_hardware_threads(tmp_path: Path) -> None:
     system = detect(unpack("xeon", tmp_path))
     assert system.processor.threads_per_core == 2
     assert system.usable_threads == 2 * (system.usable_cores or 0)
 
 
 def energy_tree(root: Path, **zones: tuple[str, str, str | None]) -> Path:
-    """Zones by name: what it is, its range, what its counter shows (None: it isn't to be read)."""
+    """Zones by name: its kind, its range, its counter (None: unreadable)."""
     for zone, (name, full, shown) in zones.items():
         folder = root / "sys/class/powercap" / zone.replace("_", ":")
         folder.mkdir(parents=True)
@@ -199,7 +200,7 @@ ZONES = {
 }
 
 
-def test_energy_of_a_command_is_added_up_and_counters_begin_anew(tmp_path: Path) -> None:
+def test_energy_of_a_command_is_added_up_and_counters_wrap(tmp_path: Path) -> None:
     folder = energy_tree(tmp_path, **ZONES)
     before = runner._energy(str(folder))
     assert before.keys() == {"intel-rapl:0", "intel-rapl:0:1"}
@@ -208,7 +209,7 @@ def test_energy_of_a_command_is_added_up_and_counters_begin_anew(tmp_path: Path)
     (folder / "intel-rapl:0:1/energy_uj").write_text("999387\n")  # 0.000613 J and 0.999387 J
     after = runner._energy(str(folder))
     assert runner._energy_between(before, after, 2.0) == pytest.approx(2.5 + 1.0)
-    # The memory's counter may be full twice in longer than 65.7 s at 1 kW.
+    # The memory's counter may wrap twice in longer than 65.7 s at 1 kW.
     assert runner._energy_between(before, after, 66.0) is None
     assert runner._energy_between({}, after, 1.0) is None
     assert runner._energy(str(tmp_path / "none")) == {}

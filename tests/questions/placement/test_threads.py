@@ -1,4 +1,4 @@
-"""Where the time of ranks × threads goes: by hand, and on machines whose truth is known."""
+"""Components of the time of ranks × threads: by hand, and on machines with known causes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from contention_phases import (
     with_threads,
 )
 
-# Six launches, so that there are intervals; a percent between the slowest and the quickest.
+# Six launches, so that there are intervals; one percent between slowest and fastest.
 SPREAD = np.array([1.0, 1.004, 0.998, 1.002, 0.996, 1.001]) / 1.0005
 
 
@@ -60,7 +60,7 @@ def ranks(*cores: int) -> ThreadAffinity:
 ALONE = placed(ranks(0), 8.0, 8.0)
 FOUR = placed(ranks(0, 1, 2, 3), 3.5, 3.0, 0.5)
 TWO_BY_TWO = placed(seats((0, 1), (2, 3)), 3.8, 3.6, 0.2)
-# Two domains of four cores: one of them gives two cores' worth, however many draw on it.
+# Two domains of four cores: one has the bandwidth of two cores, however many draw on it.
 MACHINE = NodeModel(
     streams={1: 1e10, 2: 2e10, 4: 2e10, 8: 4e10}, domain={1: 1e10, 2: 2e10, 4: 2e10}, domains=2
 )
@@ -69,7 +69,7 @@ MACHINE = NodeModel(
 # ---- Affinity ------------------------------------------------------------------------------------
 
 
-def test_seats_tell_what_is_shared() -> None:
+def test_seats_show_shared_resources() -> None:
     apart = seats((0, 1), (4, 5))
     assert apart.cores_used == {0, 1, 4, 5} and apart.used_by_domain == {0: 2, 1: 2}
     assert not apart.shared and apart.domains_per_rank == 1.0
@@ -77,7 +77,7 @@ def test_seats_tell_what_is_shared() -> None:
     assert across.used_by_domain == {0: 2, 1: 2} and across.domains_per_rank == 2.0
     double = ThreadAffinity(((0, 0), (1, 1)), ((0, 0), (0, 0)))
     assert double.shared and double.used_by_domain == {0: 2}
-    # Two ranks on one core, and one of two threads there.
+    # Two ranks on one core, and one rank of two threads there.
     assert placed(double, 1.0, 1.0).cores == 2
     assert seats((0, 1), (2, 3)).cores_of_threads == ranks(3, 1, 2, 0).cores_of_threads
 
@@ -88,7 +88,7 @@ def test_streams_slow_down_by_the_domain_that_is_busiest() -> None:
     assert MACHINE.slowdown_at(spread) == 1.0
     # Three in one domain and one in the other: 1.5, 1.5, 1.5 and 1 in the mean.
     assert MACHINE.slowdown_at(placed(ranks(0, 1, 2, 4), 1, 1)) == pytest.approx(5.5 / 4)
-    # Threads of a rank wait for the one that waits longest: both ranks have one in the busy domain.
+    # Threads of a rank wait for the slowest: both ranks have one in the busy domain.
     both = placed(seats((0, 4), (1, 2)), 1, 1)
     assert MACHINE.slowdown_at(both) == pytest.approx(1.5)
     # Messages are copied by the first thread of each rank: cores 0 and 1 there.
@@ -96,7 +96,7 @@ def test_streams_slow_down_by_the_domain_that_is_busiest() -> None:
     assert MACHINE.copy_slowdown_at(TWO_BY_TWO) == 1.0
     assert MACHINE.copy_slowdown_at(compact) == pytest.approx(2.0)
     assert MACHINE.copy_slowdown_at(dataclasses.replace(TWO_BY_TWO, affinity=None)) == 1.0
-    # Where domains aren't known, as many first cores stand for them.
+    # If domains aren't known, the first cores are used instead.
     assert dataclasses.replace(MACHINE, domain={}).slowdown_at(spread) == pytest.approx(2.0)
     # Other patterns: as if all domains were as busy as the busiest.
     patterns = dataclasses.replace(MACHINE, patterns={8: 3.1})
@@ -114,14 +114,14 @@ def test_ranks_copy_messages_by_one_thread_each() -> None:
     assert near_cost(four, quick) == pytest.approx(10 * 2 * 0.5e-3)
 
 
-def test_twins_sit_on_the_very_same_cores() -> None:
+def test_the_rank_placements_compared_use_the_same_cores() -> None:
     spread = placed(ranks(0, 2, 4, 6), 1, 1)
     assert equal_ranks_of(TWO_BY_TWO, [ALONE, spread, FOUR]) == EqualRanks(per_thread=FOUR)
     assert equal_ranks_of(TWO_BY_TWO, [ALONE, spread]) is None
     assert equal_ranks_of(spread, []) == EqualRanks()
     unknown = dataclasses.replace(TWO_BY_TWO, affinity=None)
     assert equal_ranks_of(unknown, [FOUR]) is None
-    # Four ranks on two cores, and what stands beside them.
+    # Four ranks on two cores, and the placements for comparison.
     double = placed(ThreadAffinity(((0,), (0,), (1,), (1,)), ((0,),) * 4), 1, 1)
     two = placed(ranks(0, 1), 1, 1)
     assert equal_ranks_of(double, [two]) == EqualRanks(per_core=two)
@@ -141,8 +141,8 @@ def parts(found: object) -> dict[str, float]:
     return {name: value for name, value in components.items() if abs(value) > 1e-9}
 
 
-def test_threads_are_what_they_take_longer_than_ranks_on_the_same_cores() -> None:
-    """8 s of work on 4 cores; ranks wait 1 s for memory, threads 0.6 s for each other besides."""
+def test_the_cost_of_threads_is_their_time_beyond_ranks_on_the_same_cores() -> None:
+    """8 s of work on 4 cores; ranks wait 1 s for memory, threads another 0.6 s for each other."""
     found = split(TWO_BY_TWO, ALONE, None, MACHINE, EqualRanks(per_thread=FOUR))
     assert parts(found) == pytest.approx(
         {"compute": 2.0, "memory contention": 1.0, "threads": 0.6, "messages within nodes": 0.2}
@@ -160,13 +160,13 @@ def test_threads_are_what_they_take_longer_than_ranks_on_the_same_cores() -> Non
     assert back.whole.value == pytest.approx(-0.3 / 3.5)
 
 
-def test_what_a_single_rank_waits_for_are_its_own_threads() -> None:
+def test_waits_of_a_single_rank_are_for_its_own_threads() -> None:
     wide = placed(seats((0, 1, 2, 3)), 4.0, 3.2, 0.8)
     found = split(wide, ALONE, None, MACHINE, EqualRanks(per_thread=FOUR))
     assert parts(found) == pytest.approx({"compute": 2.0, "memory contention": 1.0, "threads": 1.0})
 
 
-def test_threads_that_are_quicker_than_ranks_share_data() -> None:
+def test_threads_faster_than_ranks_share_data() -> None:
     quick = placed(seats((0, 1), (2, 3)), 2.9, 2.7, 0.2)
     found = split(quick, ALONE, None, MACHINE, EqualRanks(per_thread=FOUR))
     assert parts(found) == pytest.approx({
@@ -175,8 +175,8 @@ def test_threads_that_are_quicker_than_ranks_share_data() -> None:
     })  # fmt: skip
 
 
-def test_a_binding_changes_what_memory_can_have_done() -> None:
-    """Four ranks that compute for 2.6 s: in one domain memory's doing, over two domains not."""
+def test_a_binding_changes_the_possible_effect_of_memory() -> None:
+    """Four ranks that compute for 2.6 s: memory can be the cause in one domain, not over two."""
     for cores, part in (((0, 1, 2, 3), CONTENTION), ((0, 2, 4, 6), UNEXPLAINED)):
         found = split(placed(ranks(*cores), 2.6, 2.6), ALONE, None, MACHINE)
         assert found.component(part).value == pytest.approx(0.6)
@@ -190,12 +190,12 @@ def test_hardware_threads_fill_gaps_or_get_in_each_others_way() -> None:
         assert found.component(SHARED).value == pytest.approx(change)
         assert found.component(THREADS).value == 0.0
         assert float(found.seconds.sum()) == pytest.approx(compute)
-        # What is lost is by cores: 8 s on 2 of them are 4 s.
+        # Losses are by cores: 8 s on 2 of them are 4 s.
         whole = loss_by_cores(found, split(ALONE, ALONE, None)).whole.value
         assert whole == pytest.approx(1 - 4.0 / compute)
 
 
-def test_what_threads_take_is_learned_and_foretold() -> None:
+def test_the_cost_of_threads_is_learned_and_predicted() -> None:
     """Amdahl: of 8 s a tenth is for one thread alone; domains that a rank spans cost a half more
     at two; hardware threads that share cores save a fifth."""
     full = placed(ranks(*range(8)), 1.0, 1.0)
@@ -218,7 +218,7 @@ def test_what_threads_take_is_learned_and_foretold() -> None:
     assert reaching is not None and reaching.threads == pytest.approx(0.1 + 0.25)
     sharing = model.predict(double)
     assert sharing is not None and sharing.shared == pytest.approx(-0.2)
-    # What nothing was learned of is not foretold.
+    # Unlearned components are not predicted.
     blind = fit_contention_model(ALONE, full, NodeModel({1: 1.0, 8: 8.0}), [within])
     assert blind is not None
     assert blind.predict(pairs) is not None
@@ -227,7 +227,7 @@ def test_what_threads_take_is_learned_and_foretold() -> None:
     assert none is not None and none.predict(pairs) is None
 
 
-# ---- Machines whose truth is known ---------------------------------------------------------------
+# ---- Machines with known causes ------------------------------------------------------------------
 
 
 @cache
@@ -262,6 +262,7 @@ def test_the_simulated_parts_are_those_of_the_whole() -> None:
     assert machine.parts(wide).unshared <= machine.parts(wide).computing
 
 
+@pytest.mark.long
 def test_the_cause_that_dominates_is_found_with_threads_and_bindings() -> None:
     of = Named()
     for machine in machines(120):
@@ -274,9 +275,11 @@ def test_the_cause_that_dominates_is_found_with_threads_and_bindings() -> None:
     assert of.wrong <= binom.ppf(0.999, of.clear, 0.02), of
 
 
-@pytest.mark.parametrize(("pingpong", "stated"), [(True, 0.80), (False, 0.90)])
+@pytest.mark.parametrize(
+    ("pingpong", "stated"), [(True, 0.80), pytest.param(False, 0.90, marks=pytest.mark.long)]
+)
 def test_threads_and_bindings_are_predicted(pingpong: bool, stated: float) -> None:
-    """20% off at most, as often as is stated, for placements that nothing was learned from."""
+    """20% off at most, at the stated rate, for placements that were not used for learning."""
     good = cases = 0
     for machine in machines(60):
         random = np.random.default_rng((14, machine.seed))
@@ -289,5 +292,5 @@ def test_threads_and_bindings_are_predicted(pingpong: bool, stated: float) -> No
             cases += 1
             good += abs(predicted.time / machine.cost(where) - 1.0) <= 0.20
     assert cases > 200
-    # Cases of one machine are alike: sixty of them count.
+    # Cases of one machine are correlated: sixty of them count.
     assert good / cases >= binom.ppf(0.001, 60, stated) / 60, (good, cases)

@@ -1,4 +1,4 @@
-"""Where a placement's time goes: by hand, by properties, and on machines whose truth is known."""
+"""Components of a placement's time: by hand, by properties, on machines with known causes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.models.placement.time_breakdown import Split, loss_by_cores, split
 from contention import SimulatedMachine, draw_machine
 from contention_phases import Named, known_facts, plainly, rank_counts, simulated_phases
 
-# Six launches, so that there are intervals; a percent between the slowest and the quickest.
+# Six launches, so that there are intervals; one percent between slowest and fastest.
 SPREAD = np.array([1.0, 1.004, 0.998, 1.002, 0.996, 1.001]) / 1.0005
 
 
@@ -52,11 +52,11 @@ def seconds(found: Split) -> list[float]:
 ALONE = placed(1, 1, 8.0, 8.0, 8.0, 0.0)
 
 
-def test_by_hand_against_one_rank_a_node() -> None:
-    """4 ranks: 2 s of computing would be their share; 3 s are, 0.5 s more on one of them."""
+def test_by_hand_against_one_rank_per_node() -> None:
+    """4 ranks: their share of computing would be 2 s; it is 3 s, plus 0.5 s on one of them."""
     four = placed(1, 4, 4.2, 3.0, 3.5, 1.1)
     found = split(four, ALONE, None, NodeModel(streams={1: 1e10, 4: 2e10}))
-    # Streams are slowed down to half: up to 2 s may be memory's.
+    # Streams are slowed down to half: memory may cause up to 2 s.
     assert seconds(found) == pytest.approx([2.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.6, 0.0, 0.1])
     assert found.certain
     low, high = found.component(CONTENTION).ci95 or (0.0, 0.0)
@@ -64,7 +64,7 @@ def test_by_hand_against_one_rank_a_node() -> None:
     assert found.share(IMBALANCE).value == pytest.approx(0.5 / 4.2)
 
 
-def test_what_memory_cannot_have_done_is_unexplained() -> None:
+def test_time_that_memory_can_not_cause_is_unexplained() -> None:
     four = placed(1, 4, 4.2, 3.0, 3.5, 1.1)
     mild = split(four, ALONE, None, NodeModel(streams={1: 1e10, 4: 3.2e10}))
     assert mild.component(CONTENTION).value == pytest.approx(0.25 * 2.0)
@@ -76,16 +76,16 @@ def test_what_memory_cannot_have_done_is_unexplained() -> None:
     two = split(placed(2, 1, 4.6, 4.5, 4.5, 0.1), ALONE, None)
     assert two.component(CONTENTION).value == 0.0
     assert two.component(UNEXPLAINED).value == pytest.approx(0.5)
-    # And what has no traffic at all does not wait for memory.
+    # And a kernel without traffic does not wait for memory.
     idle = dataclasses.replace(four, demand=Demand(traffic=0.0))
     assert split(idle, ALONE, None, patterns).component(CONTENTION).value == 0.0
 
 
-def test_as_many_ranks_on_more_nodes_tell_caches_from_contention() -> None:
+def test_as_many_ranks_on_more_nodes_distinguish_caches_from_contention() -> None:
     four = placed(1, 4, 2.0, 2.0, 2.0, 0.0)
     alone = split(four, ALONE, None)
     assert alone.component(CONTENTION).value == alone.component(CACHE).value == 0.0
-    # Each of 4 ranks on a node of its own: pieces fit into caches, 1.5 s instead of 2 s.
+    # Each of 4 ranks on a separate node: pieces fit into caches, 1.5 s instead of 2 s.
     apart = placed(4, 1, 1.6, 1.5, 1.5, 0.1)
     found = split(four, ALONE, apart)
     assert found.component(CACHE).value == pytest.approx(-0.5)
@@ -96,24 +96,25 @@ def test_as_many_ranks_on_more_nodes_tell_caches_from_contention() -> None:
     assert edges.component(CACHE).value == pytest.approx(-0.3)
 
 
-def test_more_work_by_formula_is_computing() -> None:
+def test_additional_work_by_formula_is_computing() -> None:
     alone = dataclasses.replace(ALONE, demand=Demand(flops=1e9))
     four = placed(1, 4, 2.5, 2.5, 2.5, 0.0, Demand(flops=1.25e9))
     assert split(four, alone, None).component(COMPUTE).value == pytest.approx(2.5)
 
 
-def test_messages_are_split_by_what_ping_pong_says_else_by_bytes() -> None:
+def test_messages_are_split_by_ping_pong_else_by_bytes() -> None:
     demand = Demand(messages=400.0, sent=4e8, near=0.25)
     two = placed(2, 2, 4.0, 3.0, 3.0, 1.0, demand)
     assert share_within(two, NodeModel()) == 0.25
-    # 75 of a rank's messages of 1 MB cross, two at once over the adapter: 0.15 s; 25 stay: 0.005 s.
+    # 75 of a rank's messages of 1 MB cross, two concurrently over the adapter: 0.15 s; 25 stay:
+    # 0.005 s.
     known = NodeModel(near=lambda size: size / 5e9, far=lambda size: size / 1e9)
     assert share_within(two, known) == pytest.approx(0.005 / 0.155)
     assert share_within(placed(1, 4, 1, 1, 1, 0, demand), known) == 1.0
     assert share_within(placed(4, 1, 1, 1, 1, 0, demand), known) == 0.0
 
 
-def test_what_is_lost_and_why() -> None:
+def test_the_loss_and_its_causes() -> None:
     two = placed(2, 2, 3.0, 2.0, 2.0, 1.0, Demand(messages=40.0, sent=4e7, near=0.1))
     one = placed(2, 1, 4.4, 4.0, 4.0, 0.4, Demand(messages=20.0, sent=2e7))
     losses = loss_by_cores(split(two, one, None), split(one, one, None))
@@ -135,7 +136,7 @@ def test_what_is_lost_and_why() -> None:
     assert loss_by_cores(split(few, one, None), split(one, one, None)).leading(0.02) is None
 
 
-def test_two_causes_that_are_alike_name_none() -> None:
+def test_two_similar_causes_name_none() -> None:
     noisy = np.column_stack(
         [np.full(6, 4.0), [2.3, 2.6, 2.4, 2.7, 2.5, 2.5], np.full(6, np.nan), [1.5] * 6]
     )
@@ -177,7 +178,7 @@ def test_the_parts_add_up_to_the_whole(
     assert found.seconds[UNEXPLAINED] >= other - 1e-9
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_cover_the_truth_at_the_stated_rate() -> None:
     """Of 6 launches a bootstrap of medians is narrow by nature: nine in ten at least."""
     random = np.random.default_rng(11)
     trials, hit = 200, 0
@@ -197,7 +198,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert hit >= binom.ppf(0.001, trials, 0.90)
 
 
-# ---- Machines whose truth is known ---------------------------------------------------------------
+# ---- Machines with known causes ------------------------------------------------------------------
 
 
 @cache
@@ -208,7 +209,7 @@ def machines(count: int) -> list[SimulatedMachine]:
 
 
 def test_the_cause_that_dominates_is_found() -> None:
-    """Of causes that lead by a twentieth of the time most are named, and few others ever are."""
+    """Of causes that lead by a twentieth of the time most are named, and few others."""
     of = Named()
     for machine in machines(120):
         of.take(machine, machine.cores, np.random.default_rng((9, machine.seed)))
@@ -220,7 +221,7 @@ def test_the_cause_that_dominates_is_found() -> None:
 
 @pytest.mark.parametrize("pingpong", [True, False])
 def test_placements_between_are_predicted(pingpong: bool) -> None:
-    """From one rank a node and from all cores: 20% off at most in nine cases of ten."""
+    """From one rank per node and from all cores: 20% off at most in nine cases of ten."""
     good = cases = 0
     for machine in machines(120):
         random = np.random.default_rng((10, machine.seed))
@@ -236,12 +237,12 @@ def test_placements_between_are_predicted(pingpong: bool) -> None:
             cases += 1
             good += abs(predicted.time / machine.cost(plainly(ppn)) - 1.0) <= 0.20
     assert cases > 200
-    # Cases of one machine are alike: a hundred and twenty of them count.
+    # Cases of one machine are correlated: a hundred and twenty of them count.
     assert good / cases >= binom.ppf(0.001, 120, 0.90) / 120, (good, cases)
 
 
-def test_one_placement_is_enough_where_all_else_is_known() -> None:
-    """A program of which half is memory, on cores that share it; a message a step over a link."""
+def test_one_placement_suffices_if_all_else_is_known() -> None:
+    """A program half bound by memory, on cores that share it; one message per step over a link."""
     machine = NodeModel(
         {1: 1e10, 2: 2e10, 4: 2e10},
         near=lambda size: 1e-6 + size / 5e9,
@@ -254,14 +255,14 @@ def test_one_placement_is_enough_where_all_else_is_known() -> None:
     found = model.predict(four)
     assert found is not None
     assert (found.compute, found.contention) == (pytest.approx(2.0), pytest.approx(1.0))
-    # 10 messages of 1 MB of each rank; those that cross, four at once. One alone takes 1.01 ms by
+    # 10 messages of 1 MB of each rank; those that cross, four concurrently. One takes 1.01 ms by
     # ping-pong, 10 of them 10.1 ms; 11 ms were measured. What stays is copied
     # through a memory that halves what each of four gets.
     assert found.within == pytest.approx(0.5 * 10 * (1e-6 + 2 * 2e-4))
     assert found.between == pytest.approx(0.5 * 10 * (1e-5 + 4e-3) * 0.011 / 0.0101)
 
 
-def test_two_placements_tell_what_memory_and_messages_take() -> None:
+def test_two_placements_determine_memory_and_messages() -> None:
     """By hand: half of computing is memory; messages cost twice what ping-pong says between nodes,
     and three times within."""
     machine = NodeModel(
@@ -286,13 +287,13 @@ def test_two_placements_tell_what_memory_and_messages_take() -> None:
     assert two.contention == 0.0 and two.compute == pytest.approx(4.0)
     assert two.within == pytest.approx(3 * 0.3 * 10 * 1e7 / 5e9)
     assert two.between == pytest.approx(2 * 0.7 * 10 * 2 * 1e7 / 1e9)
-    # That ranks compute unevenly is taken from the larger placement.
+    # The imbalance of ranks is taken from the larger placement.
     uneven = placed(2, 4, 4.0, 2.0, 2.5, 1.0, four_asks)
     model = fit_contention_model(alone, uneven, machine)
     assert model is not None and model.uneven == pytest.approx(0.25)
 
 
-def test_without_a_curve_or_a_ping_pong_nothing_is_made_up() -> None:
+def test_without_a_curve_or_a_ping_pong_nothing_is_assumed() -> None:
     assert fit_contention_model(ALONE, None, NodeModel()) is None
     alone = placed(1, 1, 8, 8, 8, 0, Demand(1e9, 1e9))
     model = fit_contention_model(alone, None, NodeModel({1: 1e10}))

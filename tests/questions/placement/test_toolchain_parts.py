@@ -1,4 +1,4 @@
-"""Toolchains taken apart: compilers, MPIs and BLAS as factors, from what manifests say."""
+"""Parts of toolchains: compilers, MPIs and BLAS as factors, from manifests."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_compilers_and_mpis_are_two_factors() -> None:
     }
 
 
-def test_flags_are_told_where_they_differ() -> None:
+def test_flags_are_shown_if_they_differ() -> None:
     found = parts_of({"a": facts(flags="-O1"), "b": facts(flags="-O3")})
     assert found == {"a": {"compiler": "g++ 12.2.0 -O1"}, "b": {"compiler": "g++ 12.2.0 -O3"}}
 
 
-def test_what_goes_together_is_one_factor() -> None:
+def test_parts_that_vary_together_are_one_factor() -> None:
     found = parts_of({"a": facts("g++", "mpich"), "b": facts("clang++", "openmpi")})
     assert found["a"] == {"compiler and MPI": "g++ 12.2.0, MPICH 5.0.2"}
     assert found["b"] == {"compiler and MPI": "clang++ 14.0.6, Open MPI 5.0.11"}
@@ -55,12 +55,12 @@ def test_what_goes_together_is_one_factor() -> None:
     assert set(parts_of(three)["a"]) == {"compiler", "MPI"}
 
 
-def test_the_same_under_two_names_is_one_level() -> None:
+def test_equal_toolchains_with_two_names_are_one_level() -> None:
     found = parts_of({"embedded": facts(), "mine": facts("/usr/bin/g++"), "o1": facts(flags="-O1")})
     assert found["embedded"] == found["mine"] == {"compiler": "g++ 12.2.0 -O3"}
 
 
-def test_what_differs_in_no_part_is_told_by_name() -> None:
+def test_toolchains_with_equal_parts_are_distinguished_by_name() -> None:
     shared = {"a": facts(), "b": facts(environment={"UCX_TLS": "sm"})}
     assert parts_of(shared) == {"a": {"toolchain": "a"}, "b": {"toolchain": "b"}}
     assert parts_of({"fake": {}, "other": {}}) == {
@@ -163,6 +163,6 @@ def test_with_one_toolchain_there_is_nothing_to_compare() -> None:
     assert {cell.toolchain for cell in alone.cells} == {"embedded"}
 
 
-def test_what_can_t_be_used_is_said() -> None:
+def test_unusable_toolchains_are_reported() -> None:
     context = PlanContext(cores=2, toolchains=("a", "b"), unusable={"c": "It has no compiler."})
     assert "Left out the toolchain 'c': It has no compiler." in suite(context, "class=S").notes

@@ -1,4 +1,4 @@
-"""The suite that compares toolchains: on a fake machine whole, and on this one with two builds."""
+"""The suite that compares toolchains: on a fake machine, and on this one with two builds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def placement(text: str) -> dict[str, object]:
     return found
 
 
-def test_planted_effects_are_told_and_planted_nothing_is_not(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_planted_effects_are_reported_and_no_others(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     words = ("kernel=npb.bt,npb.mg", "--fake", "scenario.toml", "--budget", "100000 s", "--json")
     done = assay(tmp_path, "run", "toolchains", *words, "--seed", "7")
@@ -100,7 +101,7 @@ def test_a_machine_with_one_toolchain_says_what_is_missing(tmp_path: Path) -> No
     reruns=2, reason="it measures this machine, whose CPUs other programs may take meanwhile"
 )
 def test_optimisation_is_found_to_matter_here(tmp_path: Path) -> None:
-    """The same compiler at -O0 and -O3: EP takes twice as long at least, whatever else happens."""
+    """The same compiler at -O0 and -O3: EP takes at least twice as long in any case."""
     (tmp_path / "assay.toml").write_text('[compilers.o0]\nflags = "-O0"\n[compilers.o3]\n')
     words = ("kernel=npb.ep", "class=S", "--here", "--budget", "60 s", "--json")
     done = assay(tmp_path, "run", "toolchains", *words, timeout=900)

@@ -66,7 +66,7 @@ def pinned_to(placement: Placement) -> list[list[int]]:
 
 
 def seated(measurement: Measurement) -> Measurement:
-    """The measurement with what its ranks would tell of where they sit."""
+    """The measurement with rank records of these CPUs."""
     placement = measurement.cell.placement
     cpus = pinned_to(placement)
     ranks = tuple(
@@ -123,7 +123,7 @@ def why_of(
     return work, run
 
 
-def test_seats_are_what_records_and_the_system_tell() -> None:
+def test_seats_come_from_records_and_the_system() -> None:
     run = on_eight(make_run([], measurements=[measured_phases(*PLAIN[2], 1, 1.0)]))
     cpus = cpus_of(run)
     assert cpus.number_of_domains == 2
@@ -141,7 +141,7 @@ def test_seats_are_what_records_and_the_system_tell() -> None:
         sits = affinity_of([one], cpus)
         assert sits is not None and (sits.used_by_domain, sits.domains_per_rank) == (loads, reach)
         assert sits.shared == (smt == "on")
-        # Where nobody knows the cores, hardware threads can't be told to share one.
+        # If the cores are unknown, shared cores can't be detected.
         assert (affinity_of([one], Cpus()) is None) == (smt == "on")
         moved = tuple(msgspec.structs.replace(rank, cpus=[5, 6]) for rank in one.ranks)
         assert affinity_of([one, dataclasses.replace(one, ranks=moved)], cpus) is None
@@ -152,13 +152,13 @@ def test_seats_are_what_records_and_the_system_tell() -> None:
         assert affinity_of([one, bare], cpus) is None
 
 
-def test_the_curve_of_a_domain_is_of_streams_that_fill_domains_evenly() -> None:
+def test_the_curve_of_a_domain_comes_from_streams_that_fill_domains_evenly() -> None:
     _, run = why_of([])
     machine = node_model_of(summarise_cells(run), run)
     assert machine.domains == 2
     # Of 8 cores on two domains each has 32e9 B/s: as on the first four alone.
     assert machine.domain == pytest.approx({1: 20e9, 2: 31e9, 4: 32e9}, rel=0.01)
-    # Spread streams tell more: two cores on two domains are one on each.
+    # Spread streams show more: two cores on two domains are one on each.
     spread = Cell(
         "memory.stream", {"op": "triad", "elements": 10**6},
         Placement(ppn=2, binding="spread"), "embedded",
@@ -172,7 +172,7 @@ def test_the_curve_of_a_domain_is_of_streams_that_fill_domains_evenly() -> None:
     assert found.streams == pytest.approx(STREAMS, rel=0.01)  # of the first cores
 
 
-def test_the_chosen_way_is_explained_by_what_it_saves() -> None:
+def test_the_chosen_placement_is_explained_by_what_it_saves() -> None:
     """2 ranks × 4 threads: 0.1 s for their threads, and 0.2 s instead of 0.9 s in messages."""
     work, run = why_of([cg(1.6, 0.2, ppn=2, threads=4), cg(2.9, 0.0, threads=8)])
     quickest, single = work.others
@@ -195,7 +195,7 @@ def test_the_chosen_way_is_explained_by_what_it_saves() -> None:
     assert not any("is not broken down" in line for line in answer.limits)
 
 
-def test_what_cannot_be_split_is_counted_and_said_in_one_sentence() -> None:
+def test_unsplit_time_is_counted_and_reported_in_one_sentence() -> None:
     work, run = why_of(
         [
             cg(1.6, 0.2, ppn=2, threads=4),
@@ -225,7 +225,7 @@ def test_what_cannot_be_split_is_counted_and_said_in_one_sentence() -> None:
     assert spread[1].component(CONTENTION).value == pytest.approx(0.4, rel=0.05)
 
 
-def test_hardware_threads_are_held_against_the_same_cores() -> None:
+def test_hardware_threads_are_compared_on_the_same_cores() -> None:
     double = cg(1.2, 0.9, ppn=16, smt="on")
     work, _ = why_of([double, cg(1.3, 0.5, ppn=8, threads=2, smt="on")])
     found = {one.placement.ppn: one.split for one in work.others}
@@ -277,8 +277,8 @@ def test_tables_and_figures_show_threads_and_bindings() -> None:
     assert [f.id for f in figures(found_in(plain))] == ["placement-why-1"]
 
 
-def test_what_stays_in_the_caches_never_waits_for_memory() -> None:
-    """Of class S 8 ranks compute for longer than their share, too, and nobody knows why."""
+def test_data_in_caches_never_wait_for_memory() -> None:
+    """At class S 8 ranks compute for longer than their share, too, but the cause is unknown."""
     small = [
         (msgspec.structs.replace(cell, parameters={"class": "S"}), phases) for cell, phases in PLAIN
     ]

@@ -1,4 +1,4 @@
-"""Why a placement takes as long: what answers, tables and figures say of planted phases."""
+"""Causes of a placement's time: answers, tables and figures on planted phases."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def npb(kernel: str, nodes: int = 1, ppn: int = 1, size: str = "B") -> Cell:
     return Cell(kernel, {"class": size}, Placement(nodes, ppn), "embedded")
 
 
-# Memory of two cores is all there is.
+# Memory has the bandwidth of two cores.
 STREAMS = {1: 20e9, 2: 31e9, 4: 32e9}
 
 
@@ -87,7 +87,7 @@ def test_saturated_memory_is_named_with_its_share() -> None:
     )
 
 
-def test_the_sentence_stands_in_the_verdict_and_its_numbers_in_the_evidence() -> None:
+def test_the_sentence_is_in_the_verdict_and_its_numbers_in_the_evidence() -> None:
     run = saturated()
     answer = answered(run)
     assert "Why: beyond 2 ranks CG class B gains nothing" in answer.verdict
@@ -101,7 +101,7 @@ def test_the_sentence_stands_in_the_verdict_and_its_numbers_in_the_evidence() ->
     assert not any("Why" in line and "was not measured" in line for line in answer.limits)
 
 
-def test_without_a_curve_memory_is_not_accused() -> None:
+def test_without_a_curve_memory_is_not_named() -> None:
     run = saturated()
     bare = [m for m in run.measurements if m.cell.kernel != "memory.stream"]
     run = dataclasses.replace(run, measurements=tuple(bare))
@@ -110,7 +110,7 @@ def test_without_a_curve_memory_is_not_accused() -> None:
     assert any("saturation curve" in line for line in result.limits)
 
 
-def test_a_curve_of_an_earlier_run_will_do() -> None:
+def test_a_curve_of_an_earlier_run_suffices() -> None:
     run = saturated()
     bare = [m for m in run.measurements if m.cell.kernel != "memory.stream"]
     only = [m for m in run.measurements if m.cell.kernel == "memory.stream"]
@@ -128,16 +128,16 @@ def test_a_curve_of_an_earlier_run_will_do() -> None:
     assert "saturated at 92%" in causes(run, [earlier]).remark
 
 
-def test_records_that_do_not_tell_how_uneven_ranks_are_say_so() -> None:
+def test_records_without_the_imbalance_say_so() -> None:
     bare = run_of([cg(1, 4.0), (cg(4, 2.0)[0], {"compute": 2.0, "allgatherv": 1.0})], STREAMS)
     (work,) = find_breakdowns(summarise_cells(bare), bare)
     assert work.plain[1].split.component(IMBALANCE).value == 0.0
-    assert any("How unevenly" in line for line in causes(bare).limits)
+    assert any("computing time of the slowest rank" in line for line in causes(bare).limits)
     result = run_of([cg(1, 4.0), cg(4, 2.0, 1.0)], STREAMS)
-    assert not any("How unevenly" in line for line in causes(result).limits)
+    assert not any("computing time of the slowest rank" in line for line in causes(result).limits)
 
 
-def test_ranks_that_take_turns_on_cores_do_not_tell_of_memory() -> None:
+def test_ranks_that_share_cores_give_no_result_on_memory() -> None:
     run = saturated()
     crowded = [
         dataclasses.replace(
@@ -191,7 +191,7 @@ def test_the_shared_adapter_of_several_nodes() -> None:
     assert found.endswith("messages over the adapter that a node's ranks share")
 
 
-def test_waiting_is_not_called_messages_where_ping_pong_says_that_they_are_quick() -> None:
+def test_waiting_is_not_called_messages_if_ping_pong_is_fast() -> None:
     sent = demand_of(npb("npb.cg", 1, 4))
     each, size = sent.messages / 4, sent.sent / sent.messages
     for rate, ending in ((20.0, "their messages"), (2.0, "messages within the node")):
@@ -228,7 +228,7 @@ def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     assert causes(few).remark == result
 
 
-def test_a_run_that_tells_no_phases_says_that_it_does_not_know() -> None:
+def test_a_run_without_phases_says_that_the_cause_is_unknown() -> None:
     run = run_of([cg(1, 4.0), cg(4, 2.0)])
     bare = [
         dataclasses.replace(
@@ -268,7 +268,7 @@ def test_neighbours_share_nodes_as_ranks_are_ordered() -> None:
         assert demand_of(cell).near == pytest.approx(share)
 
 
-def test_phases_are_told_from_the_spread_of_computing() -> None:
+def test_phases_are_distinguished_from_the_spread_of_computing() -> None:
     for kernel in ("npb.cg", "npb.ep", "npb.mg", "npb.ft", "npb.lu", "npb.is", "npb.bt", "npb.sp"):
         metrics = find_kernel(kernel).metrics
         assert "compute" in [m.name for m in metrics if is_phase(m)]
@@ -307,10 +307,13 @@ def test_the_table_and_the_figure_show_parts_and_predictions() -> None:
     assert "placement-why" in [t.id for t in section.tables]
 
 
-# ---- Commands of the user's ----------------------------------------------------------------------
+# ---- Commands of users ---------------------------------------------------------------------------
 
 
-def app(ppn: int, wall: float, user: float, system: float, replicate: int) -> Measurement:
+def app(
+    ppn: int, own: float, user: float, system: float, replicate: int, outside: float = 0.0
+) -> Measurement:
+    """A launch of a command that states its own time; ``outside`` it takes further wall time."""
     cell = Cell(
         "app",
         {"command": "./a.out", "time": "", "verify": "", "shell": 0, "timeout": 0.0},
@@ -318,9 +321,9 @@ def app(ppn: int, wall: float, user: float, system: float, replicate: int) -> Me
         "own",
     )
     noise = SPREAD[replicate]
-    measurement = make_measurement(cell, [wall * noise], replicate)
+    measurement = make_measurement(cell, [own * noise], replicate)
     series = [
-        SampleSeries("wall", "s", None, None, [], [wall * noise]),
+        SampleSeries("wall", "s", None, None, [], [(own + outside) * noise]),
         SampleSeries("cpu", "s", None, None, [], [(user + system) * noise]),
     ]
     covariates = {
@@ -335,8 +338,10 @@ def app(ppn: int, wall: float, user: float, system: float, replicate: int) -> Me
     return dataclasses.replace(measurement, record=record)
 
 
-def commands(of: Callable[[int], tuple[float, float, float]]) -> RunData:
-    measurement = [app(ppn, *of(ppn), replicate) for ppn in (1, 2, 4) for replicate in range(6)]
+def commands(of: Callable[[int], tuple[float, float, float]], outside: float = 0.0) -> RunData:
+    measurement = [
+        app(ppn, *of(ppn), replicate, outside) for ppn in (1, 2, 4) for replicate in range(6)
+    ]
     run = run_of([], other=measurement)
     cells = {m.cell.id: m.cell for m in measurement}
     search = Search(tuple(cells), ())
@@ -347,7 +352,7 @@ def commands(of: Callable[[int], tuple[float, float, float]]) -> RunData:
 OUTSIDE = {
     # Half of a second's work can't be divided: three cores wait for it.
     "cores without work": lambda ppn: (0.5 + 0.5 / ppn, 0.99, 0.01),
-    # Cores are busy all the time, but there is more to do the more there are.
+    # Cores are busy all the time, but with more of them there is more to do.
     "CPU time that grows with its ranks": lambda ppn: (
         (1 + 0.4 * (ppn - 1)) / ppn, 1 + 0.4 * (ppn - 1), 0.0,
     ),
@@ -376,7 +381,7 @@ def test_commands_are_explained_as_far_as_can_be_seen(cause: str) -> None:
     assert svg(drawn[0]).startswith("<svg")
 
 
-def test_what_cores_do_by_hand() -> None:
+def test_core_use_by_hand() -> None:
     """1 rank: 1 s, of it 0.9 s in user mode; 4 ranks: 0.5 s of wall time, 1.2 and 0.3 s of CPU."""
     times = {1: (1.0, 0.9, 0.1), 2: (0.6, 1.0, 0.1), 4: (0.5, 1.2, 0.3)}
     run = commands(lambda ppn: times[ppn])
@@ -385,6 +390,50 @@ def test_what_cores_do_by_hand() -> None:
     assert four.serial == pytest.approx((0.5 - 0.25) / 0.75)
 
 
-def test_a_command_that_scales_is_told_to() -> None:
+def test_the_start_up_of_a_command_is_no_loss() -> None:
+    """Ranks that compute all of their own time; start-up takes 0.3 s and 0.02 s of CPU per rank.
+
+    Of its wall time × cores 48% is without work.
+    """
+    run = commands(lambda ppn: (1.0 / ppn, 1.0 + 0.02 * ppn, 0.0), outside=0.3)
+    remark = causes(run).remark
+    assert "loses" not in remark
+    assert "(of its own time; start-up and end take another 300 ms, 55% of the wall time)" in remark
+    ((*_, four),) = cpu_time_shares(summarise_cells(run), run)
+    assert float(four.shares.sum()) == pytest.approx(1.0)
+    assert four.shares[-1] == pytest.approx(0.0, abs=1e-9)
+    assert (four.outside, four.outside_share) == pytest.approx((0.3, 0.3 / 0.55), rel=0.01)
+    assert four.intervals is not None
+    low, high = four.intervals[-1]
+    assert low == pytest.approx(0.0, abs=1e-9)
+    assert high == pytest.approx(1.0, abs=0.1)  # 1.08 s of CPU of which 1.2 s may be start-up
+    row = causes(run).evidence[-1]
+    assert "CPU time over own time × cores" in row.label
+    assert "start-up and end 300 ms" in row.note
+
+
+@pytest.mark.parametrize("idle", [0.0, 0.4])
+def test_causes_within_the_own_time_are_found_beside_a_start_up(idle: float) -> None:
+    """A long command: what start-up may have used of the CPU time hardly matters."""
+    run = commands(
+        lambda ppn: (20.0 / ppn / (1 - idle * (ppn > 1)), 20.0 + 0.1 * ppn, 0.0), outside=0.3
+    )
+    ((*_, four),) = cpu_time_shares(summarise_cells(run), run)
+    assert four.intervals is not None
+    low, high = four.intervals[-1]
+    assert low - 1e-9 <= idle <= high < idle + 0.1
+    remark = causes(run).remark
+    assert ("loses 39% of its cores' time to cores without work" in remark) == (idle > 0)
+    assert ("start-up" in remark) == (idle == 0.0)  # 6% of the wall time, and 3%
+    assert any("unknown" in limit and "own time" in limit for limit in causes(run).limits)
+
+
+def test_without_an_own_time_the_wall_time_counts() -> None:
+    run = commands(lambda ppn: (0.5 + 0.5 / ppn, 0.99, 0.01))
+    assert all("over wall time × cores" in row.label for row in causes(run).evidence)
+    assert not any("own time" in limit for limit in causes(run).limits)
+
+
+def test_a_command_that_scales_is_reported_so() -> None:
     run = commands(lambda ppn: (1.0 / ppn, 0.99, 0.01))
     assert causes(run).remark == ("Why, seen from outside: ./a.out with 4 ranks: little is lost.")

@@ -1,7 +1,7 @@
-"""Causes against control experiments: what is named goes when it is taken away.
+"""Causes against control experiments: a named cause disappears when it is removed.
 
-On a virtual cluster the link between two hosts is slow, then is not; on this machine a benchmark
-that streams through memory stands beside one that moves nothing.
+On a virtual cluster the link between two hosts is slow, then fast; on this machine a benchmark that
+streams through memory is compared with one that moves no data.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def measured(folder: Path, cells: str, *words: str) -> RunData:
     return data
 
 
-# ---- A slow link, and a quick one ---------------------------------------------------------------
+# ---- A slow link, and a fast one ----------------------------------------------------------------
 
 
 @pytest.fixture
@@ -123,7 +123,9 @@ def over_two(run: RunData) -> WorkBreakdown:
 
 
 @pytest.mark.long
-def test_the_share_of_the_network_goes_with_the_slow_link(tmp_path: Path, hosts: None) -> None:
+def test_the_share_of_the_network_disappears_with_the_slow_link(
+    tmp_path: Path, hosts: None
+) -> None:
     runs = {name: measured(tmp_path / name, CELLS, "--lab", name) for name in ("slow", "quick")}
     found = {name: over_two(run) for name, run in runs.items()}
     assert str(across_clause(found["slow"])).endswith("on 2 nodes: messages between nodes")
@@ -160,7 +162,7 @@ ppn = [1, 2]
 
 
 @pytest.mark.long
-def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
+def test_a_kernel_without_traffic_never_waits_for_memory(tmp_path: Path) -> None:
     run = measured(tmp_path, MEMORY)
     found = {work.cell.kernel: work for work in find_breakdowns(summarise_cells(run), run)}
     if "npb.mg" not in found:
@@ -171,12 +173,12 @@ def test_what_moves_nothing_never_waits_for_memory(tmp_path: Path) -> None:
     slower = found["npb.mg"].machine.slowdown(2)
     assert slower is not None
     if slower * (1.0 - found["npb.mg"].machine.uncertainty) > 1.25:
-        # Two streams surely slow each other down: two ranks that stream can't be sure not to.
+        # Two streams certainly slow each other down; two ranks that stream may as well.
         interval = contention["npb.mg"].ci95
         assert interval is not None and interval[1] > 0.0
 
 
-# ---- A command of the user's ---------------------------------------------------------------------
+# ---- A command of a user -------------------------------------------------------------------------
 
 
 SCRIPT = """
@@ -196,8 +198,9 @@ time.sleep(pause)
 """
 
 
-def test_cores_that_had_nothing_to_do_are_cpu_time_shares(tmp_path: Path) -> None:
-    """0.24 s of CPU time are divided among ranks; a pause of 0.3 s isn't, and goes without work."""
+@pytest.mark.long
+def test_idle_cores_are_shown_by_cpu_time_shares(tmp_path: Path) -> None:
+    """0.24 s of CPU time are divided among ranks; a pause of 0.3 s isn't, and needs no CPU."""
     script = tmp_path / "work.py"
     script.write_text(SCRIPT)
     shares = {}
@@ -213,7 +216,7 @@ def test_cores_that_had_nothing_to_do_are_cpu_time_shares(tmp_path: Path) -> Non
             pytest.skip("this machine has no second core")
         ((one, two),) = found
         shares[pause] = two.shares
-        # Whatever else the machine does: so much CPU time is used, and no less.
+        # Whatever else runs: exactly this CPU time is used.
         assert float(one.shares[0] + one.shares[2]) * one.point.metric.median > 0.2
         if pause == "0.3":
             assert "cores without work" in causes(run).remark

@@ -41,7 +41,7 @@ def test_rmax_is_the_best_rate_and_nmax_its_order():
     assert row.note == "2 ranks; NB 192, 1 × 2, broadcast ring"
 
 
-def test_what_is_made_easy_or_was_wrong_or_failed_is_no_result():
+def test_easy_wrong_or_failed_solutions_are_no_result():
     cells = curve(RATE, ORDERS)
     easy = cell(300e9, order=20_000, matrix="graded")
     wrong = make_failure(cell(400e9, order=21_000).cell, wrong=True)
@@ -59,7 +59,7 @@ def test_half_of_rmax_is_measured_at_the_placement_of_rmax_alone():
     assert row.value == pytest.approx(half_of_largest(2500, 20_000), rel=0.01)
     assert row.ci95[0] < row.value < row.ci95[1]
     assert row.unit == "order"
-    assert row.note == "measured: N = 2,000 has just half"
+    assert row.note == "measured: N = 2,000 reaches exactly half"
     later = rows(speed(curve(hockney(110e9, 4000), ORDERS)))["Linpack N½"]
     assert later.note == "measured: interpolated between N = 2,000 and 3,000"
     assert "N½ = 2,8" in speed(curve(hockney(110e9, 4000), ORDERS)).verdict
@@ -124,21 +124,25 @@ def test_the_price_is_that_of_the_nodes_that_reached_rmax():
     cells = seth()
     run = run_of(cells, prices=Prices("USD", {"node": 500_000 / 120, "kwh": 0.1}))
     answer = speed(cells, run)
-    row = rows(answer)["Price of a Gflop/s"]
+    row = rows(answer)["Price per Gflop/s"]
     assert row.value == pytest.approx(500_000 / 480.7e9)
     assert row.ci95[0] < row.value < row.ci95[1]
     assert row.unit == "USD/(flop/s)"
     assert row.note == "120 nodes for 500,000 USD"
     assert "1040 USD per Gflop/s" in answer.verdict
     nameless = speed(cells, run_of(cells, prices=Prices(None, {"node": 1000.0})))
-    assert rows(nameless)["Price of a Gflop/s"].unit == "/(flop/s)"
-    assert "Price of a Gflop/s" not in rows(speed(cells))
-    assert "Price of a Gflop/s" not in rows(speed(cells, run_of(cells, prices=Prices("EUR", {}))))
+    assert rows(nameless)["Price per Gflop/s"].unit == "/(flop/s)"
+    assert "Price per Gflop/s" not in rows(speed(cells))
+    assert "Price per Gflop/s" not in rows(speed(cells, run_of(cells, prices=Prices("EUR", {}))))
 
 
 def test_a_share_above_peak_is_called_impossible_and_a_lower_one_is_not():
-    assert said(speed([cell(1.1 * 64 * CLOCK, order=5000)]).caveats, "which is impossible")
-    assert not said(speed([cell(0.9 * 64 * CLOCK, order=5000)]).caveats, "which is impossible")
+    assert said(
+        speed([cell(1.1 * 64 * CLOCK, order=5000)]).caveats, "This number can't be: Linpack Rmax"
+    )
+    assert not said(
+        speed([cell(0.9 * 64 * CLOCK, order=5000)]).caveats, "This number can't be: Linpack Rmax"
+    )
 
 
 def test_a_share_of_an_assumed_peak_is_named_so():
@@ -166,7 +170,7 @@ def test_a_share_of_an_assumed_peak_is_named_so():
 # --- Places ---
 
 
-def test_standing_in_words():
+def test_rank_on_a_list_as_text():
     def at(rate):
         return standing(find_places(rate))
 
@@ -199,10 +203,10 @@ def test_a_rank_with_the_ends_of_its_interval():
     assert rank_on(june, 1e9, (0.9e9, 1.1e9)) == "> 500"
 
 
-# --- Growth, and why ---
+# --- Scaling, and its causes ---
 
 
-def test_scaling_sets_equal_shares_of_the_largest_order_against_each_other():
+def test_scaling_compares_equal_shares_of_the_largest_order():
     def half(rate, order, ppn):
         planted = cell(rate, order=order, ppn=ppn)
         asked = {"n": 0, "fraction": 0.5, "matrix": "random"}
@@ -222,7 +226,7 @@ def test_scaling_sets_equal_shares_of_the_largest_order_against_each_other():
     assert "Linpack grows 2.25-fold" in answer.verdict
 
 
-def test_poor_scaling_names_the_phase_that_took_it():
+def test_poor_scaling_names_the_phase_that_caused_it():
     few = cell(50e9, order=5000, ppn=1, phases={"panel": 0.1, "update": 0.9})
     spoken = {"panel": 0.1, "broadcast": 0.35, "update": 0.55}
     most = cell(60e9, order=5000, ppn=2, phases=spoken)
@@ -336,9 +340,9 @@ def test_ranks_against_threads_on_the_same_cores():
     assert not said(speed(close).advice, "Run codes like Linpack")
 
 
-def test_dgemm_on_all_cores_at_once_bounds_linpack():
+def test_dgemm_on_all_cores_bounds_linpack():
     cells = [cell(90e9, order=9000), dgemm(53e9), dgemm(100e9, ppn=2)]
-    (sentence,) = said(speed(cells).limits, "cores at once")
+    (sentence,) = said(speed(cells).limits, "cores concurrently")
     assert "94.3% of DGEMM × ranks; Linpack reaches 90.0% [" in sentence
 
 
@@ -357,7 +361,7 @@ def test_orders_that_differ_between_launches_are_a_caveat():
     assert not said(speed([planted], same).caveats, "orders from")
 
 
-def test_a_toolchain_that_is_beaten_stands_beside_and_is_not_mixed_in():
+def test_a_slower_toolchain_is_shown_separately():
     site = curve(hockney(80e9, 1000), [4000, 8000], toolchain="site")
     answer = speed([*curve(RATE, ORDERS), *site])
     label = "Linpack N = 8,000, 2 cores"

@@ -38,7 +38,7 @@ def hierarchy(of=latency_of, pages="huge", **placement):
 
 
 def strided(ratios, op="read", ppn=4):
-    """One core at 2 ns an access times the stride, all cores at that times the ratio."""
+    """One core at 2 ns per access times the stride, all cores at that times the ratio."""
     return [
         cell("memory.strided", 2e-9 * stride * factor, ppn=ranks, op=op, stride=stride)
         for stride, value in ratios.items()
@@ -121,7 +121,7 @@ def test_huge_pages_stand_for_the_hierarchy_and_small_ones_are_set_against_them(
 
 def test_loads_of_all_cores_at_once():
     busy = cell("memory.latency", 130e-9, ppn=4, bytes=1 << 27, pages="huge")
-    row = rows(speed([*hierarchy(), busy]))["Latency from main memory, 4 cores at once over 1"]
+    row = rows(speed([*hierarchy(), busy]))["Latency from main memory, 4 cores over 1"]
     assert row.value == pytest.approx(1.3)
     assert row.note == "130 ns per load"
 
@@ -137,15 +137,15 @@ def test_the_worst_stride_is_named_with_what_was_found_in_2005():
     triad = rows(answer)["Strided triad, 4 cores over 1"]
     assert (triad.value, triad.note.partition(";")[0]) == (pytest.approx(1.0), "at stride 2")
     assert answer.verdict == (
-        "On 4 cores at once a strided access takes up to 1.90 times as long as on 1."
+        "On 4 cores concurrently a strided access takes up to 1.90 times as long as on 1."
     )
     (sentence,) = answer.advice
     assert "takes up to 1.90 times as long" in sentence and "fewer ranks" in sentence
 
 
-def test_memory_that_serves_all_cores_is_said_and_one_between_is_not_judged():
+def test_memory_that_suffices_for_all_cores_is_reported():
     (sentence,) = speed(strided({1: 1.01, 8: 1.04})).advice
-    assert sentence.startswith("Memory serves all 4 cores at once nearly without loss (")
+    assert sentence.startswith("Memory serves all 4 cores concurrently nearly without loss (")
     assert "at most 1.04 times" in sentence
     assert speed(strided({1: 1.3})).advice == []
 
@@ -172,7 +172,7 @@ def test_random_rates_and_their_ratio():
     found = rows(speed(cells))
     assert found["Random reads, 4 cores"].value == pytest.approx(4 / 12.5e-9)
     assert speed(cells).verdict == "Random reads run at 320.0 Mop/s on 4 cores."
-    assert found["Random updates, 4 cores"].note == "4 ranks; 0.32 GUPS, a table for each rank"
+    assert found["Random updates, 4 cores"].note == "4 ranks; 0.32 GUPS, one table per rank"
 
 
 def test_times_of_random_access_are_set_against_one_core():
@@ -229,7 +229,7 @@ def test_either_name_of_a_numa_node_counts():
     assert [point.summary for point in found] == [free]
 
 
-def test_cells_of_one_numa_node_do_not_speak_for_the_machine():
+def test_cells_of_one_numa_node_do_not_represent_the_machine():
     whole = cell("memory.stream", 90e9, ppn=4, op="triad", memory_node=-1)
     far = cell("memory.stream", 10e9, ppn=8, binding="numa:0", op="triad", memory_node=1)
     assert speed([whole, far]).verdict.startswith("4 cores sustain 90.0 GB/s")
@@ -265,7 +265,7 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
     assert [(row["cores"], row["binding"]) for row in curve.rows] == [
         (cores, binding) for binding in ("compact", "spread") for cores in (1, 2, 4, 8)
     ]
-    assert "4 cores reach 95% of the best" in curve.alt
+    assert "it saturates at 4 cores" in curve.alt
     assert "saturates at 4" in svg(curve)
     times = {
         (r["operation"], r["stride"], r["cores"]): r["median"] for r in figures["strided"].rows

@@ -1,4 +1,4 @@
-"""What the answer and the figures make of storage, from planted numbers."""
+"""Storage in the answer and the figures, from planted numbers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def test_the_headline_is_what_reached_the_device():
     drawn = [
         file_cell("write", "buffered", 5e9, cached=1.0),
         file_cell("write", "fsync", 200e6, cached=0.0),
-        file_cell("write", "direct", 180e6),  # a system that doesn't tell, and a method that does
+        # The system does not report the cache; O_DIRECT bypasses it.
+        file_cell("write", "direct", 180e6),
         file_cell("read", "buffered", 300e6, cached=0.01),
         file_cell("reread", "buffered", 9e9, cached=1.0),
     ]
@@ -109,13 +110,13 @@ def test_the_answer_says_when_a_cache_answered():
     assert clean.caveats == []
 
 
-def test_memory_is_no_device_and_said_not_to_be():
+def test_memory_is_not_reported_as_a_device():
     part = part_of(
         file_cell("write", "fsync", 3e9, cached=0.0, filesystem="tmpfs"),
         file_cell("read", "buffered", 4e9, cached=1.0, filesystem="tmpfs"),
     )
     (caveat,) = part.caveats
-    assert "2 cells lay in a file system in memory" in caveat
+    assert "2 cells were in a file system in memory" in caveat
     assert part.remark.startswith("storage does storage.file op=read")  # no claim on a device
 
 
@@ -151,11 +152,11 @@ def test_small_random_records_have_rates_and_latencies():
         ("rate", pytest.approx(10_000)),
         ("latency", pytest.approx(90e-6)),
         ("latency_p99", pytest.approx(450e-6)),
-        ("rate", pytest.approx(30_000)),  # whose latencies are the cache's
+        ("rate", pytest.approx(30_000)),  # its latencies are the cache's
     ]
 
 
-def test_ranks_and_ways_are_compared():
+def test_ranks_and_methods_are_compared():
     part = part_of(
         parallel_cell("write", "own", 100e6, ppn=1),
         parallel_cell("write", "own", 150e6, ppn=2),
@@ -166,13 +167,13 @@ def test_ranks_and_ways_are_compared():
     found = rows(part)
     assert found["Parallel write, 1 → 2 ranks, file per rank, posix"].value == pytest.approx(1.5)
     assert found["Parallel write, 2 ranks, shared file, strided, mpiio"].value == 50e6
-    (advice,) = part.advice  # 2% more is not worth a word
+    (advice,) = part.advice  # 2% more isn't reported
     assert advice.startswith(
         "With 2 ranks, write with file per rank, posix: 3.00 times the bandwidth"
     )
 
 
-def test_files_are_counted_on_the_most_ranks():
+def test_files_are_counted_on_the_largest_number_of_ranks():
     part = part_of(
         metadata_cell("create", 9_000, ppn=1),
         metadata_cell("create", 12_000),
@@ -187,7 +188,7 @@ def test_files_are_counted_on_the_most_ranks():
     assert part.remark.startswith("storage does storage.metadata op=stat")
 
 
-def test_where_it_was_measured_is_said():
+def test_the_place_of_measurement_is_reported():
     (limit,) = part_of(file_cell("write", "fsync", 2e8, cached=0.0)).limits
     assert "measured in /scratch (ext4)" in limit
 
@@ -231,7 +232,7 @@ def test_figures_hold_the_planted_numbers_and_can_be_drawn():
         ("read: shared file, segmented, mpiio_collective", "2 ranks", 150e6),
     ]
     assert [(r["who"], r["median"]) for r in drawn["storage-metadata"].rows] == [
-        ("2 ranks, a directory each", 12_000),
+        ("2 ranks, directory per rank", 12_000),
         ("2 ranks, one directory", 7_000),
     ]
     for figure in drawn.values():

@@ -1,4 +1,4 @@
-"""Causes in the answer: named with share and advice, the rest said; figures and tables of them."""
+"""Causes in the answer: named with share and advice, with the rest; their figures and tables."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
     part = causes_part([ep, lu], RUN)
     first, second, rest = part.remark.split("; ")
     assert "of LU's variance is associated with steal time: the hypervisor gave" in first
-    assert second.endswith("with memory that was short or busy")
+    assert second.endswith("with a shortage or heavy use of memory")
     assert rest.endswith("unexplained") and "EP" not in part.remark
     assert [row.metric for row in part.evidence] == ["share of variance"] * 3
     shares = [row.value for row in part.evidence]
@@ -57,15 +57,15 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
         for row in part.evidence
     )
     assert part.advice[0].startswith("Steal time (LU): Move to a dedicated host")
-    assert part.advice[1].startswith("Memory that was short or busy (LU):")
+    assert part.advice[1].startswith("A shortage or heavy use of memory (LU):")
 
 
-def test_nothing_explained_is_said() -> None:
+def test_a_run_without_causes_says_so() -> None:
     part = causes_part([of_kernel(planted(60, 3), "npb.ft", nodes=2)], RUN)
     assert "significantly associated with the variance of 1 cell" in part.remark
     assert "all of it is unexplained" in part.remark
     assert part.evidence == [] and part.advice == []
-    assert any("the network between them" in sentence for sentence in part.limits)
+    assert any("the network between the nodes" in sentence for sentence in part.limits)
 
 
 def test_too_few_are_no_part_and_are_counted() -> None:
@@ -75,7 +75,7 @@ def test_too_few_are_no_part_and_are_counted() -> None:
     assert any("1 cell had fewer than 20 measurements" in sentence for sentence in part.limits)
 
 
-def test_ranks_kept_from_running_are_told_as_the_t3e_was() -> None:
+def test_ranks_kept_from_running_are_reported_as_for_the_t3e() -> None:
     wall, cpu = migrated(118, 6)
     part = causes_part([of_kernel(clocked(wall, cpu), "npb.ep")], RUN)
     assert "EP's wall time varies by" in part.remark
@@ -106,8 +106,8 @@ class NONE:
     p = 1.0
 
 
-def test_periodic_interruptions_make_so_much_of_it() -> None:
-    """Against brute force: work that begins at any moment meets so many interruptions."""
+def test_periodic_interruptions_explain_this_share() -> None:
+    """Against brute force: work that begins at a random moment meets this many interruptions."""
     random = np.random.default_rng(7)
     for duration, period in ((0.3, 1.0), (2.7, 1.0), (10.5, 1.0), (4.0, 1.0)):
         begins = random.random(200_000) * period
@@ -148,7 +148,7 @@ def test_no_figure_where_nothing_is_named() -> None:
 
 
 def jobs_that(tmp_path: Path, suspended: bool, short: int = 0, **ends: str) -> RunData:
-    """A run of jobs that computed for about 100 s each, some held up for up to 60 s more."""
+    """A run of jobs that computed for about 100 s each, some delayed by up to 60 s."""
     random = np.random.default_rng(10)
     book = JobBook(tmp_path)
     book.folder.mkdir()
@@ -185,7 +185,7 @@ def test_jobs_by_their_accounting(tmp_path: Path, suspended: bool) -> None:
     assert "the jobs were descheduled or suspended" in part_of(causes).remark
 
 
-def test_jobs_that_did_not_do_all_are_left_out(tmp_path: Path) -> None:
+def test_incomplete_jobs_are_left_out(tmp_path: Path) -> None:
     few, all_but_one = tmp_path / "few", tmp_path / "all"
     few.mkdir()
     all_but_one.mkdir()

@@ -1,4 +1,4 @@
-"""Factors held side by side: planted effects come back in a sentence, and none where none is."""
+"""Factors compared: planted effects are reported in a sentence, and no others."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_two_adapters_raise_variation_and_leave_the_median_alone():
     assert comparison.location.verdict == "alike"
 
 
-def test_less_variation_is_told_as_less():
+def test_less_variation_is_reported_as_less():
     (comparison,) = compared(two_adapters("ft", 40, 0.03, 0.005)).values()
     assert sentence(comparison).startswith("two adapters lower FT's variation (p < 0.001, CoV ")
 
 
-def test_a_planted_shift_is_told_with_its_size():
+def test_a_planted_shift_is_reported_with_its_size():
     found = compared(two_adapters("ft", 20, 0.01, 0.01, factor=1.05))
     comparison = found["FT, adapter"]
     assert comparison.spread.verdict != "differs"
@@ -62,7 +62,7 @@ def test_absence_of_evidence_is_not_called_absence():
     assert not comparison.differs
 
 
-def test_more_ranks_are_not_sold_as_a_discovery_of_speed():
+def test_more_ranks_are_not_reported_as_an_effect_on_speed():
     cells = [
         (npb("ep", ppn=1), normal(1, 40, 0.01, 4.0)),
         (npb("ep", ppn=2), normal(2, 40, 0.01, 2.0)),
@@ -74,7 +74,7 @@ def test_more_ranks_are_not_sold_as_a_discovery_of_speed():
 
 
 def test_other_factors_are_held_equal():
-    """Orders differ a lot in time; adapters, compared within each order, don't."""
+    """Orders differ considerably in time; adapters, compared within each order, don't."""
     rng = np.random.default_rng(5)
     cells = [
         (
@@ -98,7 +98,7 @@ def test_other_factors_are_held_equal():
     assert ("adapter", "order") in effects or ("order", "adapter") in effects
 
 
-def test_levels_that_go_with_another_factor_are_not_compared():
+def test_levels_confounded_with_another_factor_are_not_compared():
     cells = [
         (npb("lu", nodes=2, adapter="eth0", order="block"), normal(1, 30, 0.01)),
         (npb("lu", nodes=2, adapter="eth1", order="cyclic"), normal(2, 30, 0.03)),
@@ -106,7 +106,7 @@ def test_levels_that_go_with_another_factor_are_not_compared():
     assert factors_of(run_of(cells)) is None or not factors_of(run_of(cells)).comparisons
 
 
-def test_several_levels_are_told_from_least_to_most():
+def test_several_levels_are_listed_from_least_to_most():
     cells = [
         (npb("ft", nodes=2, node_set=k), normal(50 + k, 60, cov))
         for k, cov in enumerate((0.005, 0.006, 0.03))
@@ -127,7 +127,7 @@ def test_hosts_and_sessions_are_factors_of_results():
     )
 
 
-def test_sessions_are_told_by_pauses():
+def test_sessions_are_separated_by_pauses():
     first = run_of([(npb("ep"), normal(1, 30, 0.002))], name="a-box-quick")
     later = run_of(
         [(npb("ep"), 1.03 * normal(2, 30, 0.002))], began=1.79e9 + 9e4, name="b-box-quick"
@@ -136,7 +136,7 @@ def test_sessions_are_told_by_pauses():
     assert found["EP, session"].location.verdict == "differs"
 
 
-def test_the_answer_says_it_and_tables_have_the_tests():
+def test_the_answer_and_the_tables_have_the_tests():
     run = run_of(two_adapters("ft", 10, 0.005, 0.02, n=100))
     reply = reply_to("steadiness", [], run)
     answer = reply.answer
@@ -153,7 +153,7 @@ def test_the_answer_says_it_and_tables_have_the_tests():
 
 
 @pytest.mark.long
-def test_runs_without_effects_hardly_ever_show_one():
+def test_runs_without_effects_rarely_show_one():
     trials, claims = 60, 0
     for seed in range(trials):
         found = compared(two_adapters("ft", 1000 + 2 * seed, 0.01, 0.01, n=30))

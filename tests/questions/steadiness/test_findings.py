@@ -1,4 +1,4 @@
-"""Steadiness is found once, and its findings are plain JSON that holds what was planted."""
+"""Steadiness is analysed once, and its findings are plain JSON with the planted values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def noise(replicate: int):
 
 @pytest.fixture(scope="module")
 def run() -> RunData:
-    """Cells that vary in every way, with two levels of a factor, and the noise beside them."""
+    """Cells that vary in every way, with two levels of a factor, and noise kernels in addition."""
     cells = run_of(
         [
             (EP, two_speeds(3, 100, 0.01, 0.3, 1.4)),
@@ -67,7 +67,7 @@ def run() -> RunData:
     )
 
 
-def test_findings_are_plain_json_that_holds_what_was_planted(run: RunData) -> None:
+def test_findings_are_plain_json_with_the_planted_values(run: RunData) -> None:
     reply = reply_to("steadiness", summarise_cells(run), run)
     plain = findings_json(reply.findings)
     text = json.dumps(plain, allow_nan=False)

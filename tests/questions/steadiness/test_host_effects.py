@@ -1,4 +1,4 @@
-"""Host effects: a planted slow host is named by its sets, and none where none is slow."""
+"""Host effects: a planted slow host is named by its sets; without one none is named."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_without_a_slow_host_none_is_named() -> None:
     assert quiet.remark == "no effect of single hosts found in 15 sets of hosts"
 
 
-def test_few_sets_and_sets_without_a_common_host_tell_nothing() -> None:
+def test_few_sets_and_sets_without_a_common_host_give_no_result() -> None:
     assert find([repeats(0.0).take(np.arange(9))]) is None
     alone = replace(repeats(0.0), hosts=tuple(f"n{k // 3}" for k in range(45)))
     assert find([alone]) is None

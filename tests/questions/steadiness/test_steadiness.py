@@ -140,7 +140,7 @@ def test_the_verdict_names_what_was_planted(whole):
     assert any("days" in sentence for sentence in answer.limits)
 
 
-def test_the_period_is_told_with_its_rank_and_length(whole):
+def test_the_period_is_reported_with_its_rank_and_length(whole):
     noise = noise_of(*whole)
     (component,) = noise.components
     assert component.periodic.period == pytest.approx(PERIOD, rel=0.01)
@@ -149,7 +149,7 @@ def test_the_period_is_told_with_its_rank_and_length(whole):
     assert component.where == "rank 1 (CPU 5)"
 
 
-def test_fixed_work_alone_tells_the_period_too():
+def test_fixed_work_alone_gives_the_period_too():
     (component,) = noise_of(*run_of(fwq)).components
     assert component.periodic.period == pytest.approx(PERIOD, rel=0.01)
     assert component.periodic.length == pytest.approx(LENGTH, rel=0.1)
@@ -172,16 +172,16 @@ def test_without_periods_the_verdict_says_so():
     assert "none of it is periodic" in answer.verdict
 
 
-def test_a_code_that_synchronises_loses_the_greatest_loss_of_all_ranks(whole):
+def test_a_synchronised_code_loses_the_maximum_over_the_ranks(whole):
     row = rows(answer_of(*whole))["Slowdown of a code that synchronises every 1.00 ms"]
-    # Of steps of ten quanta a quarter hold a periodic loss on rank 1, on rank 0 none;
-    # ranks are drawn from both: an eighth of all, so one of two has it with 1 - (7/8)^2. The loss
-    # of 3 ms stands in one step of 1600. Jitter comes to 10 times 16 ns and somewhat more.
+    # A quarter of the steps of ten quanta contain a periodic loss on rank 1, none on rank 0; ranks
+    # are drawn from both: an eighth of all, so one of two has it with 1 - (7/8)^2. The loss of 3 ms
+    # is in one step of 1600. Jitter adds 10 times 16 ns and somewhat more.
     expected = (1 - (7 / 8) ** 2) * LENGTH + (1 - (1599 / 1600) ** 2) * 3e-3 + 2e-7
     assert row.value == pytest.approx(expected / 1e-3, rel=0.05)
 
 
-def test_who_is_late_is_averaged_over_launches(whole):
+def test_lateness_is_averaged_over_launches(whole):
     arrivals = arrivals_of(*whole)
     assert [each.last for each in arrivals.ranks] == pytest.approx([0.1, 0.2, 0.7])
     assert arrivals.ranks[2].worst == pytest.approx(7e-3)  # of the last launch
@@ -190,7 +190,7 @@ def test_who_is_late_is_averaged_over_launches(whole):
     assert (row.value, row.limit) == pytest.approx((0.7, 1 / 3))
 
 
-def test_nobody_is_singled_out_where_all_are_alike():
+def test_no_rank_is_named_if_all_are_equal():
     def alike(replicate):
         return barrier(replicate, last=(0.35, 0.33, 0.32))
 
@@ -199,16 +199,16 @@ def test_nobody_is_singled_out_where_all_are_alike():
     assert not any("delays the others" in sentence for sentence in answer.advice)
 
 
-def test_clocks_that_are_not_common_are_said():
+def test_separate_clocks_are_reported():
     def apart(replicate):
         return barrier(replicate, clocks="waits")
 
-    assert any("how long each rank waited" in m for m in answer_of(*run_of(apart)).method)
-    assert any("the one clock" in m for m in answer_of(*run_of(barrier)).method)
+    assert any("computed from each rank's wait" in m for m in answer_of(*run_of(apart)).method)
+    assert any("by the clock of the node" in m for m in answer_of(*run_of(barrier)).method)
 
 
-def test_periods_too_fast_for_coarse_traces_are_not_told_twice():
-    """A period of 0.7 ms comes back in intervals of 1 ms as one of 2.33 ms, which isn't there."""
+def test_periods_too_fast_for_coarse_traces_are_not_reported_twice():
+    """A period of 0.7 ms is aliased to 2.33 ms in intervals of 1 ms."""
 
     def make(step):
         def of(replicate):
@@ -231,7 +231,7 @@ def test_periods_too_fast_for_coarse_traces_are_not_told_twice():
     assert [c.periodic.period for c in both] == pytest.approx([0.7e-3], rel=1e-3)
 
 
-def test_the_most_ranks_count():
+def test_the_largest_number_of_ranks_counts():
     def alone(replicate):
         measurement = fwq(replicate)
         cell = Cell("noise.fwq", measurement.cell.parameters, Placement(ppn=1), "embedded")

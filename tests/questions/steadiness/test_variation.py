@@ -1,4 +1,4 @@
-"""How steady is it, from runs whose variation is planted: what is there comes back, no more."""
+"""Variation between launches, from planted variation: it is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from asking import figures_of, reply_to
 from assay.charts.drawing import svg
 from assay.kernels.naming import cell_labels
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.answer import Answer
 from assay.questions.common.question import Measured
 from assay.questions.steadiness.variation.figures import figures as figures_from
@@ -62,7 +63,7 @@ def evidence(answer):
     return {row.label: row for row in answer.evidence}
 
 
-def test_what_was_planted_comes_back_in_the_verdict(answer):
+def test_planted_variation_is_in_the_verdict(answer):
     assert answer.status == "answered"
     assert "EP is steady (CoV 0." in answer.verdict
     assert "LU has a long right tail: " in answer.verdict
@@ -78,7 +79,7 @@ def test_the_coefficient_is_that_of_the_times_and_its_interval_holds_the_planted
     assert row.cells == [EP.id]
 
 
-def test_speeds_are_told_with_shares_and_distance(run):
+def test_speeds_are_reported_with_shares_and_distance(run):
     (ft,) = [each for each in variation(run).varied if each.cell == FT]
     first, second = ft.shape.modes
     slow = two_speeds(3, 100, 0.01, 0.3, 1.4) > 2.4
@@ -100,14 +101,14 @@ def test_the_share_of_slow_runs_is_counted(run):
     assert over >= 0.1
 
 
-def test_a_drift_is_told_with_what_it_makes(run):
+def test_a_drift_is_reported_with_its_effect(run):
     times = normal(5, 100, 0.003) * np.linspace(1.0, 1.03, 100)
     answer = answer_of([], run_of([(EP, times)]))
     assert "slows by 3." in answer.verdict or "slows by 2.9" in answer.verdict
     assert any("Results drift with time" in sentence for sentence in answer.advice)
 
 
-def test_walltime_is_what_a_user_acts_on(answer, tables):
+def test_walltime_is_recommended(answer, tables):
     (sentence,) = [s for s in answer.advice if "times its median time" in s]
     table = tables["variation-walltime"]
     times = [entry.value for entry in column(table, "times")]
@@ -137,7 +138,7 @@ def test_many_runs_over_days_are_trusted():
     assert not any("lie within" in sentence for sentence in answer.limits)
 
 
-def test_six_launches_tell_no_spread():
+def test_six_launches_give_no_spread():
     run = run_of([(EP, normal(1, 6, 0.01)), (LU, normal(2, 7, 0.01))])
     answer = answer_of(summarise_cells(run), run)
     assert answer.status == "unmeasured"
@@ -149,7 +150,7 @@ def test_six_launches_tell_no_spread():
     assert not section.figures and not section.tables
 
 
-def test_what_may_vary_much_is_not_called_steady():
+def test_possibly_large_variation_is_not_called_steady():
     # One far outlier: the coefficient itself is 1.6%, its interval reaches far up.
     times = normal(1, 40, 0.003)
     times[7] *= 1.1
@@ -160,7 +161,7 @@ def test_what_may_vary_much_is_not_called_steady():
     assert clause(varied).startswith("EP varies (CoV 1.6% [")
 
 
-def test_cells_too_rare_are_left_out_and_said():
+def test_cells_with_few_launches_are_left_out_and_reported():
     run = run_of([(EP, normal(1, 40, 0.01)), (LU, normal(2, 10, 0.01))])
     answer = answer_of([], run)
     assert "EP is steady" in answer.verdict and "LU" not in answer.verdict
@@ -183,7 +184,7 @@ def test_other_runs_of_the_suite_count_and_other_suites_do_not():
     assert variation(mine, [other]).varied == ()
 
 
-def test_a_rate_is_told_as_time():
+def test_a_rate_is_reported_as_time():
     # EP's headline is a rate; slower runs have lower ones.
     (varied,) = variation(run_of([(EP, [2.0] * 29 + [3.0])])).varied
     assert varied.unit == "s"
@@ -191,7 +192,7 @@ def test_a_rate_is_told_as_time():
     assert varied.slower.max() == pytest.approx(0.5)
 
 
-def test_the_published_table_stands_beside(tables):
+def test_the_published_table_is_shown_for_comparison(tables):
     table = tables["variation-published"]
     assert [row[0].text for row in table.rows[::4]] == [
         "this machine", "Cray T3E", "IBM SP", "Compaq SC", "Intel cluster",
@@ -201,9 +202,10 @@ def test_the_published_table_stands_beside(tables):
     assert column(table, "ft")[1].value == pytest.approx(two_speeds(3, 100, 0.01, 0.3, 1.4).mean())
     assert any("class S" in note and "2 ranks" in note for note in table.notes)
     assert any("class C on 128 processes" in note for note in table.notes)
+    assert OWN_CODE in table.notes[0] and "table 2: NASA's NPB 2 for MPI" in table.notes[1]
 
 
-def test_the_most_ranks_stand_beside_the_published_ones():
+def test_the_largest_number_of_ranks_is_compared_with_the_published_ones():
     run = run_of([(npb("ep", ppn=ppn), normal(ppn, 30, 0.01, 8.0 / ppn)) for ppn in (1, 4, 2)])
     tables = {table.id: table for table in tables_of(variation(run))}
     table = tables["variation-published"]
@@ -211,7 +213,7 @@ def test_the_most_ranks_stand_beside_the_published_ones():
     assert column(table, "ep")[1].value == pytest.approx(normal(4, 30, 0.01, 2.0).mean())
 
 
-def test_the_lesser_confidence_counts_and_both_reasons_are_given():
+def test_the_lower_confidence_counts_and_both_reasons_are_given():
     from assay.questions.steadiness.answer import _lower
 
     assert _lower([("high", "A."), ("medium", "B.")]) == ("medium", "A. B.")
@@ -231,7 +233,7 @@ def test_the_spread_table_has_a_row_a_cell(tables):
     assert column(table, "tail")[1].tone == "warn" and column(table, "tail")[0].tone == ""
 
 
-def test_figures_show_what_is_there(run):
+def test_figures_show_the_data(run):
     figures = {f.id: f for f in figures_of("steadiness", summarise_cells(run), run)}
     wanted = {f"variation-histogram-{k}" for k in (1, 2, 3)}
     wanted |= {"variation-sequence", "variation-tails", "variation-cov"}
@@ -281,7 +283,7 @@ def test_figures_stay_readable_with_many_cells_and_many_runs():
 
 
 @pytest.mark.long
-def test_of_clean_runs_hardly_any_is_claimed_to_have_a_shape():
+def test_clean_runs_rarely_get_a_shape():
     """Claims of tails, drifts and speeds in runs of four bell curves: 1% each, over all cells."""
     trials, claims = 60, 0
     for seed in range(trials):
@@ -348,7 +350,7 @@ noise = { sigma = 0.001, launch_sigma = 0.003 }
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """A whole run on a machine whose variation is planted: its report as JSON, and its folder."""
+    """A whole run on a machine with planted variation: its report as JSON, and its folder."""
     import json
     import subprocess
     import sys
@@ -364,6 +366,7 @@ def measured(tmp_path_factory):
     return folder, json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_from_the_plan_to_the_verdict(measured):
     _, report = measured
     (section,) = [s for s in report["sections"] if s["id"] == "steadiness"]
@@ -380,7 +383,7 @@ def test_from_the_plan_to_the_verdict(measured):
     assert {"variation-histogram-1", "variation-factors"} <= {f["id"] for f in section["figures"]}
 
 
-def test_terminal_and_markdown_tell_the_same(measured):
+def test_terminal_and_markdown_agree(measured):
     import io
 
     from rich.console import Console
@@ -398,14 +401,14 @@ def test_terminal_and_markdown_tell_the_same(measured):
     print_summary(report, console)
     text = console.file.getvalue()
     assert "LU has a long right tail" in " ".join(text.split())
-    assert "Cray T3E" in text and "How much walltime to request" in text
+    assert "Cray T3E" in text and "Walltime to request" in text
     assert max(map(len, text.splitlines())) <= 100
     markdown = to_markdown(report, "figures")
-    assert "### Variation beside published systems" in markdown
+    assert "### Variation compared with published systems" in markdown
     assert "variation-histogram-1.svg" in markdown
 
 
-def test_of_many_cells_the_middle_and_the_ends_are_told():
+def test_of_many_cells_the_middle_and_the_extremes_are_shown():
     covs = [0.002, 0.01, 0.004, 0.02, 0.003, 0.006]
     cells = [npb("ep", nodes=2, node_set=k) for k in range(6)]
     run = run_of(
@@ -417,7 +420,7 @@ def test_of_many_cells_the_middle_and_the_ends_are_told():
     assert "the highest that of EP node set 3 (" in verdict
 
 
-def test_labels_tell_cells_apart_and_no_more():
+def test_labels_distinguish_cells_and_no_more():
 
     cells = [npb("ep"), npb("lu"), npb("lu", ppn=4), npb("ft", size="A"), npb("ft", size="B")]
     cells += [npb("cg", nodes=4, ppn=2), *(npb("cg", nodes=2, ppn=2, node_set=k) for k in (1, 2))]

@@ -1,1 +1,1 @@
-"""What every question is made of: answers, evidence, points, tables."""
+"""What all questions share: answers, evidence, points, tables."""

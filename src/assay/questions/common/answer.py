@@ -1,4 +1,4 @@
-"""What an answer is: a verdict, its evidence, its confidence, the advice."""
+"""The answer to a question: verdict, evidence, confidence, advice."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ QUESTIONS: dict[str, str] = {
 }
 
 Confidence = Literal["high", "medium", "low"]
+# What a limit is, and so how far a value can be from it (``assay.questions.common.gate``).
+#   "": a reference, such as perfect scaling, that a value may pass.
+#   measured: measured in the same run.
+#   reported: reported by a device, such as the speed of a link.
+#   computed: computed from properties of the hardware, such as the theoretical peak.
+#   attained: computed, and a hundredth of it is attained by any sound result.
+Bound = Literal["", "measured", "reported", "computed", "attained"]
 
 
 class Evidence(msgspec.Struct, frozen=True):
     """One measured quantity against its limit. ``share`` = value / limit, with its interval.
 
     ``limit_source`` says where the limit comes from; ``cells`` are the ids it was computed from.
+    ``bound``: what the limit is; empty for a reference that the value may pass.
     """
 
     label: str
@@ -34,12 +42,32 @@ class Evidence(msgspec.Struct, frozen=True):
     share_ci95: tuple[float, float] | None = None
     cells: list[str] = []
     note: str = ""
+    bound: Bound = ""
+
+
+class ImpossibleValue(msgspec.Struct, frozen=True):
+    """A number that can't be, which no verdict and no recommendation is based on.
+
+    ``kind``: above its limit, collapsed (to less than a hundredth of its limit, or of what fewer
+    cores give), or contention (more CPUs busy than there are). ``label``: what was measured;
+    ``value``, in ``unit``; ``bound``: what it can't pass, in the same unit. ``cells``: the ids it
+    was computed from. ``sentence``: value, bound, why it can't be, and what to do.
+    """
+
+    kind: Literal["above", "collapsed", "contention"]
+    label: str
+    value: float
+    unit: str
+    bound: float
+    cells: list[str]
+    sentence: str
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer to one of the five questions. ``status`` unmeasured: ``verdict`` says just that.
+    """The answer to one of the five questions. ``status`` unmeasured: ``verdict`` says why.
 
-    ``method``: how it was measured; ``limits``: what bounds it; both are sentences.
+    ``method``: how it was measured. ``limits``: what bounds the results. Both are sentences.
+    ``impossible``: numbers that can't be; the verdict is not based on them.
     """
 
     question: str
@@ -53,3 +81,4 @@ class Answer(msgspec.Struct, frozen=True):
     caveats: list[str] = []
     method: list[str] = []
     limits: list[str] = []
+    impossible: list[ImpossibleValue] = []

@@ -1,4 +1,4 @@
-"""How far an answer can be trusted: by the points that its verdict stands on."""
+"""The confidence of an answer, derived from the points on which its verdict is based."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
 from assay.stats.core.launches import ENOUGH
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import counted, format_duration
+from assay.units import capitalised, counted, format_duration
 
-# The normal distribution's 97.5% quantile, and the standard error of its median over the mean's.
+# The normal distribution's 97.5% quantile; the standard error of its median over that of its mean.
 NORMAL_95, MEDIAN_ERROR = 1.96, 1.2533
-# Of the width that the launches' scatter implies an interval is at least this share, else it is
-# narrow by chance.
+# An interval below this share of the width that the scatter of launches implies is too narrow.
 LEAST_WIDTH = 0.75
 
 AGAIN = (
@@ -25,25 +24,29 @@ AGAIN = (
 
 
 def why_broken(cell: CellSummary) -> str:
-    """Why a cell has no numbers to use."""
+    """Why a cell has no usable numbers."""
     if cell.verified is False:
-        return "its result was wrong, so it counts for nothing"
+        return "its result was wrong, so its numbers are not used"
     return cell.error or f"{cell.status} before it had a result"
 
 
 def is_broken(cell: CellSummary) -> bool:
-    """Whether a cell has no numbers to use."""
+    """Whether a cell has no usable numbers."""
     return cell.status != "ok" or cell.verified is False
 
 
 def judge(
     headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
 ) -> tuple[Confidence, str]:
-    """High: verified, with intervals, as precise as asked. What falls short is named."""
+    """The confidence and its reasons: low for serious ones, medium for minor ones, else high."""
     serious: list[str] = []
     minor: list[str] = []
-    if broken:
-        serious.append(f"{counted(len(broken), 'cell')} failed, so part of the picture is missing")
+    late = [cell for cell in broken if cell.left_out]
+    if len(broken) > len(late):
+        failed = counted(len(broken) - len(late), "cell")
+        serious.append(f"{failed} failed, so the answer is incomplete")
+    if late:
+        minor.append(f"{counted(len(late), 'cell')} left out, as a sample would take too long")
     bare = [point for point in headline if point.metric.ci95 is None]
     if bare:
         serious.append(
@@ -55,7 +58,7 @@ def judge(
         worst = max(wide, key=half_width)
         minor.append(
             f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
-            f"precision asked for (widest: ±{half_width(worst):.1%}, "
+            f"requested precision (widest: ±{half_width(worst):.1%}, "
             f"{cell_name(worst.summary.cell)})"
         )
     narrow = [point for point in headline if is_too_narrow(point.metric)]
@@ -67,25 +70,25 @@ def judge(
             "modes"
         )
     if any(point.summary.caveats for point in headline):
-        minor.append("caveats touch some of the numbers")
+        minor.append("caveats apply to some of the numbers")
     if any(point.summary.verified is None for point in headline):
         minor.append("some results could not be verified")
     if not complete:
         minor.append("the run is incomplete")
     if not headline:
-        serious.append("only context was measured")
+        serious.append("no headline number was measured")
     reasons = serious + minor
     if not reasons:
         return "high", (
-            "Every headline number is verified and reached the precision asked for."
-            f"{_of_when(headline)}"
+            "Every headline number is verified and reached the requested precision."
+            f"{period_text(headline)}"
         )
     sentence = "; ".join(reasons)
-    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    return ("low" if serious else "medium"), capitalised(sentence) + "."
 
 
-def _of_when(headline: Sequence[Point]) -> str:
-    """What the intervals of few launches are intervals of."""
+def period_text(headline: Sequence[Point]) -> str:
+    """For which period intervals of few launches hold; "" where no point has few."""
     few = [
         point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
     ]
@@ -93,14 +96,14 @@ def _of_when(headline: Sequence[Point]) -> str:
         return ""
     longest = max(point.summary.span or 0.0 for point in few)
     return (
-        f" Intervals of fewer than {ENOUGH} launches are of the median in the "
-        f"{format_duration(longest)} of these launches, if they were independent of each other."
+        f" Intervals of fewer than {ENOUGH} launches hold for the median during the "
+        f"{format_duration(longest)} of these launches, if the launches were independent."
     )
 
 
 def is_too_narrow(metric: MetricSummary) -> bool:
-    """Whether the interval is narrower than three quarters of what normal launches with this
-    coefficient of variation would give: by chance, or within one of several modes.
+    """Whether the interval is narrower than three quarters of that of normally distributed launches
+    with this coefficient of variation: by chance, or because launches have several modes.
 
     The median's standard error is 1.2533 times that of the mean (B. Kenney, E. Keeping: Mathematics
     of Statistics, 1962, 14.4).
@@ -121,7 +124,7 @@ def half_width(point: Point) -> float:
 
 
 def caveats_of(headline: Sequence[Point]) -> list[str]:
-    """The headline cells' caveats, each once, with how many cells it touches if not only one."""
+    """The headline cells' caveats, each once, with its cell or the number of its cells."""
     touched: dict[str, list[str]] = {}
     for point in headline:
         for caveat in point.summary.caveats:

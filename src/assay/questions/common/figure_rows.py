@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 from assay.charts.marks import Row
 from assay.kernels.naming import placement_text
 from assay.questions.common.selection import Point
@@ -19,8 +22,20 @@ def statistics(point: Point, per: int = 1) -> Row:
     }
 
 
+def intervals_text(rows: Sequence[Row], mark: Literal["band", "whiskers"]) -> str:
+    """The sentence of a caption on the intervals that are drawn; it says so where there are none.
+
+    ``rows``: those of the figure, with ``low`` None where a point has no interval.
+    """
+    known = sum(row["low"] is not None for row in rows)
+    if not known:
+        return "No 95% intervals: too few launches."
+    what = "The band is the 95% interval" if mark == "band" else "The whiskers are 95% intervals"
+    return f"{what}." if known == len(rows) else f"{what}, where there are enough launches."
+
+
 def by_size(point: Point) -> tuple[int, str, int]:
-    """Sorting key: few cores first, then by name, then by matrix order."""
+    """Sort key: cores, then placement and toolchain, then matrix order."""
     order = point.parameter("n")
     return (
         point.cores,

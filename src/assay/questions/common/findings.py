@@ -1,8 +1,8 @@
-"""Findings as JSON: what a program may read of an answer without reading its sentences.
+"""Findings as JSON: the content of an answer for programs, without its sentences.
 
 A findings type is a frozen dataclass or a msgspec structure whose docstring names its fields as
 ``field``. Cells and points refer to the summaries of the report by their ids, so that no number
-stands twice. Fields declared with ``INTERNAL`` stay out, as do those of a structure that its
+is repeated. Fields declared with ``INTERNAL`` are left out, as are those of a structure that its
 ``INTERNAL_FIELDS`` names.
 """
 
@@ -23,14 +23,14 @@ from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary, MetricSummary
 
 FINDINGS_SCHEMA = 1
-# As ``field(metadata=INTERNAL)``: left out of the JSON, being long or there in another form.
+# ``field(metadata=INTERNAL)`` is left out of the JSON: it is long, or present in another form.
 INTERNAL = {"internal": True}
 
 
 def findings_json(found: object) -> object:
-    """Findings as what JSON can hold. Infinite and undefined numbers are null.
+    """Findings as values that JSON can hold. Infinite and undefined numbers are null.
 
-    Raises TypeError for what has no place in findings, such as a whole run.
+    Raises TypeError for a type that findings can't hold, such as a whole run.
     """
     if found is None or isinstance(found, (bool, int, str)):
         return found
@@ -66,18 +66,18 @@ def findings_json(found: object) -> object:
     if isinstance(found, Mapping):
         return {_key(key): findings_json(value) for key, value in found.items()}
     if isinstance(found, (str, bytes)) or not isinstance(found, Collection):
-        raise TypeError(f"a {type(found).__name__} has no place in findings")
+        raise TypeError(f"findings can't hold a {type(found).__name__}")
     return [findings_json(value) for value in found]
 
 
 def _metric_name(point: Point) -> str | None:
-    """By which name the point's metric stands in its cell's summary."""
+    """The name of the point's metric in its cell's summary."""
     named = (name for name, one in point.summary.metrics.items() if one is point.metric)
     return next(named, None)
 
 
 def _key(key: object) -> str:
-    """A mapping's key as JSON's string; parts of a tuple are parted by slashes."""
+    """A mapping's key as a JSON string; the elements of a tuple are joined by slashes."""
     if isinstance(key, tuple):
         return "/".join(_key(part) for part in key)
     if isinstance(key, Placement):

@@ -1,4 +1,4 @@
-"""Parts of an answer: what each side of a question adds, and the answer that they make together."""
+"""Parts of an answer: what each topic of a question adds, and how they are merged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.stats.core.model import CellSummary
 
 @dataclass(frozen=True)
 class Growth:
-    """How many times as much ``what`` is on ``most`` cores as on ``few``."""
+    """``what`` on ``most`` cores is ``times`` its value on ``few`` cores."""
 
     few: int
     most: int
@@ -24,7 +24,7 @@ class Growth:
 
 @dataclass
 class Part:
-    """What one kernel family adds to an answer. ``headline``: the points the verdict stands on."""
+    """What one topic adds to an answer. ``headline``: the points on which the verdict is based."""
 
     evidence: list[Evidence] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ def answer_of(
     complete: bool = True,
     judged: tuple[Confidence, str] | None = None,
 ) -> Answer:
-    """The answer that a merged part makes.
+    """The answer composed from a merged part.
 
     ``broken``: cells without usable numbers that the question would have used. ``judged``: the
     confidence and its reason, where they are not those of the headline points.

@@ -1,18 +1,27 @@
-"""What a question is: it finds once, and speaks from its findings alone.
+"""Types of a question: it computes findings once; answer, figures and tables use only these.
 
-A question is a package of ``assay.questions`` whose ``question.py`` holds a ``QUESTION``, and its
-line in ``assay/questions/__init__.py``. A question with several sides is made of topics, each a
-package of the same shape.
+A question is a package of ``assay.questions`` whose ``question.py`` holds a ``QUESTION``, and a
+line in ``assay/questions/__init__.py``. A question with several topics has a package of the same
+shape for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from assay.charts.figure import Figure
-from assay.questions.common.answer import Answer
+from assay.questions.common.answer import Answer, ImpossibleValue
+from assay.questions.common.contention import capped, impossible_contention, worst_contention
+from assay.questions.common.gate import (
+    alike,
+    collapses,
+    discredited,
+    gated,
+    impossible_rows,
+    without_shares,
+)
 from assay.questions.common.parts import Part
 from assay.questions.common.tables import Table
 from assay.records.model import RunData
@@ -23,11 +32,11 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class Measured:
-    """What questions are asked of.
+    """The input of all questions.
 
     ``cells``: the summaries of the run's cells. ``history``: stored runs of the same system.
-    ``elsewhere``: kernels, as prefixes of their names, that another question has answered from, so
-    that they are no context of this one.
+    ``elsewhere``: prefixes of the names of kernels that another question reports, so that this one
+    omits them.
     """
 
     run: RunData
@@ -36,15 +45,19 @@ class Measured:
     elsewhere: tuple[str, ...] = ()
 
     def without_candidates(self) -> Measured:
-        """The same without the cells that only a search asked for: few launches each."""
+        """The same without the candidates of a placement search, which have few launches each."""
         search = self.run.manifest.plan.search
         if search is None:
             return self
         chosen = frozenset(search.optional)
         return replace(self, cells=[cell for cell in self.cells if cell.id not in chosen])
 
+    def without(self, ids: Collection[str]) -> Measured:
+        """The same without these cells."""
+        return replace(self, cells=[cell for cell in self.cells if cell.id not in ids])
+
     def own_cells(self) -> Measured:
-        """The same without kernels that another question has answered from."""
+        """The same without kernels that another question reports."""
         if not self.elsewhere:
             return self
         return replace(
@@ -65,8 +78,8 @@ def _no_tables(_: object) -> list[Table]:
 class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
 
-    ``find`` is None where nothing of it was measured. ``part``, ``figures`` and ``tables`` read the
-    findings and compute nothing of their own.
+    ``find`` returns None where nothing of it was measured. ``part``, ``figures`` and ``tables``
+    read the findings and compute nothing.
     """
 
     name: str
@@ -81,9 +94,9 @@ class Question(Generic[F]):
     """A question of the report.
 
     ``find``: typed findings, a dataclass whose fields its docstring names; they are in the JSON
-    report (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take these
-    findings alone. ``answers_from``: prefixes of the kernels' names that are no context of other
-    questions once this one is answered.
+    report (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only
+    these findings. ``answers_from``: prefixes of the names of kernels that other questions omit
+    once this one is answered.
     """
 
     name: str
@@ -97,7 +110,7 @@ class Question(Generic[F]):
 
 @dataclass(frozen=True)
 class Reply(Generic[F]):
-    """A question with what it found and its answer."""
+    """A question with its findings and its answer."""
 
     question: Question[F]
     findings: F
@@ -110,13 +123,38 @@ class Reply(Generic[F]):
         return list(self.question.figures(self.findings))
 
     def tables(self) -> list[Table]:
-        """Its tables beside the evidence; none where the question is not answered."""
+        """Its tables in addition to the evidence; none where the question is not answered."""
         if self.answer.status != "answered":
             return []
         return list(self.question.tables(self.findings))
 
 
 def ask(question: Question[F], measured: Measured) -> Reply[F]:
-    """Find, and answer from what was found."""
-    findings = question.find(measured)
-    return Reply(question, findings, question.answer(findings))
+    """Compute a question's findings, and its answer from them.
+
+    Every answer passes the gate (``assay.questions.common.gate``): where it used a number that
+    can't be, it is computed again without the number. Other processes on the measured nodes limit
+    its confidence (``assay.questions.common.contention``).
+    """
+    collapsed = collapses(measured.cells)
+    impossible: dict[str, ImpossibleValue] = {}
+    while True:
+        findings = question.find(measured)
+        answer = question.answer(findings)
+        rows = impossible_rows(answer.evidence)
+        used = {cell for row in answer.evidence for cell in row.cells}
+        fallen = [collapsed[cell] for cell in sorted(used) if cell in collapsed]
+        for each in (*(one for _, one in rows), *fallen):
+            impossible.setdefault(each.cells[0] if each.cells else each.label, each)
+        wrong = {*discredited(rows), *(each.cells[0] for each in fallen)}
+        left_out = alike(measured.cells, wrong)
+        if not left_out:
+            break
+        measured = measured.without(left_out)
+    answer = without_shares(answer)
+    found = list(impossible.values())
+    if answer.status == "answered":
+        contention = worst_contention(measured.run, used)
+        answer = capped(answer, contention)
+        found += impossible_contention(contention)
+    return Reply(question, findings, gated(answer, found))

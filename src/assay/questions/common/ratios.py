@@ -1,4 +1,4 @@
-"""Two points set in relation: the quotient of their medians, and the evidence that it makes."""
+"""Ratios: the quotient of two points' medians, and its row of evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing cells and setting two of them in relation: what every part of an answer needs."""
+"""Selection of points from cells, ratios of two points, and points as text and evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.kernels.naming import placement_text
 from assay.model.placement import Placement, Value
-from assay.questions.common.answer import Evidence
+from assay.questions.common.answer import Bound, Evidence
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import format_memory, format_quantity
@@ -17,8 +17,8 @@ from assay.units import format_memory, format_quantity
 Interval = tuple[float, float]
 
 _PER_RATE = "/(flop/s)"
-# From which share of the best one on a curve counts as having arrived: the 95% of "N that reaches
-# 95% of the best", and of the core count at which memory bandwidth no longer grows.
+# The share of the best value from which a curve counts as having reached it: "N that reaches 95% of
+# the best", and the core count at which memory bandwidth saturates.
 ARRIVED = 0.95
 
 
@@ -35,21 +35,21 @@ class Point:
         return cores(self.summary.cell.placement)
 
     def parameter(self, name: str) -> Value | None:
-        """The value the kernel used, or else the one that was asked for."""
+        """The value that the kernel used, else the requested one."""
         found = self.summary.parameters.get(name)
         return self.summary.cell.parameters.get(name) if found is None else found
 
 
 def cores(placement: Placement) -> int:
-    """Cores that a placement keeps busy."""
+    """Cores that a placement uses: ranks times threads."""
     return placement.ranks * placement.threads
 
 
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
-    """As ``format_quantity``, with NPB's rates in Mop/s, ratios with their sign, sizes in KiB.
+    """As ``format_quantity``, with NPB's rates in Mop/s, ratios followed by ``×``, sizes in KiB.
 
-    Rates under a million, as of files, are in op/s; orders of matrices are whole; a price
-    of a flop/s (``EUR/(flop/s)``) is told of a Gflop/s.
+    Rates under a million, as of files, are in op/s. Orders of matrices are whole numbers. A price
+    per flop/s (``EUR/(flop/s)``) is given per Gflop/s.
     """
     if unit == "order":
         bounds = "" if interval is None else f" [{interval[0]:,.0f}, {interval[1]:,.0f}]"
@@ -77,7 +77,7 @@ def quantity_text(value: float, unit: str, interval: Interval | None = None) -> 
 
 
 def measured_text(point: Point) -> str:
-    """The median with its interval, or with how few launches there were."""
+    """The median with its interval, or with the number of launches where there is none."""
     metric = point.metric
     if metric.ci95 is None:
         launches = "launch" if metric.n == 1 else "launches"
@@ -86,7 +86,7 @@ def measured_text(point: Point) -> str:
 
 
 def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:
-    """Every cell of the kernel that ended well, was not refuted, and yields the metric."""
+    """The kernel's cells that succeeded, did not fail verification, and have the metric."""
     return [
         Point(cell, cell.metrics[metric])
         for cell in cells
@@ -122,7 +122,7 @@ def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Po
 
 
 def leading(found: Sequence[Point]) -> list[Point]:
-    """The points of the toolchain that does best on the most cores: scaling never mixes two."""
+    """The points of the toolchain that is best on the most cores: scaling never mixes two."""
     most = max(point.cores for point in found)
     lead = best([point for point in found if point.cores == most]).summary.cell.toolchain
     return [point for point in found if point.summary.cell.toolchain == lead]
@@ -141,7 +141,7 @@ def rivals(found: Sequence[Point]) -> list[Point]:
 
 
 def labeller(found: Sequence[Point]) -> Callable[[Point], str]:
-    """Names a point's placement, and its toolchain where the points are of several."""
+    """A function that names a point's placement, and its toolchain where there are several."""
     several = len({point.summary.cell.toolchain for point in found}) > 1
 
     def label(point: Point) -> str:
@@ -180,8 +180,12 @@ def evidence(
     limit: float | None = None,
     limit_source: str | None = None,
     note: str = "",
+    bound: Bound = "",
 ) -> Evidence:
-    """A point as evidence, with its share of the limit where there is one."""
+    """A point as evidence, with its share of the limit where there is one.
+
+    ``bound``: what the limit is, as in ``Evidence``.
+    """
     summary = point.metric
     return Evidence(
         label=label,
@@ -195,6 +199,7 @@ def evidence(
         share_ci95=scaled(summary.ci95, 1 / limit) if limit else None,
         cells=[point.summary.id],
         note=note,
+        bound=bound if limit else "",
     )
 
 

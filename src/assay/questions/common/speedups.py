@@ -1,4 +1,4 @@
-"""Speedups: the rate on more cores against that on fewer, and the evidence that it makes."""
+"""Speedups: the rate on more cores over that on fewer, and its row of evidence."""
 
 from __future__ import annotations
 

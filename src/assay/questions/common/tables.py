@@ -1,4 +1,4 @@
-"""Tables of a report, their builder, and the one of every question: evidence against limits."""
+"""Tables of a report, their builder, and each question's table of evidence against limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One field of a table: as a person reads it, and as a program sorts it (SI base units)."""
+    """One field of a table: its text, and the value to sort by (SI base units)."""
 
     text: str
     value: Datum = None
@@ -36,7 +36,7 @@ class Column(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """A table; ``notes`` are numbered from 1, and entries refer to them by number.
 
-    ``folded``: it is long and for looking things up, so that it stays out of the way.
+    ``folded``: collapsed, as a long table for reference.
     """
 
     id: str
@@ -52,7 +52,7 @@ NOTHING = Entry(MISSING, tone="quiet")
 
 
 def count(number: int) -> Entry:
-    """A count of things."""
+    """A count."""
     return Entry(str(number), number)
 
 
@@ -72,12 +72,12 @@ def share(value: float | None, interval: Interval | None = None) -> Entry:
 
 
 def measured(point: Point | None) -> Entry:
-    """A median with its interval, or with how few launches there were."""
+    """A median with its interval, or with the number of launches where there is none."""
     return NOTHING if point is None else Entry(measured_text(point), point.metric.median)
 
 
 class TableBuilder(Generic[R]):
-    """A table of ``rows`` that is written column by column: each with what it says of a row."""
+    """A table of ``rows``, defined column by column; each column is a function of a row."""
 
     def __init__(self, rows: Iterable[R]) -> None:
         self._rows = list(rows)
@@ -87,7 +87,7 @@ class TableBuilder(Generic[R]):
     def column(
         self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
     ) -> TableBuilder[R]:
-        """Words with a value to sort by, or with a tone of their own."""
+        """Entries with a text, and a value to sort by or a tone."""
         return self._add(Column(name, label, unit), of)
 
     def numbers(
@@ -99,11 +99,11 @@ class TableBuilder(Generic[R]):
     def text(
         self, name: str, label: str, of: Callable[[R], str], *, tone: Tone = ""
     ) -> TableBuilder[R]:
-        """Words alone."""
+        """Text without a value."""
         return self._add(Column(name, label), lambda row: Entry(of(row), tone=tone))
 
     def counts(self, name: str, label: str, of: Callable[[R], int]) -> TableBuilder[R]:
-        """Counts of things."""
+        """Counts."""
         return self.numbers(name, label, lambda row: count(of(row)))
 
     def _add(self, column: Column, of: Callable[[R], Entry]) -> TableBuilder[R]:

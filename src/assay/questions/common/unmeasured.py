@@ -1,4 +1,4 @@
-"""Questions that a run doesn't answer: one line that says so, and what there is instead."""
+"""Answers to questions that a run can't answer: a verdict that says what is missing."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from assay.questions.common.answer import QUESTIONS, Answer
 
 _MISSING = {
-    "steadiness": "Not measured in this run: it takes runs spread over time.",
-    "placement": "Not measured in this run: it takes the same work placed in several ways.",
+    "steadiness": "Not measured in this run: it needs runs spread over time.",
+    "placement": "Not measured in this run: it needs the same work at several placements.",
 }
 
 
 def unmeasured(question: str) -> Answer:
-    """The answer that there is none, where a run holds nothing that comes near one."""
+    """The answer to a question for which a run holds no measurement."""
     return unmeasured_answer(question, _MISSING[question])
 
 
 def unmeasured_answer(question: str, verdict: str, caveats: Sequence[str] = ()) -> Answer:
-    """An answer whose verdict says that there is none; ``caveats``: what failed."""
+    """An answer of status unmeasured, with its verdict; ``caveats``: what failed."""
     return Answer(
         question=question,
         title=QUESTIONS[question],

@@ -1,4 +1,4 @@
-"""What should I build next? A run alone does not answer it, and the report says what it takes."""
+"""What should I build next? A run alone can't answer it; the answer says what is missing."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from assay.questions.common.unmeasured import unmeasured_answer
 
 @dataclass(frozen=True)
 class DesignFindings:
-    """A run holds no workload and no prices to design by: nothing is found."""
+    """Empty: a run holds neither a workload nor prices to design by."""
 
 
 def find(_: Measured) -> DesignFindings:
-    """Nothing: see the class."""
+    """Empty findings."""
     return DesignFindings()
 
 
 def answer(_: DesignFindings) -> Answer:
-    """One line on what it takes."""
+    """One line on what is missing."""
     return unmeasured_answer(
-        "design", "Not asked: it takes a workload and prices besides measurements."
+        "design", "Not answered: it needs a workload and prices in addition to measurements."
     )
 
 

@@ -1,1 +1,1 @@
-"""How results have gone over months of runs."""
+"""History: results over months of runs, and their changes."""

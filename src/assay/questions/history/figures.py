@@ -12,17 +12,17 @@ from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, scale_of
 from assay.kernels.naming import metric_name
 from assay.questions.history.model import CellHistory, History, HistoryDay
-from assay.questions.history.words import cell_name
-from assay.units import counted
+from assay.questions.history.words import cell_name, state_text
+from assay.units import capitalised, counted
 
-# Cells with a trend of their own, and in the overview; dots of a trend: of more runs than that,
-# several share one.
+# Maximum number of cells with a trend, of cells in the overview, and of dots of a trend; of more
+# runs, a dot is the median of several.
 MAX_TRENDS, MAX_ROWS, MAX_DOTS = 12, 60, 600
-# Trends that are shown where nothing changed.
+# Maximum number of trends if nothing changed.
 _MAX_STEADY_TRENDS = 6
 _DAY = 86400.0
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-# The deviations, at least and at most, at which a calendar's colours end.
+# Minimum and maximum of the deviation at the ends of the calendar's colour scale.
 _WEAKEST, _STRONGEST = 0.01, 0.2
 
 
@@ -35,9 +35,9 @@ def figures(history: History) -> list[Figure]:
 
 
 def shown_cells(history: History) -> list[CellHistory]:
-    """The cells that get a trend of their own: those that changed, else the first ones."""
+    """The cells whose trend is drawn: those that changed, else the first ones."""
     changed = [c for c in history.cells if c.events or c.suspect is not None]
-    order = {"regression": 0, "improvement": 1, "steady": 2, "short": 3}
+    order = {"regression": 0, "improvement": 1, "steady": 2, "variable": 3, "short": 4}
     changed.sort(key=lambda c: (order[c.state], -abs(c.against or 0.0), -len(c.events)))
     return (
         changed[:MAX_TRENDS]
@@ -46,7 +46,7 @@ def shown_cells(history: History) -> list[CellHistory]:
 
 
 def overview(history: History) -> Figure | None:
-    """Each cell's present level against its best earlier level; left is worse."""
+    """Each cell's present level relative to its best earlier level; left is worse."""
     compared = [cell for cell in history.cells if cell.against is not None]
     if not compared:
         return None
@@ -97,17 +97,17 @@ def overview(history: History) -> Figure | None:
         ],
     }  # fmt: skip
     left_out = len(compared) - len(shown)
-    more = f" {counted(left_out, 'cell')} between are left out." if left_out else ""
+    more = f" {counted(left_out, 'cell')} with changes between these not shown." if left_out else ""
     worst = shown[0]
     return Figure(
         id="history-overview",
-        title="Present level against the best earlier level",
+        title="Present level relative to the best earlier level",
         caption=f"Cells whose level has changed; whiskers: 95% intervals.{more}",
-        alt=f"{counted(len(shown), 'cell')} by how much better they are now than at their best "
-        f"earlier level; worst {worst.label} ({100 * (worst.against or 0.0):+.1f}%).",
+        alt=f"Present level of {counted(len(shown), 'cell')} relative to their best earlier level; "
+        f"worst {worst.label} ({100 * (worst.against or 0.0):+.1f}%).",
         fields=[
             Field("cell", "", "system, kernel, parameters and placement"),
-            Field("state", "", "regression, improvement or steady"),
+            Field("state", "", "regression, improvement, steady or variable"),
             Field("change", "1", "relative change of the metric"),
             Field("low", "1", "lower end of its 95% interval"),
             Field("high", "1", "upper end of its 95% interval"),
@@ -118,7 +118,7 @@ def overview(history: History) -> Figure | None:
 
 
 def calendar(history: History) -> Figure | None:
-    """A square per day: how far its runs were off the reference levels, in the median."""
+    """A square per day: the median deviation of its runs from the reference levels."""
     if len(history.days) < 3:
         return None
     rows: list[Row] = [
@@ -134,7 +134,7 @@ def calendar(history: History) -> Figure | None:
         }
         for day in history.days
     ]
-    # The colours end at the deviation that few days exceed, so that these do not pale the others.
+    # The colour scale ends at the 98% quantile, so that a few days do not make the others pale.
     far = float(np.quantile([abs(day.deviation) for day in history.days], 0.98))
     end = 100 * min(max(far, _WEAKEST), _STRONGEST)
     weeks = len({row["week"] for row in rows})
@@ -168,7 +168,7 @@ def calendar(history: History) -> Figure | None:
                 {"field": "runs", "title": "runs"},
                 {"field": "cells", "title": "cells"},
                 {"field": "worst_cell", "title": "worst"},
-                {"field": "worst_percent", "title": "there (%)", "format": "+.2~f"},
+                {"field": "worst_percent", "title": "its deviation (%)", "format": "+.2~f"},
             ],
         },
     }  # fmt: skip
@@ -176,20 +176,20 @@ def calendar(history: History) -> Figure | None:
     return Figure(
         id="history-calendar",
         title="Calendar",
-        caption="Each square is a day (UTC) with runs; its colour is the median over cells and "
-        "runs of how much worse they were than the cell's best earlier level, or than its present "
-        "level where it has not changed. Days without runs are empty.",
+        caption="Each square is a day (UTC) with runs. Colour: median over cells and runs of the "
+        "deviation from the cell's best earlier level, or from its present level if it has not "
+        "changed. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day.day}, "
         f"{100 * worst_day.deviation:+.1f}%.",
         fields=[
             Field("day", "", "UTC"),
             Field(
-                "deviation", "1", "median over cells and runs of how much worse than the reference"
+                "deviation", "1", "median over cells and runs; positive is worse than the reference"
             ),
             Field("runs", "", "number of runs"),
             Field("cells", "", "number of cells"),
-            Field("worst", "1", "the same of the run and cell that deviate most"),
-            Field("worst_cell", "", "that cell"),
+            Field("worst", "1", "greatest deviation of a run of a cell"),
+            Field("worst_cell", "", "the cell of that deviation"),
         ],
         rows=rows,
         spec=spec,
@@ -206,7 +206,7 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         return None
     factor, prefix = scale_of(cell.points.value)
     rows = [*_dots(cell), *_levels(cell), *_changes(cell)]
-    kinds = {row["kind"] for row in rows}  # a layer of nothing would have a scale without ends
+    kinds = {row["kind"] for row in rows}  # a layer without rows would have a scale without ends
     unit = f"{prefix}{cell.unit}"
     spec: Spec = {
         "height": 220,
@@ -231,20 +231,22 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         id=f"history-{number}-{re.sub(r'[^a-z0-9]+', '-', cell.cell.kernel.lower()).strip('-')}",
         title=f"{system}{cell.label}",
         caption=f"{_state_text(cell)}"
-        + (" Each dot is several runs, its line their 5% to 95% quantiles." if thinned else ""),
+        + (
+            " Each dot is the median of several runs; its line: 5% to 95% quantile."
+            if thinned
+            else ""
+        ),
         alt=f"{metric_name(cell.metric)} of {cell.label} in "
         f"{counted(len(cell.points.utc), 'run')}: "
         f"{_state_text(cell)}",
         fields=[
-            Field("kind", "", "run, runs (several together), level (of a segment) or change"),
-            Field("utc", "s", "when; of a level its first run; of a change its earliest"),
-            Field("to", "s", "of a level its last run; of a change its latest"),
-            Field(
-                "value", cell.unit, "of a run its median; of a segment its level at the beginning"
-            ),
-            Field("value_to", cell.unit, "of a segment its level at the end"),
-            Field("low", cell.unit, "of several runs the 5% quantile; of a level its 95% interval"),
-            Field("high", cell.unit, "the 95% quantile; the interval's upper end"),
+            Field("kind", "", "run, runs (several), level (of a segment) or change"),
+            Field("utc", "s", "run: its time; level: its first run; change: earliest date"),
+            Field("to", "s", "level: its last run; change: latest date"),
+            Field("value", cell.unit, "run: its median; level: at the start of the segment"),
+            Field("value_to", cell.unit, "level: at the end of the segment"),
+            Field("low", cell.unit, "runs: 5% quantile; level: lower end of its 95% interval"),
+            Field("high", cell.unit, "runs: 95% quantile; level: upper end of its 95% interval"),
             Field("runs", "", "number of runs"),
             Field("apart", "", "whether it is a single outlying run"),
             Field("name", "", "the run's name"),
@@ -260,6 +262,7 @@ def _state_text(cell: CellHistory) -> str:
         "regression": "Regressed",
         "improvement": "Improved",
         "steady": "Steady" if not cell.events else "Steady at present",
+        "variable": capitalised(state_text(cell)),
         "short": "Too few runs",
     }[cell.state]
     change = (
@@ -270,7 +273,7 @@ def _state_text(cell: CellHistory) -> str:
 
 
 def _layers(cell: CellHistory, unit: str) -> list[tuple[str, Spec]]:
-    """What is drawn of rows of each kind, from back to front."""
+    """The layers of each kind of row, from back to front."""
     return [
         ("change", _layer("change", {"type": "rect", "opacity": 0.22},
                x2={"field": "t_to"}, y={"value": 0}, y2={"value": "height"})),
@@ -334,11 +337,11 @@ def _dots(cell: CellHistory) -> list[Row]:
     rows = []
     for first, stop in pairwise(edges):
         part = values[first:stop]
-        low, middle, high = (float(q) for q in np.quantile(part, (0.05, 0.5, 0.95)))
+        low, median, high = (float(q) for q in np.quantile(part, (0.05, 0.5, 0.95)))
         name = f"{points.run[first]} to {points.run[stop - 1]}"
         when = float(np.median(utc[first:stop]))
         rows.append(
-            _row("runs", when, value=middle, low=low, high=high, runs=int(part.size), name=name)
+            _row("runs", when, value=median, low=low, high=high, runs=int(part.size), name=name)
         )
     return rows
 

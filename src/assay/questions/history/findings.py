@@ -1,4 +1,4 @@
-"""How results have gone over months of runs: what changed when, by how much, and with what."""
+"""Findings over months of runs: changes with date, size, and what changed on the machine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.errors import AssayError
 from assay.questions.history.model import (
+    FALSE_DISCOVERIES,
     HISTORY_SCHEMA,
     CellHistory,
     History,
@@ -29,6 +30,7 @@ from assay.questions.history.snapshots import differences
 from assay.questions.history.words import remark_on, verdict_of
 from assay.records.store import RunFilter, Store
 from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, find_changes
+from assay.stats.changes.detectable import detectable_step, halves
 from assay.stats.changes.mode_share import mean_shift, mode_share
 from assay.stats.changes.reordering import changed
 from assay.stats.changes.scan import FIRST
@@ -36,15 +38,15 @@ from assay.stats.changes.segments import shifted
 from assay.stats.core.one_thread import one_thread
 
 if TYPE_CHECKING:
-    from assay.records.store import PassedOver
+    from assay.records.store import SkippedRuns
 
-# Expected share of false ones among the cells that are called worse or better.
-FALSE_DISCOVERIES = 0.01
 LEAST = 0.01
-# Fewest runs of a segment that the present one is compared with.
+# A cell is steady only if changes of this size, or of ``least`` if that is more, would be reported.
+_TELLING = 0.05
+# Minimum number of runs of a segment that the present one is compared with.
 _MIN_REFERENCE = 5
-# Runs on either side of a change whose snapshots are compared.
-_BESIDE = 8
+# Number of runs before and after a change whose snapshots are compared.
+_SNAPSHOTS = 8
 _DAY = 86400.0
 
 
@@ -52,8 +54,8 @@ _DAY = 86400.0
 def find(root: Path, query: HistoryQuery) -> History:
     """The history of the cells of a query, from the runs under ``root``.
 
-    Runs whose tables can't be read are counted and left out. Raises AssayError where there is no
-    such folder.
+    Runs whose tables can't be read are counted and left out. Raises AssayError if ``root`` is not a
+    folder.
     """
     if not root.is_dir():
         raise AssayError("There is no folder of runs.", where=str(root), fix="Name it with --runs.")
@@ -67,7 +69,7 @@ def find(root: Path, query: HistoryQuery) -> History:
 
 
 def _read(store: Store, choice: RunFilter) -> tuple[Store, list[HistorySeries]]:
-    """The series, without the runs that make the others unreadable."""
+    """The store and its series, without runs that can't be read."""
     import polars as pl
 
     try:
@@ -88,19 +90,22 @@ def _has(series: HistorySeries, words: Sequence[str]) -> bool:
 def history_of(
     series: Sequence[HistorySeries],
     machines: Machines,
-    passed_over: PassedOver,
+    passed_over: SkippedRuns,
     *,
     least: float = LEAST,
 ) -> History:
-    """The history of these cells; ``least``: the smallest relative change that matters."""
+    """The history of these cells; ``least``: the smallest relevant relative change."""
     from assay.stats.core.multiple import corrected
 
     found = _changes_of(series)
     comparisons = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in comparisons]
     adjusted = corrected(raw, "bh")
+    # The p at which one more cell would be reported, by both corrections.
+    reported = int(np.count_nonzero(adjusted <= FALSE_DISCOVERIES))
+    level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(found), 1)
     cells = [
-        _cell(each, changes, one, float(p), machines, least)
+        _cell(each, changes, one, float(p), machines, (least, level))
         for (each, changes), one, p in zip(found, comparisons, adjusted, strict=True)
     ]
     runs = {name for each in series for name in each.runs}
@@ -118,9 +123,9 @@ def history_of(
 
 
 def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
-    """Each cell's changes, those of level corrected for how many cells were looked at (Holm).
+    """Each cell's changes; changes of level are corrected for the number of cells (Holm).
 
-    With the chance of an error that one series has, one of twenty steady cells would have a step.
+    Without the correction one in twenty steady cells would have a step.
     """
     from assay.stats.core.multiple import corrected
 
@@ -141,7 +146,7 @@ def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Ch
 
 
 def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
-    """Each day with runs: how far its results were off the reference levels."""
+    """Each day with runs, and the deviation of its results from the reference levels."""
     by_day: dict[int, list[tuple[float, str, str]]] = {}
     for cell in cells:
         points, reference = cell.points, cell.reference or cell.level
@@ -167,7 +172,7 @@ def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
 
 
 class _Comparison(msgspec.Struct, frozen=True):
-    """The present comparison against a reference: logarithm of the ratio, interval, p."""
+    """The present segment compared with a reference: logarithm of the ratio, interval, p."""
 
     reference: SeriesSegment
     size: float
@@ -176,7 +181,7 @@ class _Comparison(msgspec.Struct, frozen=True):
 
 
 def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
-    """The present segment against the best one before it; None where there is none."""
+    """The present segment compared with the best earlier one; None if there is none."""
     *earlier, present = changes.segments
     known = [each for each in earlier if each.runs >= _MIN_REFERENCE]
     if not known and present.drifting and present.runs >= _MIN_REFERENCE:
@@ -189,7 +194,7 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
     rho = changes.dependence_at_most
     of_modes = mode_share(*parts) is not None
     difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
-    # Both segments were selected by their values: all places at which one might begin are tried.
+    # Both segments were selected by their values, so all possible change points are tested.
     between = [each.p for each in changes.changes if each.kind != "spread"]
     p = max(changed(np.concatenate(parts), rho), min(between, default=0.0))
     return _Comparison(best, difference.size, difference.interval, p)
@@ -198,7 +203,7 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
 def _logs_around_level(
     series: HistorySeries, segment: SeriesSegment
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The logarithms of a segment's results; of a drifting one around the level at its end."""
+    """The logarithms of a segment's results; detrended to the level at its end if it drifts."""
     logs = np.log(series.values[segment.start : segment.stop])
     if segment.drifting:
         line = np.polyfit(np.arange(logs.size), logs, 1)
@@ -207,7 +212,7 @@ def _logs_around_level(
 
 
 def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
-    """Where all runs drift: the end against the beginning."""
+    """If all runs drift, the end compared with the start."""
     drift = next(each for each in reversed(changes.changes) if each.kind == "drift")
     low, high = (float(np.log1p(end)) for end in drift.size_ci95)
     start = msgspec.structs.replace(present, level=present.level / (1.0 + drift.size))
@@ -220,8 +225,10 @@ def _cell(
     comparison: _Comparison | None,
     p_corrected: float,
     machines: Machines,
-    least: float,
+    reported: tuple[float, float],
 ) -> CellHistory:
+    """``reported``: smallest change and greatest p of a change that is reported."""
+    least, level = reported
     present = changes.segments[-1]
     against = None if comparison is None else float(np.expm1(comparison.size))
     interval = (
@@ -229,6 +236,14 @@ def _cell(
         if comparison is None
         else (float(np.expm1(comparison.interval[0])), float(np.expm1(comparison.interval[1])))
     )
+    state = _state(series, against, p_corrected, least)
+    detectable = None
+    if state == "steady":
+        detectable = _detectable(series, changes, least, level)
+        if detectable is None:
+            state = "short"
+        elif detectable > max(least, _TELLING):
+            state = "variable"
     return CellHistory(
         system=series.system,
         id=series.cell.id,
@@ -237,7 +252,7 @@ def _cell(
         metric=series.metric,
         unit=series.unit,
         better=series.better,
-        state=_state(series, changes, against, p_corrected, least),
+        state=state,
         level=present.level,
         level_ci95=present.level_ci95,
         deviation=present.deviation,
@@ -262,12 +277,22 @@ def _cell(
             value=series.values.tolist(),
             measurements=series.counts.tolist(),
         ),
+        detectable=None if detectable == float("inf") else detectable,
     )
 
 
-def _state(
-    series: HistorySeries, changes: Changes, against: float | None, p: float, least: float
-) -> State:
+def _detectable(
+    series: HistorySeries, changes: Changes, least: float, level: float
+) -> float | None:
+    """The smallest change halfway through the runs that would be reported."""
+    around = [_logs_around_level(series, segment) for segment in changes.segments]
+    residuals = np.concatenate([logs - np.median(logs) for logs in around])
+    before, after = halves(residuals.size)
+    step = detectable_step(residuals, before, after, rho=changes.dependence_at_most, level=level)
+    return None if step is None else max(step, least)
+
+
+def _state(series: HistorySeries, against: float | None, p: float, least: float) -> State:
     if against is None:
         return "short" if series.values.size < FIRST else "steady"
     worse = -against if series.better == "more" else against
@@ -290,9 +315,9 @@ def _event(series: HistorySeries, change: Change, machines: Machines) -> History
         after_utc, before_utc = series.utc[max(early - 1, 0)], series.utc[late]
         before, between, after = early - 1, range(early, late), late
     found = differences(
-        machines.snapshots(series, range(max(before - _BESIDE + 1, 0), before + 1)),
-        machines.snapshots(series, between[:_BESIDE]),
-        machines.snapshots(series, range(after, min(after + _BESIDE, last + 1))),
+        machines.snapshots(series, range(max(before - _SNAPSHOTS + 1, 0), before + 1)),
+        machines.snapshots(series, between[:_SNAPSHOTS]),
+        machines.snapshots(series, range(after, min(after + _SNAPSHOTS, last + 1))),
     )
     more = change.size > 0
     return HistoryEvent(

@@ -1,4 +1,4 @@
-"""What a history is: every cell's results over months, its changes, and how it stands at present.
+"""Types of a history: each cell's results over months, its changes, and its present state.
 
 These are the findings of ``assay history`` and what its ``--json`` prints;
 docs/formats/history.md has each field.
@@ -16,20 +16,22 @@ from assay.stats.changes.changes import SuspectedChange
 from assay.stats.changes.mode_share import ModeShare
 
 HISTORY_SCHEMA = 1
-State = Literal["regression", "improvement", "steady", "short"]
+State = Literal["regression", "improvement", "steady", "variable", "short"]
+# Expected share of false positives among the cells reported as regressed or improved.
+FALSE_DISCOVERIES = 0.01
 
 
 class HistoryEvent(msgspec.Struct, frozen=True):
     """One change of a cell.
 
-    ``kind``: ``step``, ``drift``, ``spread`` (of scatter alone) or ``modes`` (of the share of runs
-    at each of two levels, which ``modes`` has; else null). ``run``: the first after the change,
-    begun at ``utc`` (s). ``after_utc`` and ``before_utc`` (s): the 95% interval of its date; of a
-    drift its beginning and its end. ``found``: the run after which it was first detectable.
-    ``size``: relative change of the metric, of scatter of its deviation, with its 95% interval
-    ``size_ci95``. ``worse``: whether it is one to the worse. ``p``: see ``stats.changes.Change``.
-    ``differences``: in what the snapshots of machine and toolchain before and after it differ;
-    ``remark``: a sentence on them.
+    ``kind``: ``step``, ``drift``, ``spread`` (of scatter only) or ``modes`` (of the shares of runs
+    at two levels). ``run``: the first run after the change, begun at ``utc`` (s). ``after_utc`` and
+    ``before_utc`` (s): the 95% interval of its date; for a drift its start and end. ``found``: the
+    run after which it was first detectable. ``size``: relative change of the metric, or of its
+    standard deviation for ``spread``, with its 95% interval ``size_ci95``. ``worse``: whether the
+    change is for the worse. ``p``: see ``stats.changes.Change``. ``modes``: the shares, for
+    ``modes``; else null. ``differences``: of the snapshots of machine and toolchain before and
+    after it; ``remark``: a sentence on them.
     """
 
     kind: Literal["step", "drift", "spread", "modes"]
@@ -51,8 +53,8 @@ class HistorySegment(msgspec.Struct, frozen=True):
     """Runs between changes of level. ``first`` and ``last``: indices of points.
 
     ``level`` with its 95% interval ``ci95``: in the metric's unit, see
-    ``stats.changes.SeriesSegment``. ``deviation``: relative, of a run. ``drifting``: the level is
-    that of the segment's end.
+    ``stats.changes.SeriesSegment``. ``deviation``: relative standard deviation of a run.
+    ``drifting``: whether the segment drifts; then the level is that at its end.
     """
 
     first: int
@@ -67,7 +69,7 @@ class HistoryPoints(msgspec.Struct, frozen=True):
     """A cell's results, one entry per run.
 
     ``run``: its name. ``utc``: s. ``value``: the median of its measurements, in the metric's unit.
-    ``measurements``: how many there are.
+    ``measurements``: their number.
     """
 
     run: list[str]
@@ -79,18 +81,21 @@ class HistoryPoints(msgspec.Struct, frozen=True):
 class CellHistory(msgspec.Struct, frozen=True):
     """One cell on one machine.
 
-    ``system``: the machine's name. ``id``, ``cell``, ``label``: the cell, its content, and in
-    words. ``metric``, ``unit``, ``better``: the kernel's headline metric. ``state``: ``regression``
-    or ``improvement`` against the best earlier level; ``short``: too few runs to judge. ``level``,
-    ``level_ci95`` (in the unit), ``deviation`` (relative): of the present segment. ``reference``:
-    the level that the present one is compared with, of the runs from ``reference_first`` to
-    ``reference_last`` (indices of points); null where there is only one segment. ``against``: the
-    present level over it, less 1, with its 95% interval ``against_ci95``. ``p``: of that
-    comparison, times the number of runs at which a segment might begin; ``p_corrected``: the same
-    corrected for all cells. ``suspect``: the newest runs, where they deviate but are too few to
-    decide. ``outliers``: names of single outlying runs. ``dependence``: autocorrelation of
-    neighbouring runs. ``events``: its changes. ``stretches``: the segments between changes of
-    level. ``points``: its results.
+    ``system``: the machine's name. ``id``, ``cell``, ``label``: the cell's id, the cell, and its
+    title. ``metric``, ``unit``, ``better``: the kernel's headline metric. ``state``: ``regression``
+    or ``improvement`` relative to the best earlier level, ``steady``, ``variable``: too variable to
+    tell, or ``short``: too few runs to judge. ``detectable``: of a cell that has neither regressed
+    nor improved, the smallest relative change halfway through its runs that would be reported with
+    80% probability; null if no change would. ``level``, ``level_ci95`` (in the unit), ``deviation``
+    (relative): of the present segment. ``reference``: the level that the present one is compared
+    with, of the runs from ``reference_first`` to ``reference_last`` (indices of points); null if
+    there is none.
+    ``against``: the present level over the reference, minus 1, with its 95% interval
+    ``against_ci95``. ``p``: of that comparison, over all runs at which a segment might begin;
+    ``p_corrected``: the same corrected for all cells. ``suspect``: the newest runs, if they deviate
+    but are too few to decide. ``outliers``: names of single outlying runs. ``dependence``:
+    autocorrelation of neighbouring runs. ``events``: its changes. ``stretches``: the segments
+    between changes of level. ``points``: its results.
     """
 
     INTERNAL_FIELDS: ClassVar[tuple[str, ...]] = ("points",)
@@ -119,19 +124,20 @@ class CellHistory(msgspec.Struct, frozen=True):
     events: list[HistoryEvent]
     stretches: list[HistorySegment]
     points: HistoryPoints
+    detectable: float | None = None
 
     def worsening(self, share: float) -> float:
-        """A relative change of the metric as one to the worse, which is positive."""
+        """A relative change of the metric with the sign that is positive for the worse."""
         return -share if self.better == "more" else share
 
 
 class HistoryDay(msgspec.Struct, frozen=True):
-    """One day (UTC) with runs. ``day``: its date; ``utc``: its beginning (s).
+    """One day (UTC) with runs. ``day``: its date; ``utc``: its start (s).
 
-    ``deviation``: the median over cells and runs of how much worse a run was than its cell's
-    reference level, or than the present level where there is no reference; relative, negative is
-    better. ``runs``, ``cells``: how many. ``worst``: the greatest of these deviations, of the cell
-    ``worst_cell`` (in words).
+    ``deviation``: the median, over cells and runs, of a run's relative deviation from its cell's
+    reference level, or from the present level without a reference; positive is worse. ``runs``,
+    ``cells``: their numbers. ``worst``: the greatest of these deviations; ``worst_cell``: its
+    cell, as text.
     """
 
     day: str
@@ -144,12 +150,12 @@ class HistoryDay(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """All cells, and of which runs they are.
+    """The history of all cells.
 
-    ``schema``: of this layout. ``utc``: s, when it was computed. ``least``: relative changes
-    smaller than that are no regression and no improvement. ``runs``: how many there are.
-    ``systems``: the machines' names. ``passed_over``: how many runs were left out, by reason.
-    ``verdict``: a sentence. ``cells``: each cell on each machine. ``days``: each day with runs.
+    ``schema``: version of this layout. ``utc``: s, time of the evaluation. ``least``: smallest
+    relative change that is a regression or an improvement. ``runs``: number of runs. ``systems``:
+    the machines' names. ``passed_over``: number of runs left out, by reason. ``verdict``: a
+    sentence. ``cells``: each cell on each machine. ``days``: each day with runs.
     """
 
     schema: int

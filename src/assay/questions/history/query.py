@@ -1,4 +1,4 @@
-"""What is asked of a history, as a person writes it."""
+"""The query of a history, parsed from the options of the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.units import parse_quantity
 
 @dataclass(frozen=True)
 class HistoryQuery:
-    """Which cells and runs, and the smallest relative change that matters."""
+    """The choice of runs, words that cells must contain, and the smallest relevant change."""
 
     choice: RunFilter
     words: tuple[str, ...] = ()
@@ -31,10 +31,10 @@ class HistoryQuery:
         until: str | None,
         least: str,
     ) -> HistoryQuery:
-        """What a person wrote. Raises AssayError."""
+        """Parse the texts of the options. Raises AssayError."""
         share = float(parse_quantity(least, "1", where="--least"))
         if share < 0.0:
-            raise AssayError("A smallest change can't be negative.", where="--least")
+            raise AssayError("The smallest change can't be negative.", where="--least")
         choice = RunFilter(
             kernel=kernel,
             suite=suite,
@@ -46,7 +46,7 @@ class HistoryQuery:
 
 
 def moment(text: str, where: str) -> float:
-    """A day, a time (ISO 8601, UTC unless it says otherwise), or so long ago, as Unix time."""
+    """Unix time of a day, a time (ISO 8601, UTC by default), or a duration before now."""
     try:
         day = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -54,8 +54,8 @@ def moment(text: str, where: str) -> float:
             return time.time() - float(parse_quantity(text, "s", where=where))
         except AssayError:
             raise AssayError(
-                f"'{text}' is neither a day nor a length of time.",
+                f"'{text}' is neither a date, a time nor a duration.",
                 where=where,
-                fix='Write a day such as 2026-03-01, a time such as 2026-03-01T08:00, or "90 d".',
+                fix='Write a date such as 2026-03-01, a time such as 2026-03-01T08:00, or "90 d".',
             ) from None
     return (day if day.tzinfo else day.replace(tzinfo=datetime.UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""Results over many runs: one number per run and cell, and the machine at each run's start."""
+"""Results over many runs: one value per run and cell, and the machine at each run's start."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from assay.records.store import RunFilter, Store
 
 _DAY = 86400.0
-# The standard error of a median of normal values over their standard deviation, times √n.
+# The standard error of a median of normal values, times √n, over their median absolute deviation.
 _MEDIAN_ERROR = 1.2533 * 1.4826
 
 
 @dataclass(frozen=True)
 class HistorySeries:
-    """One cell on one machine, one number per run; all arrays are in order of time.
+    """One cell on one machine, one value per run; all arrays are in order of time.
 
-    A run that measured a cell over more than a day counts once per day. ``values``: the median of
-    the measurements, in ``unit``; ``scatter``: its standard error, nan under three of them;
-    ``counts``: how many there are.
+    A run that measured a cell over more than a day has one value per day. ``values``: medians of
+    the measurements, in ``unit``; ``scatter``: their standard errors, nan for fewer than three
+    measurements; ``counts``: numbers of measurements.
     """
 
     system: str
@@ -49,7 +49,7 @@ class HistorySeries:
 
     @property
     def label(self) -> str:
-        """The cell in words."""
+        """The cell's title, with its toolchain."""
         return f"{cell_title(self.cell)} · {self.cell.toolchain}"
 
 
@@ -57,7 +57,7 @@ def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
     """Each cell of each machine over the chosen runs, in the order they were first measured.
 
     Machines are distinguished by their names. Results of a cell are compared across versions of its
-    toolchain: these are among what may change.
+    toolchain, which can be the cause of a change.
     """
     from dataclasses import replace
 
@@ -74,7 +74,7 @@ def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
 
 
 def by_run(repeats: Repeats, system: str) -> HistorySeries | None:
-    """One number per run of a cell's measurements; None where none is above zero."""
+    """The series of a cell's measurements; None if none is above zero."""
     usable = repeats.values > 0.0
     if not usable.any():
         return None
@@ -119,14 +119,14 @@ def _medians(values: Floats, which: npt.NDArray[np.int64], counts: npt.NDArray[n
 
 
 class Machines:
-    """What machines were like at the beginnings of runs, each manifest read once."""
+    """Snapshots of the machines at the start of runs; each manifest is read once."""
 
     def __init__(self, directories: Iterable[RunDirectory]) -> None:
         self._directories = {run.name: run for run in directories}
         self._facts: dict[str, Facts | None] = {}
 
     def snapshots(self, series: HistorySeries, places: Sequence[int]) -> list[Snapshot]:
-        """The snapshots of a series' runs at these places; unreadable ones are left out."""
+        """The snapshots of a series' runs at these indices; unreadable ones are left out."""
         found = []
         for place in places:
             facts = self._read(series.runs[place])

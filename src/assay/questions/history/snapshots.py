@@ -1,9 +1,9 @@
-"""What was different about a machine and its toolchains when its results changed.
+"""Differences of a machine and its toolchains before and after a change of its results.
 
-A manifest holds the machine's properties when its run began. Here the snapshots of the runs before
+A manifest holds the machine's properties at the start of its run. The snapshots of the runs before
 and after a change are compared. A property that had one value in all runs before and another in all
-runs after coincides with the change, which is no proof of a cause; one that also varies without a
-change is marked as such.
+runs after coincides with the change; this does not prove that it is the cause. A property that also
+varies at other times is marked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from assay.units import format_memory, format_quantity
 
-# Facts of a manifest that differ from run to run, or that describe the run and not the machine.
+# Facts of a manifest that are not compared: they vary from run to run, or describe the run.
 _VOLATILE = {
     "schema",
     "os.uptime",
@@ -70,11 +70,11 @@ Snapshot = Mapping[str, str]
 
 
 class SystemDifference(msgspec.Struct, frozen=True):
-    """A property that differs after a change from before.
+    """A property that differs before and after a change.
 
-    ``fact``: in words; ``path``: in the manifest. ``before``, ``after``: its values; null where it
-    was missing. ``coincides``: it was the same in all runs compared before the change, and in all
-    after it; else it varies at other times too.
+    ``fact``: its name; ``path``: its path in the manifest. ``before``, ``after``: its values; null
+    if it was missing. ``coincides``: whether it had one value in all compared runs before the
+    change and another in all after it, and changed once between; else it varies at other times too.
     """
 
     fact: str
@@ -91,9 +91,9 @@ def snapshot(
     assay: str,
     hosts: str = "",
 ) -> Snapshot:
-    """The facts of a run's manifest by their paths, as texts that are equal where they are.
+    """The facts of a run's manifest by their paths, as text that can be compared.
 
-    ``toolchain``: the one that a cell was measured with; ``hosts``: where it ran.
+    ``toolchain``: the toolchain of the cell; ``hosts``: the hosts that it ran on.
     """
     found = dict(_flat("", system))
     found |= {f"toolchain.{path}": text for path, text in _flat("", toolchain or {})}
@@ -104,9 +104,9 @@ def snapshot(
 def differences(
     before: Sequence[Snapshot], between: Sequence[Snapshot], after: Sequence[Snapshot]
 ) -> list[SystemDifference]:
-    """What differs between the runs right before and right after a change.
+    """Differences between the runs immediately before and after a change.
 
-    ``between``: runs that may lie on either side of it. Those that coincide come first.
+    ``between``: runs that may be before or after it. Differences that coincide come first.
     """
     if not before or not after:
         return []
@@ -135,7 +135,7 @@ def difference_text(difference: SystemDifference) -> str:
 
 
 def fact_name(path: str) -> str:
-    """A fact in words."""
+    """The name of a fact."""
     if path in _NAMES:
         return _NAMES[path]
     head, _, rest = path.partition(".")
@@ -159,7 +159,7 @@ def _is_volatile(path: str) -> bool:
 
 
 def _flat(path: str, value: object) -> list[tuple[str, str]]:
-    """Every fact below ``path``; what is missing is left out."""
+    """All facts below ``path``, without missing ones."""
     if value is None or value == "" or value == [] or value == {}:
         return []
     if isinstance(value, Mapping):
@@ -175,7 +175,7 @@ def _flat(path: str, value: object) -> list[tuple[str, str]]:
 
 
 def _name_of(part: Mapping[str, object], place: int) -> str:
-    """What distinguishes the parts of a list, whatever their order."""
+    """The name of an entry of a list, independent of the entries' order if possible."""
     if "name" in part:
         return str(part["name"])
     if "level" in part:

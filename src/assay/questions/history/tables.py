@@ -1,14 +1,26 @@
-"""The tables of a history: its changes, all cells, and of which runs it is."""
+"""Tables of a history: its changes, all cells, and the runs."""
 
 from __future__ import annotations
 
 from assay.charts.sparkline import sparkline
 from assay.questions.common.tables import Entry, Table, TableBuilder, Tone, fact_table, quantity
 from assay.questions.history.model import CellHistory, History, HistoryEvent
-from assay.questions.history.words import cell_name, event_text, minute, percent, summary_line
+from assay.questions.history.words import (
+    cell_name,
+    event_text,
+    percent,
+    state_text,
+    summary_line,
+)
+from assay.units import format_limit, format_minute
 
 _COURSE = 30
-_TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "short": "quiet"}
+_TONES: dict[str, Tone] = {
+    "regression": "bad",
+    "improvement": "good",
+    "variable": "quiet",
+    "short": "quiet",
+}
 
 
 def tables(history: History) -> list[Table]:
@@ -53,7 +65,8 @@ def cell_table(history: History) -> Table:
             lambda cell: quantity(cell.level, cell.unit, cell.level_ci95),
         )
         .numbers("cov", "CoV", _deviation, unit="1")
-        .numbers("against", "Against the best earlier level", _against, unit="1")
+        .numbers("against", "Relative to the best earlier level", _against, unit="1")
+        .numbers("detectable", "Smallest change that would show", _detectable, unit="1")
         .column("state", "State", _state)
         .table("cells", "All cells")
     )
@@ -64,24 +77,28 @@ def _deviation(cell: CellHistory) -> Entry:
     return Entry("" if deviation is None else f"{100 * deviation:.2g}%", deviation)
 
 
+def _detectable(cell: CellHistory) -> Entry:
+    share = cell.detectable
+    return Entry("" if share is None else f"{100 * share:.2g}%", share)
+
+
 def _against(cell: CellHistory) -> Entry:
     return Entry("" if cell.against is None else percent(cell.against), cell.against)
 
 
 def _state(cell: CellHistory) -> Entry:
-    text = "too few runs" if cell.state == "short" else cell.state
-    return Entry(text, cell.state, _TONES.get(cell.state, ""))
+    return Entry(state_text(cell), cell.state, _TONES.get(cell.state, ""))
 
 
 def span_table(history: History) -> Table:
-    """Of which machines and days the runs are."""
+    """The machines, the first and last run, and the number of runs."""
     first = min((cell.points.utc[0] for cell in history.cells), default=None)
     last = max((cell.points.utc[-1] for cell in history.cells), default=None)
     facts = [
         ("Systems", ", ".join(history.systems)),
-        ("First run", "" if first is None else f"{minute(first)} UTC"),
-        ("Last run", "" if last is None else f"{minute(last)} UTC"),
+        ("First run", "" if first is None else f"{format_minute(first)} UTC"),
+        ("Last run", "" if last is None else f"{format_minute(last)} UTC"),
         ("Runs", summary_line(history)),
-        ("Smallest change that counts", f"{100 * history.least:.3g}%"),
+        ("Smallest relevant change", format_limit(history.least)),
     ]
     return fact_table("system", "Runs", facts)

@@ -1,16 +1,20 @@
-"""A history in sentences, which its answer, its tables and the terminal share."""
+"""Sentences about a history, for its answer, its tables and the terminal."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 
 from assay.kernels.naming import metric_name
-from assay.questions.history.model import CellHistory, History, HistoryEvent
+from assay.questions.history.model import (
+    FALSE_DISCOVERIES,
+    CellHistory,
+    History,
+    HistoryEvent,
+)
 from assay.questions.history.snapshots import SystemDifference, difference_text
-from assay.stats.changes.scan import FIRST
-from assay.units import counted
+from assay.stats.changes.detectable import fewest_runs
+from assay.units import counted, format_minute
 
 _MAX_DIFFERENCES = 3
 _VERBS = {"regression": "regressed", "improvement": "improved"}
@@ -24,13 +28,14 @@ _REASONS = {
 
 
 def verdict_of(cells: Sequence[CellHistory]) -> str:
-    """How many cells have regressed, improved, or are steady."""
+    """The numbers of cells that have regressed, improved, or are steady."""
     counts = Counter(cell.state for cell in cells)
     if not cells:
-        return "There is no history: no complete run holds a result of the cells asked for."
+        return "There is no history: no complete run has a result of the requested cells."
     judged = len(cells) - counts["short"]
     if not judged:
-        return f"Too few runs: a history needs {FIRST} runs per cell."
+        needed = fewest_runs(FALSE_DISCOVERIES / len(cells))
+        return f"Too few runs: a history of {counted(len(cells), 'cell')} needs {needed} runs each."
     parts = []
     for state, verb in _VERBS.items():
         of_state = [cell for cell in cells if cell.state == state]
@@ -41,15 +46,53 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
                 f"{counted(len(of_state), 'cell')} of {judged} {has} {verb}, most {lead.label} "
                 f"({100 * (lead.against or 0.0):+.1f}% {metric_name(lead.metric)})"
             )
-    steady = counts["steady"]
-    if steady == judged:
-        return f"Steady: none of {counted(judged, 'cell')} has regressed or improved."
-    text = "; ".join(parts)
-    return f"{text}; {steady} steady." if steady else f"{text}."
+    steady = [cell for cell in cells if cell.state == "steady"]
+    variable = [cell for cell in cells if cell.state == "variable"]
+    if len(steady) == judged:
+        return (
+            f"Steady: none of {counted(judged, 'cell')} has regressed or improved; "
+            f"{_would_show(steady)}."
+        )
+    if len(variable) == judged:
+        return f"Too variable to tell: only {_would_show(variable)}."
+    parts += [f"{len(steady)} steady"] * bool(steady)
+    if variable:
+        parts.append(f"{len(variable)} too variable to tell: only {_would_show(variable)}")
+    return f"{'; '.join(parts)}."
+
+
+def _would_show(cells: Sequence[CellHistory]) -> str:
+    """A clause on the changes that would be reported in at least one, and in all of these cells."""
+    known = sorted(cell.detectable for cell in cells if cell.detectable is not None)
+    if not known:
+        return "more or quieter runs would show a change"
+    low, high = _size_text(known[0]), _size_text(known[-1])
+    if len(known) < len(cells):
+        return f"a change above {low} would show, in {len(cells) - len(known)} of them none"
+    if low == high or cells[0].state == "steady":
+        return f"a change above {high} would show"
+    start = low
+    if (known[0] <= 1.0) == (known[-1] <= 1.0):  # the unit, or the word, is written once
+        start, high = low.removesuffix("%"), high.removeprefix("a factor of ")
+    return f"changes above {start} to {high} would show, depending on the cell"
+
+
+def _size_text(size: float) -> str:
+    """A relative change, as a factor if it is more than twofold."""
+    return f"{100 * size:.2g}%" if size <= 1.0 else f"a factor of {1 + size:.2g}"
+
+
+def state_text(cell: CellHistory) -> str:
+    """The state in words: ``too variable to tell: only a change above 12% would show``."""
+    if cell.state == "short":
+        return "too few runs"
+    if cell.state == "variable":
+        return f"too variable to tell: only {_would_show([cell])}"
+    return cell.state
 
 
 def remark_on(found: Sequence[SystemDifference], kind: str) -> str:
-    """What the snapshots before and after a change differ in."""
+    """A sentence on the differences of the snapshots before and after a change."""
     together = [each for each in found if each.coincides]
     others = [each for each in found if not each.coincides]
     if together:
@@ -62,15 +105,15 @@ def remark_on(found: Sequence[SystemDifference], kind: str) -> str:
 
 
 def event_text(event: HistoryEvent, cell: CellHistory) -> str:
-    """A change in a sentence."""
+    """A sentence on a change."""
     low, high = (100 * end for end in event.size_ci95)
     size = f"{100 * event.size:+.2g}% [{low:+.2g}, {high:+.2g}]"
     metric = metric_name(cell.metric)
-    first, last = minute(event.after_utc), minute(event.before_utc)
+    first, last = format_minute(event.after_utc), format_minute(event.before_utc)
     if event.kind == "drift":
         return f"Drift from {first} to {last}: {metric} {size}"
     if event.kind == "spread":
-        return f"From about {minute(event.utc)}: scatter of {metric} {size}"
+        return f"From about {format_minute(event.utc)}: scatter of {metric} {size}"
     way = "worse" if event.worse else "better"
     if event.modes is not None:
         modes = event.modes
@@ -83,19 +126,19 @@ def event_text(event: HistoryEvent, cell: CellHistory) -> str:
 
 
 def suspect_text(cell: CellHistory) -> str:
-    """That the newest runs deviate, where they do."""
+    """A sentence on the newest runs if they deviate, else empty."""
     if cell.suspect is None:
         return ""
     runs, size = cell.suspect.runs, cell.suspect.size
     newest = "The newest run deviates" if runs == 1 else f"The newest {runs} runs deviate"
     return (
-        f"{newest} by {100 * size:+.2g}% from those before, which happens by chance in 1 of 100 "
-        "evaluations: further runs will decide."
+        f"{newest} by {100 * size:+.2g}% from earlier runs. This happens by chance in 1 of 100 "
+        "evaluations; further runs will decide."
     )
 
 
 def summary_line(history: History) -> str:
-    """Of which runs the history is, and how many were left out."""
+    """The number of runs, their systems, and the numbers of runs left out."""
     parts = [f"{counted(history.runs, 'run')} of {', '.join(history.systems) or 'no system'}"]
     left = [f"{n} {_REASONS[name]}" for name, n in history.passed_over.items() if n]
     if left:
@@ -104,16 +147,11 @@ def summary_line(history: History) -> str:
 
 
 def cell_name(cell: CellHistory, history: History) -> str:
-    """The cell in words, with its machine where there are several."""
+    """The cell's label, with its machine if there are several."""
     return f"{cell.system}: {cell.label}" if len(history.systems) > 1 else cell.label
 
 
 def percent(share: float) -> str:
-    """A relative change: ``+1.2%``; one that rounds to nothing has no sign."""
+    """A relative change: ``+1.2%``; no sign if it rounds to 0."""
     text = f"{100 * share:+.1f}%"
     return "0.0%" if text in ("+0.0%", "-0.0%") else text
-
-
-def minute(utc: float) -> str:
-    """Unix time as day and minute, UTC."""
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(utc))

@@ -1,4 +1,4 @@
-"""What the network is judged from, found once."""
+"""Findings on the network: those of each topic."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from assay.questions.network.concurrency import findings as concurrency
 from assay.questions.network.fabric import findings as fabric
 from assay.questions.network.messages import findings as messages
 from assay.questions.network.messages.sweeps import KERNEL as PINGPONG
+from assay.questions.network.missing import Shortage, shortage
 from assay.questions.speed.messages import find_barrier
 from assay.stats.core.model import CellSummary
 
 
 @dataclass(frozen=True)
 class NetworkFindings:
-    """The network of a run; a side that was not measured is None.
+    """The network of a run; a topic that was not measured is None.
 
-    ``messages``: ping-pong of two ranks. ``concurrency``: pairs, senders and windows of messages at
-    once. ``collectives``: collective operations. ``fabric``: every pair, rings, bisections.
-    ``barrier``: the barrier, which is context. ``broken``: cells of the network without usable
-    numbers. ``complete``: whether the run is. ``pingpong_nodes``: nodes that the placements of
-    ping-pong span.
+    ``messages``: ping-pong of two ranks. ``concurrency``: concurrent pairs and senders, windows of
+    messages. ``collectives``: collective operations. ``fabric``: pairs, rings, bisections.
+    ``barrier``: the barrier, as context. ``broken``: network cells without usable numbers.
+    ``complete``: whether the run is complete. ``pingpong_nodes``: the numbers of nodes of
+    ping-pong's placements, ascending. ``shortage``: the methods that the run has too few data for,
+    with the command that measures them; None where it has enough for all.
     """
 
     messages: messages.PingpongFindings | None
@@ -35,17 +37,22 @@ class NetworkFindings:
     broken: tuple[CellSummary, ...]
     complete: bool
     pingpong_nodes: tuple[int, ...]
+    shortage: Shortage | None = None
 
 
 def find(measured: Measured) -> NetworkFindings:
-    """Each side once."""
+    """All findings on the network, without candidates of a placement search."""
     measured = measured.without_candidates()
     cells = measured.cells
+    sides = (
+        messages.find(measured),
+        concurrency.find(measured),
+        collectives.find(measured),
+        fabric.find(measured),
+    )
+    missing = [lack for side in sides if side is not None for lack in side.missing]
     return NetworkFindings(
-        messages=messages.find(measured),
-        concurrency=concurrency.find(measured),
-        collectives=collectives.find(measured),
-        fabric=fabric.find(measured),
+        *sides,
         barrier=find_barrier(cells),
         broken=tuple(
             cell for cell in cells if cell.kernel.startswith("network.") and is_broken(cell)
@@ -60,4 +67,5 @@ def find(measured: Measured) -> NetworkFindings:
                 }
             )
         ),
+        shortage=shortage(missing, measured.run),
     )

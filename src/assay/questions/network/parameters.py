@@ -1,4 +1,4 @@
-"""Parameters of the network kernels' cells that are whole numbers."""
+"""Integer parameters of the network kernels' cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assay.questions.common.selection import Point
 
 
 def integer(point: Point, name: str) -> int:
-    """A parameter that is a whole number; 0 where the cell has none of that name."""
+    """An integer parameter; 0 where the cell has none of that name."""
     value = point.parameter(name)
     return int(value) if isinstance(value, (int, float)) else 0
 

@@ -1,4 +1,4 @@
-"""How does its network behave? Asked once."""
+"""How does its network behave? The question's definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOPICS: tuple[Topic[Any], ...] = (MESSAGES, *FURTHER)
 
 
 def figures(found: NetworkFindings) -> Sequence[Figure]:
-    """Messages, concurrency, collectives, fabric."""
+    """The figures of messages, concurrency, collectives and fabric."""
     sides = ((topic, getattr(found, topic.name)) for topic in TOPICS)
     return [figure for topic, side in sides if side is not None for figure in topic.figures(side)]
 

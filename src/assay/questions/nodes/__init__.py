@@ -1,1 +1,1 @@
-"""How alike its nodes are, and which to look at."""
+"""How much the nodes of a group differ, and which nodes to check."""

@@ -5,28 +5,45 @@ from __future__ import annotations
 from collections import Counter
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.common.contention import capped, impossible_contention, together
+from assay.questions.common.gate import gated
 from assay.questions.common.selection import quantity_text
 from assay.questions.nodes.findings import NodesFindings
-from assay.questions.nodes.model import CellByNode, NodeFailure, NodeKind, NodeValue, SuspectNode
-from assay.stats.fleet.calibration import FEWEST_LAUNCHES
+from assay.questions.nodes.model import (
+    CellByNode,
+    NodeFailure,
+    NodeGroup,
+    NodeKind,
+    NodeValue,
+    SuspectNode,
+)
+from assay.stats.fleet.calibration import MIN_LAUNCHES
 from assay.stats.fleet.fleet import STATED
+from assay.stats.fleet.node_groups import GROUP_LEVEL
 from assay.stats.fleet.peers import MIN_VALUES
-from assay.units import counted, format_share
+from assay.units import counted, format_share, listed
 
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
-# Nodes that a sentence of the verdict or of the evidence names.
+# Maximum number of nodes that a sentence of the verdict or of the evidence names.
 _MAX_NAMED = 3
-# Launches per node from which on the confidence can be high.
+# The minimum number of launches per node for high confidence.
 SURE_LAUNCHES = 6
-# Nodes that recommendations and caveats name, and members without numbers in one sentence.
+# Maximum number of nodes that recommendations and caveats name, and of members without results
+# that one sentence names.
 _MAX_CHECKS, _MAX_ABSENT = 5, 10
 _METHOD = (
-    "A node is reported if it is slower than chance and the natural variation between nodes "
-    "explain, over all cells and launches, with outlying nodes kept out of the reference, and than "
-    "in 95% of fleets without slow nodes that are made of this fleet's own launches; of the "
-    f"nodes reported, at most {STATED:.0%} are false on average (Benjamini & Hochberg 1995; "
-    "docs/methods/nodes.md)."
+    "A node is reported if it is significantly slower than the others over all cells and launches, "
+    "given the variation between nodes (outlying nodes are excluded from the reference), and if "
+    "at most 5% of fleets without slow nodes, resampled from this fleet's launches, have a node as "
+    f"significant; at most {STATED:.0%} of the reported nodes are false positives on average "
+    "(Benjamini & Hochberg 1995; docs/methods/nodes.md)."
+)
+_GROUP_METHOD = (
+    "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
+    f"group: at most {GROUP_LEVEL:.0%} of random divisions of the nodes into such groups have one "
+    "that is as clearly slower in anything measured (permutations, max T, Westfall & Young 1993). "
+    "Nodes are compared after the effects of such groups are removed."
 )
 _ABSENT = {
     "missing": "No result from {}",
@@ -49,49 +66,82 @@ def answer(found: NodesFindings) -> Answer:
             caveats=_absent(found),
         )
     confidence, why = _confidence(found)
-    return Answer(
+    contention = together(node.contention for node in found.measurements)
+    judged = Answer(
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=f"{_suspects_text(found)}{_widest_text(found)}",
+        verdict=f"{_groups_text(found)}{_suspects_text(found)}{_widest_text(found)}",
         confidence=confidence,
         confidence_why=why,
         evidence=[
+            *(_group_evidence(each) for each in found.slow_groups),
             *(_suspect_evidence(each) for each in found.suspects),
             *(_cell_evidence(cell) for cell in found.cells),
         ],
         advice=[
-            f"Check {each.node}: {each.suspicion} ({each.evidence})."
-            for each in found.suspects[:_MAX_CHECKS]
+            *(
+                f"Check {each.title} ({_count(each)}): {each.suspicion}."
+                for each in found.slow_groups[:_MAX_CHECKS]
+            ),
+            *(
+                f"Check {each.node}: {each.suspicion} ({each.evidence})."
+                for each in found.suspects[:_MAX_CHECKS]
+            ),
         ],
         caveats=[*_absent(found), *(_caveats(found) if found.examined else [])],
         method=[
-            "Each node measured the same cells by itself, all at the same time as far as the "
+            "Each node measured the same cells separately, at the same time as the others if the "
             "scheduler started them together. A node's value is the median of its launches' "
             "medians; the deviation is from the median over nodes, in percent and in robust "
             "standard deviations (1.4826 times the median absolute deviation, Hampel 1974).",
             *([_METHOD] if found.examined else []),
+            *([_GROUP_METHOD] if found.groups else []),
         ],
         limits=[
             "Interference between nodes, over the network and on shared storage, is not measured."
         ],
     )
+    return gated(capped(judged, contention), impossible_contention(contention))
 
 
 def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
     why = f"{found.measured} of {found.expected} nodes measured"
     if found.measured < MIN_VALUES:
         return "low", f"{why}: too few to identify which one deviates."
-    if found.launches < SURE_LAUNCHES:
+    if found.fewest_launches < SURE_LAUNCHES:
         fewest = f"fewer than {SURE_LAUNCHES} launches per node"
-        few = found.launches < FEWEST_LAUNCHES or found.undecided
+        few = found.launches < MIN_LAUNCHES or found.undecided
         return ("low" if few else "medium"), f"{why}, {fewest}."
     incomplete = found.measured < found.expected or found.undecided
     return ("medium" if incomplete else "high"), f"{why}."
 
 
+def _groups_text(found: NodesFindings) -> str:
+    """The slow groups; empty without any."""
+    slow = found.slow_groups
+    if not slow:
+        return ""
+    totals = Counter(each.what for each in found.groups)
+    total = listed([counted(number, what) for what, number in totals.items()])
+    named = "; ".join(group_text(each) for each in slow[:_MAX_NAMED])
+    more = f"; and {len(slow) - _MAX_NAMED} more" if len(slow) > _MAX_NAMED else ""
+    return f"Slower as a whole, of {total}: {named}{more}. "
+
+
+def group_text(each: NodeGroup) -> str:
+    """``rack r03 (16 nodes): memory bandwidth 1.0% [0.7%, 1.3%] low``."""
+    low, high = (f"{-end:.1%}" for end in reversed(each.ci95))
+    size = f"{each.resource} {abs(each.gain):.1%} [{low}, {high}]"
+    return f"{each.title} ({_count(each)}): {size} {'low' if each.rate else 'slower'}"
+
+
+def _count(each: NodeGroup) -> str:
+    return counted(len(each.members), "node")
+
+
 def _suspects_text(found: NodesFindings) -> str:
-    """The first sentence of the verdict: which nodes are suspect, or that none is."""
+    """The first sentence of the verdict: the suspect nodes, or that there is none."""
     nodes, suspects = counted(found.measured, "node"), found.suspects
     if not found.examined:
         return f"{nodes}. "
@@ -107,9 +157,9 @@ def _suspects_text(found: NodesFindings) -> str:
 def _undecided_text(found: NodesFindings) -> str:
     more = counted(found.more_launches, "more launch")
     return (
-        f"whether any of {counted(found.measured, 'node')} is slower takes {more} per node; in "
-        f"{counted(found.launches, 'launch')} like these a late one cannot be distinguished from "
-        "a slow node."
+        f"it takes {more} per node to decide whether any of {counted(found.measured, 'node')} is "
+        f"slower; with {counted(found.launches, 'launch')} per node and this variation, a slow "
+        "launch cannot be distinguished from a slow node."
     )
 
 
@@ -130,7 +180,7 @@ def size_text(each: SuspectNode) -> str:
 
 
 def seen_text(each: SuspectNode) -> str:
-    """In how many launches and earlier runs."""
+    """In how many launches and earlier runs the node was slow."""
     if each.how != "outlier":
         return f"{each.how} over {each.occasions} runs, since {each.since}"
     launches = f"{each.slow} of {counted(each.launches, 'launch')}"
@@ -147,11 +197,12 @@ def suspect_text(each: SuspectNode) -> str:
         if each.slow == each.launches > 1 and each.again == each.occasions:
             runs = f" and {each.occasions} earlier runs" if each.occasions else ""
             seen = f"consistent over {each.launches} launches{runs}"
-    return f"{each.node}: {size_text(each)}, {seen}: {each.suspicion.partition(':')[0]}"
+    beyond = f" beyond the deviation of {each.within}" if each.within else ""
+    return f"{each.node}: {size_text(each)}{beyond}, {seen}: {each.suspicion.partition(':')[0]}"
 
 
 def _absent(found: NodesFindings) -> list[str]:
-    """Which nodes have no numbers, and which have fewer than they should."""
+    """Nodes without results, nodes that did not finish, and nodes measured more than once."""
     sentences = []
     for state, words in _ABSENT.items():
         members = [member for member in found.members if member.state == state]
@@ -166,7 +217,7 @@ def _absent(found: NodesFindings) -> list[str]:
     if twice:
         sentences.append(
             f"Measured more than once: {', '.join(twice[:_MAX_ABSENT])}. The scheduler allocated "
-            "the same node again, so as many others were not measured."
+            "these nodes again, so some other nodes were not measured."
         )
     return sentences
 
@@ -197,16 +248,16 @@ def _failure_texts(failures: list[NodeFailure]) -> list[str]:
         for each in failures[:_MAX_CHECKS]
     ]
     left = len(failures) - _MAX_CHECKS
-    return [*sentences, *([f"So did {counted(left, 'further node')}."] if left > 0 else [])]
+    return [*sentences, *([f"{counted(left, 'further node')} failed too."] if left > 0 else [])]
 
 
 def _kind_texts(kinds: list[NodeKind], by_value: list[str]) -> list[str]:
     if len(kinds) < 2:
         return []
     named = (f"{k.nodes} ({k.description})" if k.description else k.nodes for k in kinds)
-    how = f" Values form separate groups in {'; '.join(by_value)}." if by_value else ""
+    how = f" The kinds were separated by values of {'; '.join(by_value)}." if by_value else ""
     return [
-        f"There are {len(kinds)} kinds of nodes, each compared within itself: "
+        f"There are {len(kinds)} kinds of nodes; nodes are compared within their kind: "
         f"{'; '.join(named)}.{how}"
     ]
 
@@ -221,6 +272,19 @@ def _suspect_evidence(each: SuspectNode) -> Evidence:
         ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
         note=f"{seen_text(each)}: {each.suspicion} ({each.evidence}); "
         f"adjusted p {each.p_adjusted:.2g}",
+    )
+
+
+def _group_evidence(each: NodeGroup) -> Evidence:
+    low, high = each.ci95
+    return Evidence(
+        label=f"{each.title}: {each.resource}",
+        metric="rate over the median group's" if each.rate else "time over the median group's",
+        unit="",
+        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
+        note=f"{_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
+        f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}",
     )
 
 

@@ -1,8 +1,8 @@
-"""The same cells on every node by itself, compared.
+"""The same cells, measured on each node separately, compared between nodes.
 
-A node's value is the median of its launches' medians, as everywhere. Over nodes the median is the
-typical node, and 1.4826 times the median absolute deviation from it is what a standard deviation
-would be, were values normal (Hampel 1974): outlying nodes do not widen it.
+A node's value is the median of its launches' medians. The median over nodes is the typical node.
+1.4826 times the median absolute deviation from it estimates the standard deviation of normal
+values (Hampel 1974) and is hardly affected by outlying nodes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from assay.questions.nodes.covariates import covariates_of, kind_of, slow_core
 from assay.questions.nodes.model import CellByNode, MeasuredNode, NodeGain, NodeValue
 from assay.records.group import GroupData, Member, host_of
 from assay.records.model import RunData
+from assay.stats.cells.contention import contention_of
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary, MetricSummary
@@ -27,7 +28,7 @@ from assay.stats.repeats.repeats import repeats_of
 
 
 def measured_nodes(group: GroupData) -> list[MeasuredNode]:
-    """The members that have numbers, by the names of their hosts."""
+    """The members that have results, named after their hosts."""
     hosts = Counter(member.host for member in group.members if member.run)
     return [
         measure_node(_name(member, hosts), member.number, member.run)
@@ -43,7 +44,7 @@ def _name(member: Member, hosts: Counter[str | None]) -> str:
 
 
 def measure_node(name: str, member: int, run: RunData) -> MeasuredNode:
-    """What a run of one node measured."""
+    """The summaries, costs and covariates of one node's run."""
     return MeasuredNode(
         name=name,
         member=member,
@@ -53,11 +54,12 @@ def measure_node(name: str, member: int, run: RunData) -> MeasuredNode:
         covariates=covariates_of(run),
         core=slow_core(run),
         kind=kind_of(run.manifest),
+        contention=contention_of(run.measurements, run.manifest.system),
     )
 
 
 def by_node(nodes: Sequence[MeasuredNode]) -> list[CellByNode]:
-    """Each cell's headline metric over the nodes that have it, in the order of the first node's.
+    """Each cell's headline metric over the nodes that have it, in the order of the first node.
 
     A cell that only one node has is left out.
     """
@@ -114,7 +116,7 @@ def _over_nodes(
 
 
 def gains(cells: Sequence[CellByNode]) -> list[NodeGain]:
-    """Each node over all cells, the one furthest behind first."""
+    """Each node over all cells, the slowest first."""
     of_node: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
     for cell in cells:
         for value in cell.values:

@@ -1,4 +1,4 @@
-"""A node's covariates, such as clock and stolen time, as numbers by which nodes are compared."""
+"""A node's covariates, such as clock rate and steal time, compared between nodes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from assay.stats.core.intervals import Floats
 from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.peers import against_peers
 
-# Rates in Hz; nodes are compared by their logarithm. Half a percent is no deviation.
+# Rates in Hz; nodes are compared by their logarithm. A scatter between nodes below the floor is
+# set to the floor.
 _CLOCKS = ("clock_rate", "frequency")
 _CLOCK_FLOOR = 0.005
-# Counted over the sampling and compared per second, each with the difference per second that is
-# no deviation.
+# Counted over the sampling and compared per second, each with the floor of the scatter between
+# nodes, per second.
 _COUNTED = {
     "steal_seconds": 0.01,
     "other_cpu_seconds": 0.02,
@@ -27,14 +28,14 @@ _COUNTED = {
     "major_faults": 1.0,
     "tcp_retransmits": 1.0,
 }
-# The p at which a covariate counts as deviating from the others'.
+# A covariate deviates from the other nodes' at this p or less.
 _CLEAR = 1e-3
-# Fewest measurements by which a core is called slow.
+# Minimum number of measurements of a core that can be reported as slow.
 _MIN_CORE_MEASUREMENTS = 3
 
 
 def covariates_of(run: RunData) -> dict[str, float]:
-    """A run's covariates: clocks as medians in Hz, what is counted per second of sampling."""
+    """A run's covariates: clock rates as medians in Hz, counters per second of sampling."""
     clocks: dict[str, list[float]] = defaultdict(list)
     sums: dict[str, float] = defaultdict(float)
     spans: dict[str, float] = defaultdict(float)
@@ -53,9 +54,10 @@ def covariates_of(run: RunData) -> dict[str, float]:
 
 
 def slow_core(run: RunData) -> SlowCore | None:
-    """The CPU whose ranks are furthest behind the node's others; None where there are no such data.
+    """The CPU whose ranks are slowest relative to the node's other ranks; None without such data.
 
-    Of kernels whose ranks do the same, each rank's median over that of the others of its launch.
+    Only kernels in which all ranks do the same work are used. A rank's value in a launch is its
+    median divided by the median of the other ranks' medians.
     """
     ratios: dict[int, list[float]] = defaultdict(list)
     for measurement in run.measurements:
@@ -82,7 +84,7 @@ def slow_core(run: RunData) -> SlowCore | None:
 
 
 def kind_of(manifest: Manifest) -> str:
-    """The machine's properties that make nodes a kind of their own, in words; empty if unknown."""
+    """Processor and number of cores, which define a kind of node; empty if unknown."""
     processor = manifest.system.get("processor")
     if not isinstance(processor, Mapping) or not processor.get("name"):
         return ""
@@ -93,8 +95,8 @@ def kind_of(manifest: Manifest) -> str:
 def covariate_deviations(
     covariates: Sequence[Mapping[str, float]], cores: Sequence[SlowCore | None], kinds: Ints
 ) -> tuple[list[dict[str, CovariateDeviation]], list[SlowCore | None]]:
-    """Of each node the covariates in which it deviates from the others of its kind, and its slow
-    core if that deviates too.
+    """For each node, the covariates in which it deviates from the other nodes of its kind, and its
+    slow core if that deviates too.
     """
     names = (*_CLOCKS, *_COUNTED)
     values = np.array([[node.get(name, np.nan) for name in names] for node in covariates])
@@ -117,7 +119,7 @@ def covariate_deviations(
 
 
 def _unlike(values: Floats, name: str) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """The typical value, and which values deviate from it, on either side."""
+    """The median value, and which values deviate from the others, in either direction."""
     there = values[np.isfinite(values)]
     if there.size == 0:
         return 0.0, np.zeros(values.size, dtype=bool)

@@ -1,7 +1,7 @@
-"""What to suspect in a slow node: by the resources that are slow or normal, and by covariates.
+"""Diagnosis rules: the suspected component of a slow node, by slow resources and by covariates.
 
-The rules are one table; the first that fits is taken. Each names its pattern and the suspected
-cause, and gives the evidence found; docs/methods/nodes.md has the same table.
+The first rule of the table that fits applies. Each rule has a pattern, a suspected cause, and the
+evidence it found. docs/methods/nodes.md has the same table.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ BANDWIDTH, LATENCY = "memory bandwidth", "memory latency"
 ARITHMETIC, PROGRAMS = "arithmetic", "whole programs"
 NETWORK, MESSAGES = "the network", "messages within the node"
 STORAGE, NOISE = "storage", "interruptions"
-# A resource that is slower by at most this share of the worst one's shift is normal.
+# A resource is normal if its shift is at most this share of the worst one's.
 _NORMAL = 1.0 / 3.0
-# A clock that is lower by at least this share of the slow resource's shift explains it.
+# A lower clock rate explains a slow resource if it is at least this share of its shift.
 _EXPLAINS = 0.5
-# Shifts are about the same where the smallest is at least this share of the greatest.
+# Shifts are about equal if the smallest is at least this share of the greatest.
 _ALIKE = 0.6
-# How many times as long as the node's others a slow core takes.
+# Minimum time of a slow core, relative to the node's other cores.
 _SLOW_CORE = 1.03
 
 
 def resource_of(cell: Cell) -> str:
-    """The resource that bounds a cell, in words."""
+    """The resource that limits a cell, as text."""
     family, _, name = cell.kernel.partition(".")
     if family == "memory":
         return LATENCY if name in ("latency", "random") else BANDWIDTH
@@ -42,7 +42,7 @@ def resource_of(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class CovariateDeviation:
-    """A covariate in which a node deviates: its ``value`` and the ``typical`` one of others."""
+    """A covariate in which a node deviates: its ``value`` and the others' ``typical`` value."""
 
     value: float
     typical: float
@@ -50,7 +50,7 @@ class CovariateDeviation:
 
 @dataclass(frozen=True)
 class SlowCore:
-    """A CPU whose ranks take ``times`` as long as the node's others."""
+    """A CPU whose ranks take ``times`` as long as the node's other ranks."""
 
     cpu: int
     times: float
@@ -58,12 +58,12 @@ class SlowCore:
 
 @dataclass(frozen=True)
 class Profile:
-    """One node as the rules see it.
+    """A node's measurements that the rules examine.
 
-    ``shifts``: by resource, how much slower it is, a difference of logarithms; ``slow``: those in
-    which that is significant; ``single_cells``: resources of which single cells are slow, in words.
-    ``deviating``: covariates in which it deviates from the others; ``known``: all recorded ones.
-    ``core``: its slow core.
+    ``shifts``: how much slower the node is in each resource, as a difference of logarithms;
+    ``slow``: the resources in which that is significant; ``single_cells``: resources of which only
+    single cells are slow, as text. ``deviating``: covariates in which the node deviates from the
+    others; ``known``: all recorded covariates. ``core``: its slow core.
     """
 
     shifts: Mapping[str, float]
@@ -87,16 +87,16 @@ class Profile:
         ]
 
     def only(self, *names: str) -> str | None:
-        """Evidence that only these are slow; None if others are, or none is known to be normal."""
+        """Evidence that only these are slow; None otherwise, or if no other resource is normal."""
         normal = self.normal(*names)
         if not self.slow or not self.slow <= set(names) or not normal:
             return None
-        return f"{listed(normal)} as on the others"
+        return f"{listed(normal)} normal"
 
 
 @dataclass(frozen=True)
 class DiagnosisRule:
-    """One line of the table. ``fits``: the evidence where it does, else None."""
+    """One line of the table. ``fits``: returns the evidence if the rule fits, else None."""
 
     pattern: str
     suspect: str
@@ -104,7 +104,7 @@ class DiagnosisRule:
 
 
 def _rate(name: str, words: str) -> Callable[[Profile], str | None]:
-    """A covariate that is higher than on the others."""
+    """A rule that fits if a covariate is higher than on the other nodes."""
 
     def fits(profile: Profile) -> str | None:
         found = profile.deviating.get(name)
@@ -116,7 +116,7 @@ def _rate(name: str, words: str) -> Callable[[Profile], str | None]:
 
 
 def _clock(profile: Profile) -> str | None:
-    """The cores' clock, lower than on the others by enough."""
+    """The cores' clock rate is lower than on the other nodes, by enough to explain the slowdown."""
     for name in ("clock_rate", "frequency"):
         found = profile.deviating.get(name)
         if found is None or found.value >= found.typical:
@@ -136,13 +136,13 @@ def _core(profile: Profile) -> str | None:
     return f"ranks on CPU {core.cpu} take {core.times - 1.0:.0%} longer than the node's others"
 
 
-def _alike(profile: Profile) -> str | None:
-    """Everything slow, and about as much."""
+def _all_slow(profile: Profile) -> str | None:
+    """All resources are slow by about the same factor."""
     shifts = list(profile.shifts.values())
     if len(shifts) < 2 or len(profile.slow) < 2 or min(shifts) < _ALIKE * max(shifts):
         return None
     clock = {"clock_rate", "frequency"} & profile.known
-    return "all resources by about as much" + ("; its clock is as on the others" if clock else "")
+    return "all resources slow by about as much" + ("; its clock rate is normal" if clock else "")
 
 
 def _network(profile: Profile) -> str | None:
@@ -190,7 +190,7 @@ RULES: tuple[DiagnosisRule, ...] = (
         _clock,
     ),
     DiagnosisRule(
-        "memory bandwidth slow, latency too or not measured; something else fine",
+        "memory bandwidth slow, latency too or not measured; another resource normal",
         "a DIMM: one that failed, is missing, or runs at a lower rate",
         lambda p: p.only(BANDWIDTH, LATENCY) if BANDWIDTH in p.slow else None,
     ),
@@ -225,7 +225,7 @@ RULES: tuple[DiagnosisRule, ...] = (
     DiagnosisRule(
         "everything slow by about as much",
         "a common cause: power, the firmware's profile, the clock",
-        _alike,
+        _all_slow,
     ),
     DiagnosisRule(
         "one resource measured alone",

@@ -1,4 +1,4 @@
-"""The figures of a group: how far each node is from the median node, in every cell."""
+"""Figures of a group: each node's deviation from the median node, in every cell."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour
 from assay.questions.nodes.findings import NodesFindings
+from assay.questions.nodes.group_figures import groups_figure
 from assay.questions.nodes.map_figures import node_map
 from assay.questions.nodes.model import CellByNode
 from assay.units import counted
 
-_MAX_CELLS = 40  # rows that fit; those in which nodes differ most
-_MAX_POINTS = 900  # that a reader can distinguish; of more nodes the others become bars
-_QUANTILES = {"least": 0.0, "low": 0.05, "high": 0.95, "most": 1.0}  # of them that bars show
+_MAX_CELLS = 40  # rows that fit; the cells in which nodes differ most are shown
+_MAX_POINTS = 900  # more are not legible: nodes that are not to check are drawn as a bar
+_QUANTILES = {"least": 0.0, "low": 0.05, "high": 0.95, "most": 1.0}  # that bars show
 
 _BARS = (
     " The other nodes are a bar, from their 5% to their 95% quantile, on a line from the slowest "
@@ -24,19 +25,23 @@ _BARS = (
 
 
 def figures(found: NodesFindings) -> list[Figure]:
-    """The map of nodes by cells where nodes were examined, then every node in every cell."""
+    """Groups of nodes if any is slow, the heat map of nodes and cells if nodes were examined, then
+    every node in every cell.
+    """
     suspects = [each.member for each in found.suspects]
     return [
+        *([groups_figure(found.groups)] if found.slow_groups else []),
         *([node_map(found.deviations, suspects)] if found.deviations else []),
         *([nodes_figure(found.cells, suspects)] if found.cells else []),
     ]
 
 
 def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> Figure:
-    """A row per cell, a point per node, along the deviation from the median node; ends are named.
+    """A row per cell, a point per node, over the deviation from the median node.
 
-    ``suspects``: members to check. Where points would be too many, the others are a bar from their
-    5% to their 95% quantile on a line from end to end.
+    The fastest and the slowest node of each cell are labelled. ``suspects``: members to check. If
+    there are too many points, the other nodes are drawn as a bar from their 5% to their 95%
+    quantile on a line from the slowest to the fastest.
     """
     shown = sorted(cells, key=lambda cell: -cell.spread)[:_MAX_CELLS]
     checked = set(suspects)
@@ -44,7 +49,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     rows: list[Row] = []
     for cell in shown:
         ends = {cell.values[0].member, cell.values[-1].member}
-        # The others first: those to check are drawn over them, and take the second colour.
+        # The others come first: nodes to check are drawn over them, in the second colour.
         ordered = sorted(enumerate(cell.values), key=lambda each: each[1].member in checked)
         for place, value in ordered:
             if together and value.member not in checked | ends:
@@ -126,15 +131,13 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         ],
     }
     left_out = len(cells) - len(shown)
-    more = (
-        f" {counted(left_out, 'cell')} in which they differ less are left out." if left_out else ""
-    )
+    more = f" {counted(left_out, 'cell')} with smaller differences not shown." if left_out else ""
     widest = shown[0]
     return Figure(
         id="nodes",
         title="Each node against the median node",
-        caption="Each point is a node; right is better, whether that is more or less of the "
-        f"metric. The best and the worst are named.{_BARS if together else ''}{more}",
+        caption="Each point is a node. Further right is better, for rates and for times. "
+        f"The fastest and the slowest node are labelled.{_BARS if together else ''}{more}",
         alt=f"Deviations of {counted(len(widest.values), 'node')} from their median in "
         f"{counted(len(shown), 'cell')}; widest in {widest.label}, from "
         f"{widest.values[-1].node} to {widest.values[0].node}.",
@@ -144,9 +147,9 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
             Field("value", "SI", "median of its launches, in the metric's unit"),
             Field("gain", "1", "relative deviation from the median node; positive is better"),
             Field("sigmas", "1", "the same in robust standard deviations"),
-            Field("who", "", "whether it is one to check"),
+            Field("who", "", "to check, or the others"),
             *(
-                Field(name, "1", f"of the others together, their {share:.0%} quantile of that")
+                Field(name, "1", f"{share:.0%} quantile of the other nodes' gain")
                 for name, share in _QUANTILES.items()
                 if together
             ),
@@ -157,7 +160,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
 
 
 def _bars(x: Spec) -> list[Spec]:
-    """The other nodes of each cell: a line from end to end, a bar between the quantiles."""
+    """The other nodes of each cell: a line over their range, a bar between the quantiles."""
     return [
         {
             "transform": [{"filter": "isValid(datum.least)"}],

@@ -1,9 +1,10 @@
-"""What comparing the nodes of a group finds."""
+"""Findings of comparing the nodes of a group."""
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.kernels.naming import cell_name
@@ -19,6 +20,7 @@ from assay.questions.nodes.model import (
     NodeDeviations,
     NodeFailure,
     NodeGain,
+    NodeGroup,
     NodeKind,
     SuspectNode,
 )
@@ -26,24 +28,28 @@ from assay.records.group import GroupData, Member
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
+from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.peers import MOST_BAD
 
 
 @dataclass(frozen=True)
 class NodesFindings:
-    """What comparing nodes found.
+    """Findings of comparing nodes.
 
-    ``expected``: how many nodes were to be measured; ``measured``: how many have numbers.
-    ``members``: each of them. ``cells``: each cell over the nodes. ``nodes``: each node over the
-    cells, the one furthest behind first. ``examined``: whether there were enough nodes to look for
-    outliers; what follows is empty if not. ``suspects``: nodes that are slower than their kind or
-    get slower, the most certain first. ``faster``: nodes faster than their kind. ``failures``:
-    nodes on which cells failed that did not fail on most others. ``kinds``: which nodes were
-    compared with each other. ``kinds_by_value``: cells, in words, in which values rather than
-    properties of machines separated the kinds. ``launches``: the most launches of a cell on a node.
-    ``earlier_runs``: how many earlier runs of the same nodes were compared.
-    ``undecided``: nodes that seem slow, as some do in clean fleets of launches like these;
-    ``more_launches``: how many more of each node would tell.
+    ``expected``: number of nodes to be measured; ``measured``: number with results. ``members``:
+    every expected node. ``cells``: each cell over the nodes. ``nodes``: each node over the cells,
+    the slowest first. ``examined``: whether there were enough nodes to look for outliers; the
+    fields below are empty if not. ``suspects``: nodes that are slower than their kind or get
+    slower; the outliers, the most certain first, then the drifts. ``faster``: nodes faster than
+    their kind. ``failures``: nodes on which cells failed that did not fail on most others.
+    ``kinds``: groups of nodes that were compared with each other. ``kinds_by_value``: cells, as
+    text, whose values separated the kinds (not properties of the machines). ``launches``: maximum
+    number of launches of a cell on a node. ``earlier_runs``: number of earlier runs of the same
+    nodes that were compared. ``undecided``: number of nodes that seem slow, but no slower than
+    some nodes do by chance in fleets without slow nodes; ``more_launches``: how many more launches
+    per node would decide it. ``fewest_launches``: of each node the launches of the cell with the
+    fewest, median over the nodes. ``groups``: groups of nodes, such as racks, the slow ones first;
+    empty without groups or with fewer than three launches per node.
     """
 
     expected: int
@@ -61,17 +67,37 @@ class NodesFindings:
     earlier_runs: int
     undecided: int = 0
     more_launches: int = 0
+    fewest_launches: int = 0
+    groups: list[NodeGroup] = field(default_factory=list)
     deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
     measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)
 
+    @property
+    def slow_groups(self) -> list[NodeGroup]:
+        """The groups that are slower as a whole."""
+        return [group for group in self.groups if group.slow]
+
 
 @one_thread
-def find(group: GroupData) -> NodesFindings:
-    """Compare a group's nodes with each other and with earlier runs of them in the same folder."""
+def find(
+    group: GroupData, node_groups: Mapping[str, Mapping[str, str]] | None = None
+) -> NodesFindings:
+    """Compare a group's nodes with each other and with earlier runs of them in the same folder.
+
+    ``node_groups``: as in ``[system.groups]``; without any, those of the group's request, else
+    those that host names show.
+    """
     nodes = measured_nodes(group)
     cells = by_node(nodes)
     before = earlier_runs_before(group, {cell.id for cell in cells}) if cells else []
-    return compare_nodes(nodes, cells, group.members, utc=group.request.utc, before=before)
+    return compare_nodes(
+        nodes,
+        cells,
+        group.members,
+        utc=group.request.utc,
+        before=before,
+        node_groups=node_groups or group.request.node_groups,
+    )
 
 
 def compare_nodes(
@@ -81,12 +107,13 @@ def compare_nodes(
     *,
     utc: float = 0.0,
     before: Sequence[EarlierRun] = (),
+    node_groups: Mapping[str, Mapping[str, str]] | None = None,
 ) -> NodesFindings:
-    """Compare nodes; ``cells`` as ``by_node`` gives them, ``members``: all that were expected.
+    """Compare nodes. ``cells``: from ``by_node``; ``members``: all expected nodes.
 
-    ``utc``: when they were measured; ``before``: earlier occasions.
+    ``utc``: time of the measurement; ``before``: earlier runs; ``node_groups``: as in ``find``.
     """
-    examined = examine(nodes, cells, utc, before) if cells else None
+    examined = examine(nodes, cells, utc, before, node_groups) if cells else None
     return NodesFindings(
         expected=len(members) or len(nodes),
         measured=len(nodes),
@@ -103,9 +130,19 @@ def compare_nodes(
         earlier_runs=examined.occasions if examined else 0,
         undecided=examined.undecided if examined else 0,
         more_launches=examined.more_launches if examined else 0,
+        fewest_launches=_fewest(examined.fleet.counts) if examined else 0,
+        groups=examined.groups if examined else [],
         deviations=examined.deviations() if examined else None,
         measurements=nodes,
     )
+
+
+def _fewest(counts: Ints) -> int:
+    """The fewest launches of any cell that a node has, median over the nodes; ``counts`` [node,
+    cell].
+    """
+    fewest = [int(row[row > 0].min()) for row in counts if (row > 0).any()]
+    return statistics.median_low(fewest) if fewest else 0
 
 
 def _members(members: Sequence[Member], nodes: Sequence[MeasuredNode]) -> list[GroupMember]:
@@ -129,7 +166,7 @@ def _share(cells: Sequence[CellSummary]) -> float | None:
 
 
 def _failures(nodes: Sequence[MeasuredNode]) -> list[NodeFailure]:
-    """Nodes with cells that failed, or were wrong, on few nodes only."""
+    """Nodes with cells that failed, or failed verification, on few nodes only."""
     failed: dict[str, list[tuple[MeasuredNode, CellSummary]]] = defaultdict(list)
     for node in nodes:
         for cell in node.cells:

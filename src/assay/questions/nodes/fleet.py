@@ -1,9 +1,10 @@
-"""Which nodes are slower than the others, or getting slower, in what, and the suspected cause."""
+"""Nodes that are slower than the others or get slower, in which resource, and the suspected
+cause.
+"""
 
 from __future__ import annotations
 
 import datetime
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,39 +20,53 @@ from assay.questions.nodes.diagnosis_rules import (
     resource_of,
     suspect,
 )
+from assay.questions.nodes.grouping import groupings
 from assay.questions.nodes.model import (
     CellByNode,
     FasterNode,
     MeasuredNode,
     NodeDeviations,
+    NodeGroup,
     NodeKind,
     SuspectNode,
+    gain_of,
+    gains_of,
 )
-from assay.stats.core.intervals import Floats, Interval
-from assay.stats.fleet.calibration import clean_level, more_launches
+from assay.questions.nodes.slow_groups import node_groups, slow_groups_of, what_of
+from assay.stats.core.intervals import Floats
+from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
 from assay.stats.fleet.drift import Drift, find_drifts
 from assay.stats.fleet.earlier_runs import EarlierRun, with_now
-from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, compare, interval, logarithms
+from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, interval, logarithms
 from assay.stats.fleet.kinds import Ints
+from assay.stats.fleet.node_groups import (
+    NODES_NAMED,
+    GroupComparison,
+    columns_cells,
+    compare_within_groups,
+)
 from assay.stats.fleet.peers import MIN_VALUES, median_down
 from assay.units import counted
 
-# An earlier occasion counts as the same finding from this share of the present shift on.
+# An earlier run confirms a finding if its shift is at least this share of the present one.
 _AGAIN = 0.5
 
 
 @dataclass(frozen=True)
 class FleetExamination:
-    """A fleet examined. ``nodes`` and ``cells``: the rows and columns of the ``fleet``.
+    """Results of examining a fleet. ``nodes``, ``cells``: the rows and columns of ``fleet``, in
+    which the effects of slow groups are removed. ``compared``: the comparison of ``groups``.
 
-    ``split``: cells, in words, whose values form separate groups of nodes. ``occasions``: how many
-    earlier ones were compared. ``undecided``: nodes that clean fleets of launches like these would
-    name too, which ``more_launches`` of each node would tell.
+    ``split``: cells, as text, whose values form separate groups of nodes. ``occasions``: number of
+    earlier runs compared. ``undecided``: number of nodes that seem slow, but no slower than some do
+    by chance in fleets without slow nodes; ``more_launches`` per node would decide it.
     """
 
     fleet: Fleet
+    compared: GroupComparison | None
     nodes: Sequence[MeasuredNode]
     cells: Sequence[CellByNode]
+    groups: list[NodeGroup]
     suspects: list[SuspectNode]
     kinds: list[NodeKind]
     split: list[str]
@@ -61,8 +76,12 @@ class FleetExamination:
     more_launches: int
 
     def deviations(self) -> NodeDeviations:
-        """Each node in each cell against the typical node of its kind."""
+        """Each node in each cell against the typical node of its kind, with the effect of its
+        groups.
+        """
         shift = self.fleet.shift[:, : self.fleet.cells]
+        if self.compared is not None:
+            shift = shift + self.compared.effects[:, : self.fleet.cells]
         rates = np.array([cell.better == "more" for cell in self.cells])
         return NodeDeviations(
             nodes=[node.name for node in self.nodes],
@@ -78,19 +97,27 @@ def examine(
     cells: Sequence[CellByNode],
     utc: float = 0.0,
     before: Sequence[EarlierRun] = (),
+    stated: Mapping[str, Mapping[str, str]] | None = None,
 ) -> FleetExamination | None:
-    """Examine the nodes; ``cells`` as ``by_node`` gives them. None where too few can be compared.
+    """Examine the nodes. ``cells``: from ``by_node``. None if too few can be compared.
 
-    ``utc``: when they were measured; ``before``: earlier occasions.
+    ``utc``: time of the measurement; ``before``: earlier runs; ``stated``: groups of nodes as in
+    ``[system.groups]``.
     """
     used = [cell for cell in cells if len(cell.values) >= MIN_VALUES]
     if len(nodes) < MIN_VALUES or not used:
         return None
     resources = [resource_of(cell.cell) for cell in used]
     costs = _costs(nodes, used)
-    fleet = compare(costs, resources, _known_kinds(nodes))
+    partitions = groupings([node.host or "" for node in nodes], stated)
+    fleet, compared = compare_within_groups(
+        costs, resources, [each.numbers for each in partitions], _known_kinds(nodes)
+    )
+    groups = node_groups(fleet, compared, partitions, nodes, used) if compared else []
     slow = fleet.outliers().tolist()
-    level = clean_level(costs, resources, fleet) if slow else LEVEL
+    # Only differences of a node's launches and between nodes count: groups' effects are neither.
+    named = NODES_NAMED if compared else NAMED
+    level = clean_level(costs, resources, fleet, named) if slow else LEVEL
     hosts = Counter(node.host for node in nodes)
     names = [node.host if node.host and hosts[node.host] == 1 else "" for node in nodes]
     now = EarlierRun("now", utc, _present(nodes, names, used))
@@ -104,8 +131,9 @@ def examine(
     undecided = [row for row in slow if fleet.p_nodes[row] > level]
     for row in (row for row in slow if fleet.p_nodes[row] <= level):
         profile = _profile(fleet, used, row, deviating[row], known, cores[row])
-        found = _outlier(fleet, nodes[row], used, row, profile, history)
-        if found.ci95[1] < 0.0:  # an interval that holds 0 accuses no node
+        within = slow_groups_of(groups, nodes[row].member)
+        found = _outlier(fleet, nodes[row], used, row, profile, history, within)
+        if found.ci95[1] < 0.0:  # a node whose interval includes 0 is not reported
             suspects.append(found)
             outliers.add(row)
     for drift in find_drifts(history, times, fleet.kinds):
@@ -114,8 +142,10 @@ def examine(
             suspects.append(_drifting_node(nodes[drift.node], used, drift, profile, times))
     return FleetExamination(
         fleet=fleet,
+        compared=compared,
         nodes=nodes,
         cells=used,
+        groups=groups,
         suspects=suspects,
         kinds=_kinds(fleet, nodes),
         split=[used[column].label for column in dict.fromkeys(fleet.split)],
@@ -163,7 +193,7 @@ def _profile(
     recorded: frozenset[str],
     core: SlowCore | None,
 ) -> Profile:
-    """A node as the rules see it: by resource, its shift and whether that is significant."""
+    """The node's profile for the rules: the shift of each resource, and which are significant."""
     shifts: dict[str, float] = {}
     slow: set[str] = set()
     single_cells: list[str] = []
@@ -197,9 +227,11 @@ def _outlier(
     row: int,
     profile: Profile,
     history: Floats,
+    within: str,
 ) -> SuspectNode:
     column = _headline(fleet, cells, row, profile)
-    members = _members(fleet, cells, column)
+    resources = [resource_of(cell.cell) for cell in cells]
+    members = columns_cells(fleet, resources, column)
     with np.errstate(invalid="ignore"):
         worst = members[int(np.nanargmax(np.nan_to_num(fleet.t[row, members], nan=-np.inf)))]
     shift, error = float(fleet.shift[row, column]), float(fleet.error[row, column])
@@ -211,10 +243,10 @@ def _outlier(
         node=node.name,
         member=node.member,
         how="outlier",
-        what=_what(fleet, cells, column),
+        what=what_of(fleet, cells, column),
         cell=cells[worst].label,
         gain=gain_of(shift, rate),
-        ci95=_gains(interval(shift, error, peers), rate),
+        ci95=gains_of(interval(shift, error, peers), rate),
         rate=rate,
         launches=int(fleet.counts[row, worst]),
         slow=int(fleet.slow[row, worst]),
@@ -224,12 +256,13 @@ def _outlier(
         p_adjusted=float(fleet.p_nodes[row]),
         suspicion=suspicion,
         evidence=evidence,
+        within=within,
     )
 
 
 def _headline(fleet: Fleet, cells: Sequence[CellByNode], row: int, profile: Profile) -> int:
-    """The column that a node is reported by: all kernels where several resources are slow, else the
-    slow resource's, or the most certain of its cells.
+    """The column that reports the node: all kernels if several resources are slow, else the slow
+    resource, or the most certain of its cells.
     """
     names = list(fleet.columns)
     if len(profile.slow) != 1:
@@ -242,36 +275,12 @@ def _headline(fleet: Fleet, cells: Sequence[CellByNode], row: int, profile: Prof
     return members[int(np.nanargmin(fleet.p[row, members]))]
 
 
-def _members(fleet: Fleet, cells: Sequence[CellByNode], column: int) -> list[int]:
-    """The cells that a column is made of."""
-    if column < fleet.cells:
-        return [column]
-    name = fleet.columns[column]
-    return list(range(fleet.cells)) if name == ALL else _by_resource(cells)[name]
-
-
-def _what(fleet: Fleet, cells: Sequence[CellByNode], column: int) -> str:
-    if column >= fleet.cells:
-        return fleet.columns[column]
-    resource = resource_of(cells[column].cell)
-    alone = len(_by_resource(cells)[resource]) == 1
-    return resource if alone else f"{resource} ({cells[column].label})"
-
-
-def gain_of(shift: float, rate: bool) -> float:
-    """A difference of logarithms of costs as how much better than typical, of the metric itself."""
-    return math.expm1(-shift) if rate else -math.expm1(shift)
-
-
-def _gains(ends: Interval, rate: bool) -> Interval:
-    low, high = (gain_of(end, rate) for end in ends)
-    return high, low
-
-
 def _earlier(
     history: Floats, kinds: Ints, row: int, members: Sequence[int], shift: float
 ) -> tuple[int, int]:
-    """Earlier occasions with this node, and those with at least half of the present shift."""
+    """Number of earlier runs with this node, and of those with at least half of the present
+    shift.
+    """
     if history.shape[2] < 2:
         return 0, 0
     logs = logarithms(history[:, list(members), :-1])
@@ -291,7 +300,7 @@ def _drifting(
     known: frozenset[str],
     core: SlowCore | None,
 ) -> Profile:
-    """The profile of a node that is no outlier at present: the drifting resource counts as slow."""
+    """The profile of a node that drifts and is no outlier: the drifting resource counts as slow."""
     plain = _profile(fleet, cells, drift.node, deviating, known, core)
     resource = resource_of(cells[drift.cell].cell)
     shifts = {**plain.shifts, resource: drift.size}
@@ -316,7 +325,7 @@ def _drifting_node(
         what=f"{resource_of(cell.cell)} ({cell.label})",
         cell=cell.label,
         gain=gain_of(drift.size, rate),
-        ci95=_gains(drift.interval, rate),
+        ci95=gains_of(drift.interval, rate),
         rate=rate,
         launches=0,
         slow=0,
@@ -342,6 +351,7 @@ def _kinds(fleet: Fleet, nodes: Sequence[MeasuredNode]) -> list[NodeKind]:
 
 def _faster(fleet: Fleet, node: MeasuredNode, cells: Sequence[CellByNode], row: int) -> FasterNode:
     column = int(np.nanargmin(fleet.t[row]))
-    rate = all(cells[i].better == "more" for i in _members(fleet, cells, column))
+    resources = [resource_of(cell.cell) for cell in cells]
+    rate = all(cells[i].better == "more" for i in columns_cells(fleet, resources, column))
     gain = gain_of(float(fleet.shift[row, column]), rate)
-    return FasterNode(node.name, _what(fleet, cells, column), gain)
+    return FasterNode(node.name, what_of(fleet, cells, column), gain)

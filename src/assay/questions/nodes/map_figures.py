@@ -1,4 +1,4 @@
-"""Nodes by cells, as colours: those to check by name, all others together."""
+"""Heat map of nodes and cells: a row for each node to check, the other nodes combined."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from assay.questions.nodes.model import NodeDeviations
 from assay.stats.core.intervals import Floats
 from assay.units import counted
 
-# Nodes and cells that fit; of more nodes those to check, of more cells those in which they are
-# furthest behind.
+# Nodes and cells that fit. Of more nodes only those to check are shown, of more cells those in
+# which they are slowest.
 _MAX_NODES, _MAX_CELLS = 40, 40
-# Relative deviations at which the colours end, at least and at most: larger ones are as dark.
+# Minimum and maximum of the relative deviation at the ends of the colour scale; larger deviations
+# have the same colour.
 _MIN_END, _MAX_END = 0.02, 0.3
 
 
 def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
     """A row per node, a column per cell, coloured by the deviation from the kind's typical node.
 
-    ``suspected``: members to check. In a fleet that doesn't fit, the other nodes share rows: their
-    median, and the slowest of them cell by cell.
+    ``suspected``: members to check. In a fleet that doesn't fit, the other nodes share two rows:
+    their median, and the slowest of them in each cell.
     """
     names, gains = deviations.nodes, deviations.gain
     places = {member: row for row, member in enumerate(deviations.members)}
@@ -64,10 +65,10 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
                     add(name, len(shown) + place, column, gain, False)
     return Figure(
         id="node-map",
-        title="Nodes by cells",
-        caption="How far each node is from the typical node of its kind: the redder the slower, "
-        "the bluer the faster. A cross: slower there than chance and the variation between nodes "
-        "explain." + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
+        title="Nodes and cells",
+        caption="Deviation of each node from the typical node of its kind: red is slower, blue is "
+        "faster. A cross: significantly slower in that cell, given the variation between nodes."
+        + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
         alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
         f"{counted(len(suspects), 'node')} to check.",
         fields=[
@@ -76,7 +77,7 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
             Field("cell", "", "kernel, parameters and placement"),
             Field("cell_place", "", "its column, from 0"),
             Field("gain", "1", "relative deviation from the typical node; positive is better"),
-            Field("outlier", "", "whether it is slower than chance explains"),
+            Field("outlier", "", "whether it is significantly slower"),
         ],
         rows=rows,
         spec=_spec(rows),
@@ -85,12 +86,12 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
 
 def _left_out(nodes: int, cells: int) -> str:
     more = [counted(nodes, "further node") + " to check"] if nodes > 0 else []
-    more += [counted(cells, "cell") + " in which they are less behind"] if cells > 0 else []
+    more += [counted(cells, "cell") + " with smaller deviations"] if cells > 0 else []
     return f" Left out: {' and '.join(more)}." if more else ""
 
 
 def _columns(gains: Floats, rows: list[int]) -> list[int]:
-    """The cells shown, in the plan's order: those in which one of the rows is furthest behind."""
+    """The cells shown, in the plan's order: those in which one of the rows is slowest."""
     if gains.shape[1] <= _MAX_CELLS or not rows:
         return list(range(min(gains.shape[1], _MAX_CELLS)))
     worst = np.nan_to_num(gains[rows], nan=0.0).min(axis=0)

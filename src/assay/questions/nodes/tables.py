@@ -1,4 +1,4 @@
-"""The tables of a group of nodes: nodes to check, cells over nodes, nodes over cells, members."""
+"""Tables of a group of nodes: nodes to check, cells over nodes, nodes over cells, members."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from assay.questions.common.tables import (
 )
 from assay.questions.nodes.answer import seen_text
 from assay.questions.nodes.findings import NodesFindings
-from assay.questions.nodes.model import CellByNode, NodeGain, NodeValue, SuspectNode
-from assay.units import format_share
+from assay.questions.nodes.model import CellByNode, NodeGain, NodeGroup, NodeValue, SuspectNode
+from assay.units import capitalised, counted, format_share
 
-# Nodes up to which their table is open.
+# Maximum number of nodes whose table is shown unfolded.
 _MAX_OPEN = 10
 _EMPTY = Entry("")
 
 
 def tables(found: NodesFindings) -> list[Table]:
-    """Suspects where there are any, then what was measured; none where nothing can be compared."""
+    """Suspects, if any, then the measured values; no table if nothing can be compared."""
     if not found.cells:
         return []
     return [
         *([_suspect_table(found.suspects)] if found.suspects else []),
+        *([_group_table(found.slow_groups)] if found.slow_groups else []),
         _cell_table(found.cells),
         _node_table(found.nodes),
+        *([_group_table(found.groups, folded=True)] if found.groups else []),
         _values_table(found.cells),
     ]
 
@@ -39,21 +41,54 @@ def _suspect_table(suspects: Sequence[SuspectNode]) -> Table:
         return Entry(f"{each.gain:+.1%} [{low:+.1%}, {high:+.1%}]", each.gain)
 
     def note(each: SuspectNode) -> str:
-        return f"{each.suspicion}. {each.evidence[:1].upper()}{each.evidence[1:]}."
+        return f"{each.suspicion}. {capitalised(each.evidence)}."
 
     return (
         TableBuilder(suspects)
         .text("node", "Node", lambda each: each.node, tone="bad")
         .text("what", "What", lambda each: each.what)
-        .numbers("gain", "How much [95% interval]", gain)
+        .numbers("gain", "Deviation [95% interval]", gain)
         .text("seen", "Seen in", seen_text)
         .numbers("p", "Adjusted p", lambda each: written(each.p_adjusted, "{:.2g}"))
         .text("note", "Suspicion", note)
         .table(
             "nodes-suspects",
             "Nodes to check, the most certain first",
-            caption="How much better than the typical node; negative is worse. p: the share of "
-            "false ones among all that would be reported with it.",
+            caption="Deviation: from the typical node; negative is worse. p: the expected share of "
+            "false positives if this node and all more certain ones are reported.",
+        )
+    )
+
+
+def _group_table(groups: Sequence[NodeGroup], folded: bool = False) -> Table:
+    """Slow groups, or all of them if folded."""
+
+    def gain(each: NodeGroup) -> Entry:
+        low, high = each.ci95
+        return Entry(f"{each.gain:+.1%} [{low:+.1%}, {high:+.1%}]", each.gain)
+
+    def seen(each: NodeGroup) -> str:
+        if not each.slow:
+            return ""
+        return f"{each.slow_launches} of {counted(each.launches, 'launch')}"
+
+    return (
+        TableBuilder(groups)
+        .column("group", "Group", lambda each: Entry(each.title, tone="bad" if each.slow else ""))
+        .text("nodes", "Nodes", lambda each: each.nodes)
+        .counts("count", "Number", lambda each: len(each.members))
+        .text("what", "What", lambda each: each.resource)
+        .numbers("gain", "Deviation [95% interval]", gain)
+        .text("seen", "Slower in", seen)
+        .numbers("p", "Adjusted p", lambda each: written(each.p_adjusted, "{:.2g}"))
+        .table(
+            "nodes-groups" if folded else "nodes-slow-groups",
+            "All groups of nodes" if folded else "Groups of nodes that are slower as a whole",
+            folded=folded,
+            caption="Deviation: from the median group, in what the slow group is slow in; negative "
+            "is worse. p: the share of random divisions into such groups in which a group is as "
+            "clearly slower in anything measured. Deviations of nodes to check exclude those of "
+            "slow groups.",
         )
     )
 
@@ -91,11 +126,11 @@ def _node_table(nodes: Sequence[NodeGain]) -> Table:
         .text("node", "Node", lambda node: node.node)
         .counts("cells", "Cells", lambda node: node.cells)
         .numbers("gain", "Median deviation", lambda node: _percent(node.gain))
-        .text("worst", "Furthest behind in", lambda node: node.worst)
-        .numbers("worst_gain", "There", lambda node: _percent(node.worst_gain))
+        .text("worst", "Worst cell", lambda node: node.worst)
+        .numbers("worst_gain", "Deviation there", lambda node: _percent(node.worst_gain))
         .table(
             "nodes-gains",
-            "Each node over the cells, furthest behind first",
+            "Each node over the cells, slowest first",
             folded=len(nodes) > _MAX_OPEN,
         )
     )
@@ -110,7 +145,7 @@ def _values_table(cells: Sequence[CellByNode]) -> Table:
         .numbers("gain", "Deviation", lambda each: _percent(each[1].gain))
         .numbers(
             "sigmas",
-            "in robust standard deviations",
+            "In robust standard deviations",
             lambda each: written(each[1].sigmas, "{:+.2f}", missing=_EMPTY),
         )
         .table("nodes-values", "Each cell on each node", folded=True)
@@ -118,7 +153,7 @@ def _values_table(cells: Sequence[CellByNode]) -> Table:
 
 
 def member_table(found: NodesFindings) -> Table:
-    """A row per node of the group, with or without numbers."""
+    """A row per node of the group, with or without results."""
     return (
         TableBuilder(found.members)
         .counts("member", "Number", lambda member: member.number)
@@ -130,7 +165,7 @@ def member_table(found: NodesFindings) -> Table:
         )
         .numbers(
             "cells",
-            "Cells with numbers",
+            "Cells with results",
             lambda member: (
                 _EMPTY if member.share is None else Entry(format_share(member.share), member.share)
             ),

@@ -1,4 +1,4 @@
-"""How should I use its nodes? The answer from the findings of all topics."""
+"""The answer on placement, from the findings of all topics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from assay.questions.placement.order import answer as order
 from assay.questions.placement.ratios import answer as ratios
 from assay.questions.placement.toolchains import answer as toolchains
 
-NOT_SEARCHED = "Ranks per node, threads and bindings were not searched for the best."
+NOT_SEARCHED = "The best ranks per node, threads and bindings were not searched for."
 
 
 def answer(found: PlacementFindings) -> Answer:
-    """Of a run that searched for the best placement, or compared toolchains or rank orders."""
+    """The answer for a run that searched placements, or compared toolchains or rank orders."""
     parts = [
         *([toolchains.part(found.toolchains)] if found.toolchains else []),
         *([order.part(found.order)] if found.order else []),
@@ -38,7 +38,7 @@ def answer(found: PlacementFindings) -> Answer:
 
 
 def _searched(found: PlacementFindings, searches: BestFindings, parts: Sequence[Part]) -> Answer:
-    """The chosen placements first, then why, then the other parts."""
+    """The chosen placements, the reasons, then the other parts."""
     chosen = best.part(searches)
     if chosen is None:
         return msgspec.structs.replace(
@@ -56,7 +56,7 @@ def _searched(found: PlacementFindings, searches: BestFindings, parts: Sequence[
 
 
 def _answered(parts: Sequence[Part], confidence: tuple[Confidence, str]) -> Answer:
-    """The answer that the parts form; their remarks are whole sentences."""
+    """The answer, merged from the parts, whose remarks are whole sentences."""
     merged = merge(parts)
     level, why = confidence
     return Answer(

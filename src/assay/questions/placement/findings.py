@@ -1,4 +1,4 @@
-"""All that a run shows of placements: the findings of each topic."""
+"""Findings about placement: the findings of each topic."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ TOPICS: tuple[Topic[Any], ...] = (BEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
 
 @dataclass(frozen=True)
 class PlacementFindings:
-    """What placements are judged from; a topic is None where it was not measured.
+    """Findings of each topic; None if it was not measured.
 
     ``best``: searches for the best placement. ``ratios``: performance of several ranks per node
-    over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: where
-    the time goes. ``broken``: cells of compared kernels without usable numbers. ``complete``:
-    whether the run is.
+    over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: time
+    breakdowns. ``broken``: cells of compared kernels without usable results. ``complete``: whether
+    the run is complete.
     """
 
     best: BestFindings | None
@@ -51,7 +51,7 @@ class PlacementFindings:
 
 
 def find(measured: Measured) -> PlacementFindings:
-    """Each topic, found once."""
+    """The findings of each topic."""
     order, toolchains = ORDER.find(measured), TOOLCHAINS.find(measured)
     effects = order.headline if order else []
     programs = toolchains.programs if toolchains else []

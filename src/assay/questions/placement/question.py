@@ -1,4 +1,4 @@
-"""How should I use its nodes? The best placements, ratios, causes, toolchains and orders."""
+"""The question "How should I use its nodes?": findings, answer, figures and tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from assay.questions.placement.findings import PlacementFindings, find
 
 
 def figures(found: PlacementFindings) -> Sequence[Figure]:
-    """Searched placements, ratios, rank orders, factors, and where the time goes."""
+    """The figures of each topic."""
     return [
         figure for topic, of_topic in found.measured_topics() for figure in topic.figures(of_topic)
     ]
 
 
 def tables(found: PlacementFindings) -> Sequence[Table]:
-    """The same as tables."""
+    """The tables of each topic."""
     return [
         table for topic, of_topic in found.measured_topics() for table in topic.tables(of_topic)
     ]

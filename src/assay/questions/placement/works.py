@@ -1,4 +1,4 @@
-"""Works: the points of each, and the costs of its launches."""
+"""Works: cells that do the same work, their points, and the costs of their launches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ METRIC = "time"
 
 
 def size_of(cell: Cell) -> int | None:
-    """The place of a work's problem class among its kernel's, from 0; None without classes."""
+    """The index of a work's problem class among its kernel's classes; None without classes."""
     kernel = known_kernel(cell.kernel)
     parameter = kernel.parameter("class") if kernel else None
     size = cell.parameters.get("class")
@@ -26,13 +26,13 @@ def size_of(cell: Cell) -> int | None:
 
 
 def work_key(cell: Cell) -> str:
-    """Equal for cells of the same work and toolchain, wherever they run."""
+    """A key that is equal for cells of the same work and toolchain, at any placement."""
     parameters = sorted((name, str(value)) for name, value in cell.parameters.items())
     return f"{cell.kernel}/{parameters}/{cell.toolchain}"
 
 
 def is_plain(cell: Cell) -> bool:
-    """Whether a placement has ranks of one thread, in default binding, order and adapter."""
+    """Whether a placement has one thread per rank and default binding, order and adapter."""
     placement = cell.placement
     return placement == Placement(nodes=placement.nodes, ppn=placement.ppn)
 
@@ -40,9 +40,9 @@ def is_plain(cell: Cell) -> bool:
 def works_of(
     cells: Sequence[CellSummary], wanted: Callable[[Cell], bool] = is_plain
 ) -> list[list[Point]]:
-    """The usable points of each work at the ``wanted`` placements: the same but for placement.
+    """The usable points of each work, which differ in placement only, at the ``wanted`` placements.
 
-    Without kernels whose ranks each have their own work, whatever their number.
+    Kernels whose total work depends on the number of ranks are left out.
     """
     groups: dict[str, list[Point]] = {}
     for kernel in dict.fromkeys(cell.kernel for cell in cells):
@@ -54,7 +54,7 @@ def works_of(
 
 
 def _is_divided(cell: Cell) -> bool:
-    """Whether the total work is the same for any number of ranks, as it is of a user's command."""
+    """Whether the total work does not depend on the number of ranks; true for a user's command."""
     kernel = known_kernel(cell.kernel)
     if kernel is None or kernel.outside:
         return True
@@ -63,13 +63,13 @@ def _is_divided(cell: Cell) -> bool:
         return False
     parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
     one, two = (kernel.work(parameters, ranks, 1).get(quantity) for ranks in (1, 2))
-    return bool(one) and one == two  # 0: its size follows from the machine
+    return bool(one) and one == two  # 0: the machine determines its size
 
 
 def costs_of(run: RunData) -> dict[str, dict[int, float]]:
     """The cost of each launch, in the unit of the headline metric, by cell id and replicate.
 
-    Launches that failed, or whose result was wrong, have none.
+    Launches that failed, or whose result was wrong, are left out.
     """
     costs: dict[str, dict[int, float]] = {}
     for measurement in run.measurements:

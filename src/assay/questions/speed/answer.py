@@ -1,4 +1,4 @@
-"""How fast is it, and how far from its limits? Parts of the kernel families, and one verdict."""
+"""How fast is it, and how far from its limits? The parts of all topics and one verdict."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assay.questions.common.selection import Point, measured_text
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.speed.findings import TOPICS, SpeedFindings
 from assay.stats.core.model import CellSummary
-from assay.units import counted
+from assay.units import capitalised, counted
 
 
 def answer(found: SpeedFindings) -> Answer:
-    """Speed against limits."""
+    """The answer; unmeasured where no topic has a part."""
     parts: dict[str, Part] = {}
     for topic in TOPICS:
         findings = getattr(found, topic.name)
@@ -40,7 +40,7 @@ def answer(found: SpeedFindings) -> Answer:
 
 
 def _verdict(found: SpeedFindings, parts: Mapping[str, Part]) -> str:
-    """One sentence: who sustains what, at which share of the limit, and where it stops growing."""
+    """One sentence: sustained rates, their shares of the limits, growth with cores."""
     dgemm = found.arithmetic.dgemm if found.arithmetic else None
     remarks = {name: part.remark for name, part in parts.items()}
     growth = [
@@ -62,7 +62,7 @@ def _verdict(found: SpeedFindings, parts: Mapping[str, Part]) -> str:
     if not any(clauses):
         clauses = _plain_clauses(parts.get("benchmarks"))
     sentence = "; ".join(filter(None, clauses))
-    return sentence[:1].upper() + sentence[1:] + "."
+    return capitalised(sentence) + "."
 
 
 def _sustained(found: SpeedFindings, remarks: Mapping[str, str]) -> str:
@@ -94,9 +94,9 @@ def _growth(growth: Sequence[Growth]) -> str:
     clauses = []
     for few, most in dict.fromkeys((row.few, row.most) for row in growth):
         first, *others = (row for row in growth if (row.few, row.most) == (few, most))
-        words = [f"{first.what} {_times(first, 'grows ')}"]
-        words += [f"{row.what} {_times(row)}" for row in others]
-        clauses.append(f"from {few} to {most} cores {', '.join(words)}")
+        grown = [f"{first.what} {_times(first, 'grows ')}"]
+        grown += [f"{row.what} {_times(row)}" for row in others]
+        clauses.append(f"from {few} to {most} cores {', '.join(grown)}")
     return "; ".join(clauses)
 
 
@@ -108,7 +108,7 @@ def _times(row: Growth, verb: str = "") -> str:
 
 
 def _plain_clauses(benchmarks: Part | None) -> list[str]:
-    """For a run of nothing but NPB on a single core count: its rates as they are."""
+    """The rates of the NPB, for a run of only these on a single core count."""
     points = benchmarks.headline if benchmarks else []
     return [
         f"{kernel_name(point.summary.kernel)} class {point.parameter('class')} runs at "

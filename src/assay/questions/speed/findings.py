@@ -1,4 +1,4 @@
-"""What a run shows of speed: the findings of each family of kernels."""
+"""Findings on speed: those of each family of kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.stats.core.model import CellSummary
 # In the order of the answer. Their names are those of the fields of ``SpeedFindings``.
 TOPICS: tuple[Topic[Any], ...] = (MEMORY, ARITHMETIC, LINPACK, BENCHMARKS, MESSAGES, STORAGE)
 
-# The kernels whose failure touches this answer; messages are only context.
+# The kernels whose failure affects this answer; messages are only context.
 _KERNELS = (
     bandwidth.KERNEL,
     *access.KERNELS,
@@ -41,11 +41,11 @@ _KERNELS = (
 
 @dataclass(frozen=True)
 class SpeedFindings:
-    """Speed, by family of kernels; None of a family where nothing of it was measured.
+    """Speed, by family of kernels; None for a family of which nothing was measured.
 
     ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``messages`` (as context),
-    ``storage``. ``broken``: cells of these families without usable numbers. ``complete``: whether
-    the run is.
+    ``storage``. ``broken``: cells of these families, except messages, without usable numbers.
+    ``complete``: whether the run is complete.
     """
 
     memory: MemoryFindings | None
@@ -59,7 +59,7 @@ class SpeedFindings:
 
 
 def find(measured: Measured) -> SpeedFindings:
-    """Everything that speed is judged from."""
+    """All findings on speed."""
     own = measured.without_candidates().own_cells()
     return SpeedFindings(
         memory=MEMORY.find(measured),

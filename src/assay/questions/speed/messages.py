@@ -1,6 +1,6 @@
 """Messages between ranks, as context for speed: latency, bandwidth, barrier.
 
-Where a run answers the question of the network they stand there instead.
+In a run that answers the question on the network they are reported there instead.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from assay.stats.core.model import CellSummary
 from assay.units import counted, format_quantity, format_size
 
 METHOD = (
-    "Ping-pong: half a round trip between two ranks, many trips per sample where one is too short "
-    "for the clock."
+    "Ping-pong: half a round trip between two ranks, many round trips per sample where one is too "
+    "short for the clock."
 )
 
 
 @dataclass(frozen=True)
 class MessageFindings:
-    """What two ranks or one barrier cost: context, which says little about a network.
+    """Ping-pong of two ranks and the barrier, as context.
 
-    ``latency``: ping-pong at the smallest size measured, the fastest. ``bandwidth``: ping-pong at
+    ``latency``: the fastest ping-pong at the smallest size measured. ``bandwidth``: ping-pong at
     its best size. ``barrier``: over the most cores. Each is None where not measured.
     """
 
@@ -36,7 +36,7 @@ class MessageFindings:
 
 
 def find(measured: Measured) -> MessageFindings | None:
-    """What was measured of messages where the network isn't answered; None if nothing was."""
+    """Findings where the question on the network isn't answered; None if nothing was measured."""
     cells = measured.without_candidates().own_cells().cells
     latencies = blocking(cells, "latency")
     least = min(map(_bytes, latencies), default=0)
@@ -89,7 +89,7 @@ def part_of_barrier(barrier: Point) -> Part:
 
 
 def blocking(cells: Sequence[CellSummary], metric: str) -> list[Point]:
-    """Ping-pong by MPI_Send and MPI_Recv: a put or a get is no message that is answered."""
+    """Ping-pong by MPI_Send and MPI_Recv: a put or a get is not a message with a reply."""
     found = points(cells, "network.pingpong", metric)
     return [point for point in found if point.parameter("mode") in (None, "blocking")]
 

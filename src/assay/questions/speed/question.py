@@ -1,4 +1,4 @@
-"""How fast is it, and how far from its limits? Asked once."""
+"""How fast is it, and how far from its limits? The question's definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.questions.speed.findings import TOPICS, SpeedFindings, find
 
 
 def figures(found: SpeedFindings) -> list[Figure]:
-    """Figures of every kernel family."""
+    """Figures of all topics."""
     return [
         figure
         for topic in TOPICS
@@ -21,7 +21,7 @@ def figures(found: SpeedFindings) -> list[Figure]:
 
 
 def tables(found: SpeedFindings) -> list[Table]:
-    """Linpack's tables, and the phases of the NPB."""
+    """Tables of all topics."""
     return [
         table
         for topic in TOPICS

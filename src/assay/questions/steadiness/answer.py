@@ -1,4 +1,4 @@
-"""How steady is it? How runs differ, what changes that and why, and the noise within a run."""
+"""The answer on steadiness: differences between runs, their factors and causes, and the noise."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from assay.questions.common.unmeasured import unmeasured
 from assay.questions.steadiness.findings import SteadinessFindings
 from assay.questions.steadiness.topics import topics_of
 from assay.questions.steadiness.variation.answer import confidence_in, too_few
-from assay.units import counted
+from assay.units import capitalised, counted
 
 _NOT_OVER_TIME = (
-    "Not measured here: how runs differ over hours, days and weeks. It takes the same suite run "
-    "again at other times."
+    "Not measured: how runs differ over hours, days and weeks. Run the same suite again at other "
+    "times to measure this."
 )
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def answer(found: SteadinessFindings) -> Answer:
-    """How runs differ, and the noise of one."""
+    """The answer, merged from the topics' parts; unmeasured if there are none."""
     parts = [part for topic, one in topics_of(found) if (part := topic.part(one)) is not None]
     if not parts:
         return _unmeasured(found)
@@ -44,11 +44,11 @@ def answer(found: SteadinessFindings) -> Answer:
 def _verdict(parts: Sequence[Part]) -> str:
     """A sentence per topic."""
     remarks = [part.remark for part in parts if part.remark]
-    return " ".join(f"{remark[:1].upper()}{remark[1:]}." for remark in remarks)
+    return " ".join(f"{capitalised(remark)}." for remark in remarks)
 
 
 def _judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
-    """The lower confidence of variation and noise, as far as they were measured."""
+    """The lower of the confidences in variation and noise, if both were measured."""
     varies = bool(found.variation.varied)
     judged = [confidence_in(found.variation)] if varies else []
     if whole.headline or found.broken or not varies:
@@ -57,7 +57,7 @@ def _judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
 
 
 def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
-    """The lowest confidence, and the reasons of all."""
+    """The lowest confidence, and all reasons."""
     lowest = min((confidence for confidence, _ in judged), key=_ORDER.index)
     return lowest, " ".join(dict.fromkeys(why for _, why in judged))
 

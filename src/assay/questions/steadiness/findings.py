@@ -1,4 +1,4 @@
-"""What steadiness is judged from, found once."""
+"""Findings about steadiness: the findings of each topic."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
 class SteadinessFindings:
     """How steady a run is.
 
-    ``variation``: how results of a cell differ from run to run. ``factors``: what changes that.
-    ``host_effects``: hosts that slow the sets they are part of. ``causes``: what the variance is
-    associated with. ``noise``: the noise within a run. ``arrivals``: who is late at barriers. All
-    but the first are None where nothing of it was measured. ``broken``: cells of noise kernels
-    without usable numbers. ``complete``: whether the run is.
+    ``variation``: how results of a cell differ from run to run. ``factors``: factors that change
+    the spread. ``host_effects``: hosts that slow the sets they are part of. ``causes``: covariates
+    that the variance is associated with. ``noise``: the noise within a run. ``arrivals``: ranks
+    that are late at barriers. All but ``variation`` are None without measurements. ``broken``:
+    cells of noise kernels without usable results. ``complete``: whether the run is complete.
     """
 
     variation: VariationFindings
@@ -46,7 +46,7 @@ class SteadinessFindings:
 
 
 def find(measured: Measured) -> SteadinessFindings:
-    """How the cells vary over launches, sessions and runs, and the noise of one run."""
+    """Analyse the variation of cells over launches, sessions and runs, and the noise of the run."""
     own = measured.without_candidates()
     variation = find_variation(measured)
     noise = find_noise(own)

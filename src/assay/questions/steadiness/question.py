@@ -1,4 +1,4 @@
-"""How steady is it? Asked once."""
+"""The question "How steady is it?": findings, answer, figures and tables of its topics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.questions.steadiness.topics import topics_of
 
 
 def figures(found: SteadinessFindings) -> list[Figure]:
-    """Those of each topic."""
+    """The figures of each topic."""
     return [figure for topic, one in topics_of(found) for figure in topic.figures(one)]
 
 
 def tables(found: SteadinessFindings) -> list[Table]:
-    """Those of each topic."""
+    """The tables of each topic."""
     return [table for topic, one in topics_of(found) for table in topic.tables(one)]
 
 

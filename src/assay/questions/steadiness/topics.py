@@ -15,7 +15,7 @@ from assay.questions.steadiness.variation.topic import TOPIC as VARIATION
 
 
 def topics_of(found: SteadinessFindings) -> list[tuple[Topic[Any], object]]:
-    """Each topic of which something was measured, with its findings."""
+    """Each topic with findings, and its findings."""
     topics: list[tuple[Topic[Any], object]] = [
         (VARIATION, found.variation),
         (FACTORS, found.factors),

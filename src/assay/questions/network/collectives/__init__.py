@@ -1,1 +1,1 @@
-"""Collective operations: cost, growth, rank order, timing."""
+"""Collective operations: time, growth with ranks, rank order, timing method."""

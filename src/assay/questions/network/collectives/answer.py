@@ -1,4 +1,4 @@
-"""Collective operations: cost, growth with ranks, and the effects of rank order and timing."""
+"""The answer on collectives: time, growth with ranks, effects of rank order and timing method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.questions.network.collectives.findings import (
     RankGrowth,
 )
 from assay.questions.network.collectives.points import name_of, operation, ranks, size
-from assay.units import counted, format_quantity, format_size
+from assay.units import capitalised, counted, format_quantity, format_size
 
 
 def part(found: CollectiveFindings) -> Part:
@@ -22,10 +22,10 @@ def part(found: CollectiveFindings) -> Part:
         evidence=[evidence(name_of(p), p, "time", note=label(p)) for p in found.ends],
         remark=f"{name_of(found.head)} takes {format_quantity(found.head.metric.median, 's')}",
         method=[
-            "Collectives: each call by itself, from a time that all ranks agreed on by a common "
-            "clock to the last rank's finish (Hunold & Carpen-Amarie)."
+            "Collectives: each call separately, from a start time that all ranks agreed on by a "
+            "common clock to the last rank's finish (Hunold & Carpen-Amarie)."
             if found.timing == "appointed"
-            else "Collectives: each call by itself after a barrier, timed on the slowest rank."
+            else "Collectives: each call separately after a barrier, timed on the slowest rank."
         ],
     )
     for growth in found.growth:
@@ -51,7 +51,7 @@ def _add_growth(part: Part, growth: RankGrowth) -> None:
 
 
 def _add_orders(part: Part, found: CollectiveFindings) -> None:
-    """Where the order of ranks makes a difference that both intervals support."""
+    """Evidence and advice on rank orders whose intervals are disjoint."""
     if not found.orders_compared:
         return
     part.method.append(
@@ -64,7 +64,7 @@ def _add_orders(part: Part, found: CollectiveFindings) -> None:
             ratio_row(f"{name}, {slow} against {quick} order", times, above_first=True)
         )
         part.advice.append(
-            f"{name[:1].upper()}{name[1:]} takes {quantity_text(times.value, '', times.ci95)} as "
+            f"{capitalised(name)} takes {quantity_text(times.value, '', times.ci95)} as "
             f"long in {slow} as in {quick} order: use {quick} order for codes dominated by it."
         )
     if not found.orders:
@@ -77,11 +77,11 @@ def _order(times: Ratio, side: str) -> str:
 
 
 def _add_timings(part: Part, found: CollectiveFindings) -> None:
-    """Where timing after a barrier misleads: of each operation the case with the largest effect."""
+    """Caveats where timing after a barrier differs: each operation's largest difference."""
     if not found.timings_compared:
         return
     part.method.append(
-        "Timing after a barrier, as is usual, agrees with the common start in "
+        "The usual timing after a barrier agrees with that from a common start in "
         f"{found.timings_agreeing} of {counted(found.timings_compared, 'case')} within the "
         "intervals."
     )

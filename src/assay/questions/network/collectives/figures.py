@@ -1,4 +1,4 @@
-"""Collectives: against size, against ranks, by rank order, and by how they were timed."""
+"""Figures of collectives: against size, against ranks, by rank order, by timing method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, count_axis, level, ratio_fields, size_axis
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
 from assay.questions.network.collectives.findings import CollectiveFindings
@@ -16,12 +16,12 @@ from assay.units import counted, format_size
 
 _MICROSECONDS = (1e-6, "µ")
 _HEIGHT = 280
-# As many as the themes have: with more series colours repeat, and dashes distinguish them.
+# The number of colours of a theme: beyond it colours repeat, and dashes distinguish the series.
 _COLOURS = 6
 
 
 def figures(found: CollectiveFindings) -> list[Figure]:
-    """Every figure of collectives that there are points for."""
+    """Every figure of collectives for which there are points."""
     drawn = [
         _by_size(found.size_curves) if found.size_curves else None,
         _by_ranks(found.rank_curves) if found.rank_curves else None,
@@ -55,7 +55,7 @@ def _size_figure(
     found: Sequence[Point],
     series_of: Callable[[Point], str],
     *,
-    id: str,  # noqa: A002 - the figure's own word
+    id: str,  # noqa: A002 - the name of the field in the report's JSON
     title: str,
     series: Field,
 ) -> Figure:
@@ -78,7 +78,7 @@ def _size_figure(
     return _lines(chart.bands()).figure(
         id,
         title,
-        caption="Both axes logarithmic. The band is the 95% interval.",
+        caption=f"Both axes logarithmic. {intervals_text(rows, 'band')}",
         alt=f"Line chart: {title}, from {format_size(sizes[0])} to {format_size(sizes[-1])}; a "
         f"line for each {series.meaning}.",
         fields=[series, Field("bytes", "B", "vector or block of a rank")],
@@ -87,7 +87,7 @@ def _size_figure(
 
 
 def _lines(chart: Chart) -> Chart:
-    """Lines with points in the series' colour; dashes too with more series than colours."""
+    """Lines with points in the series' colour; also dashes for more series than colours."""
     many = len({row["series"] for row in chart.rows}) > _COLOURS
     return chart.lines(strokeDash=chart.hue) if many and chart.hue else chart.lines()
 
@@ -116,7 +116,7 @@ def _by_ranks(found: Sequence[Point]) -> Figure:
         .figure(
             "collectives-ranks",
             "Collectives against ranks",
-            caption="Both axes logarithmic. The whiskers are 95% intervals.",
+            caption=f"Both axes logarithmic. {intervals_text(rows, 'whiskers')}",
             alt=f"Line chart: time of collectives from {counts[0]} to {counts[-1]} ranks, a line "
             "for each operation.",
             fields=[
@@ -152,11 +152,11 @@ def _by_timing(found: Sequence[Ratio]) -> Figure:
         .figure(
             "collectives-timing",
             f"Timed after a barrier against timed from a common start, {most}",
-            caption="Ratio of medians; the whiskers are 95% intervals. On the dashed line both "
+            caption=f"Ratio of medians. {intervals_text(rows, 'whiskers')} On the dashed line both "
             "timings agree; below it an operation timed after a barrier appears quicker than it "
             "is.",
-            alt="Ratios of the time found after a barrier to the time from a common start, for "
-            f"{counted(len(rows), 'case')}, around a line at 1.",
+            alt="Ratios of the time after a barrier to the time from a common start, for "
+            f"{counted(len(rows), 'case')}, and a line at 1.",
             fields=[
                 Field("series", "", "operation"),
                 Field("bytes", "B", "vector or block of a rank"),

@@ -1,4 +1,4 @@
-"""What collectives cost, how that grows with ranks, and the effects of rank order and timing."""
+"""Findings on collectives: time, growth with ranks, effects of rank order and timing method."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from assay.models.network.minimum import GROWTH, ORDERS, TIMINGS, MinimumData, MissingData
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
@@ -16,6 +17,7 @@ from assay.questions.network.collectives.points import (
     Law,
     alike_but,
     apart,
+    comparable,
     growing,
     growth_law,
     largest,
@@ -36,9 +38,9 @@ from assay.records.model import RunData
 class RankGrowth:
     """How the time of one operation grows with the ranks.
 
-    ``times``: on the most ranks over on the fewest. ``law``: with what it grows, the logarithm or
-    the number of ranks; None where neither has clearly more support. ``points``: by ascending
-    ranks.
+    ``times``: the time on the most ranks over that on the fewest. ``law``: whether it grows with
+    the logarithm or the number of ranks; None where neither has clearly more support, or where
+    there are too few launches or rank counts. ``points``: by ascending ranks.
     """
 
     times: Ratio
@@ -50,8 +52,8 @@ class RankGrowth:
 class TimingComparison:
     """One call timed after a barrier and from a common start.
 
-    ``times``: after a barrier over from a common start. ``skew``: seconds between the first and the
-    last rank that the barrier releases, None where not measured.
+    ``times``: the time after a barrier over that from a common start. ``skew``: seconds between the
+    first and the last rank that the barrier releases, None where not measured.
     """
 
     times: Ratio
@@ -60,11 +62,11 @@ class TimingComparison:
 
 @dataclass(frozen=True)
 class ClockAgreement:
-    """The clocks that collectives were timed with.
+    """The clocks with which collectives were timed.
 
-    ``domains``: hosts with a clock of their own. ``error``: largest difference between two clocks
-    at the end of a measurement, in s. ``round_trip``: of the messages that compare them, in s; None
-    where not recorded.
+    ``domains``: number of hosts with separate clocks. ``error``: largest difference between two
+    clocks at the end of a measurement, in s. ``round_trip``: of the messages that compare the
+    clocks, in s; None where not recorded.
     """
 
     domains: float
@@ -76,16 +78,18 @@ class ClockAgreement:
 class CollectiveFindings:
     """Collective operations of a run.
 
-    ``head``: the shortest call of the first operation. ``timing``: of ``head``, appointed or
-    barrier. ``ends``: of each operation on the most ranks the shortest and the longest call.
-    ``growth``: by operation. ``orders_compared``: cases that were measured in several rank orders.
-    ``orders``: of each operation the case with the greatest ratio, where intervals are disjoint:
-    the slowest order over the quickest. ``timings_compared``: calls timed both ways, and
-    ``timings_agreeing`` of them with overlapping intervals. ``timings``: of each operation the
-    greatest difference, where intervals are disjoint. ``clocks``: None where not recorded.
+    ``head``: the smallest call of the first operation. ``timing``: of ``head``, appointed or
+    barrier. ``ends``: for each operation, the smallest and the largest call on the most ranks.
+    ``growth``: by operation. ``orders_compared``: number of cases measured in several rank orders,
+    with intervals.
+    ``orders``: the slowest order over the fastest; for each operation the largest ratio with
+    disjoint intervals. ``timings_compared``: number of calls timed both ways, with intervals;
+    ``timings_agreeing``: those of them whose intervals overlap. ``timings``: for each operation the
+    largest difference with disjoint intervals. ``clocks``: None where not recorded. ``missing``:
+    what the comparisons and laws lack that were not determined.
 
-    ``points``: all of them. ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``:
-    what is drawn, without calls of 0 s.
+    ``points``: all points. ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``: the
+    points of the figures, without calls of 0 s.
     """
 
     head: Point
@@ -98,6 +102,7 @@ class CollectiveFindings:
     timings_agreeing: int
     timings: tuple[TimingComparison, ...]
     clocks: ClockAgreement | None
+    missing: tuple[MissingData, ...]
     points: tuple[Point, ...] = field(metadata=INTERNAL)
     size_curves: tuple[Point, ...] = field(metadata=INTERNAL)
     rank_curves: tuple[Point, ...] = field(metadata=INTERNAL)
@@ -106,39 +111,46 @@ class CollectiveFindings:
 
 
 def find(measured: Measured) -> CollectiveFindings | None:
-    """None where no usable cell measured a collective."""
+    """Findings on collectives; None where no usable cell measured one."""
     found = points(measured.cells, KERNEL, "time")
     if not found:
         return None
     usual = usual_points(found)
     head = best(shortest(of_op(usual, operations(usual)[0])))
-    orders = [group for group in alike_but(found, "order") if len(group) > 1]
-    pairs = timed_both_ways(found)
-    drawn = [point for point in found if point.metric.median > 0]
-    usual_drawn = usual_points(drawn) if drawn else []
+    # A call shorter than the clock's step may have a median of 0 s, of which there are no ratios.
+    timed = [point for point in found if point.metric.median > 0]
+    usual_timed = usual_points(timed) if timed else []
+    ordered = [group for group in alike_but(timed, "order") if len(group) > 1]
+    orders = [group for group in ordered if comparable(group)]
+    both = timed_both_ways(timed)
+    pairs = [pair for pair in both if comparable(pair)]
+    series = growing(usual_timed)
     return CollectiveFindings(
         head=head,
         timing=timing(head),
         ends=tuple(_ends(usual)),
-        growth=tuple(map(_growth, growing(usual))),
+        growth=tuple(map(_growth, series)),
         orders_compared=len(orders),
         orders=tuple(_slowest_orders(orders)),
         timings_compared=len(pairs),
         timings_agreeing=sum(not apart(*pair) for pair in pairs),
         timings=tuple(_misleading(pairs, measured.run)),
         clocks=_clocks(found, measured.run),
-        points=tuple(found),
-        size_curves=tuple(_size_curves(usual_drawn)),
-        rank_curves=tuple(
-            point for group in growing(usual_drawn) if len(group) > 2 for point in group
+        missing=(
+            *_missing(GROWTH, [group for group in series if len(group) >= GROWTH.points], ranks),
+            *_missing(ORDERS, [] if orders else ordered),
+            *_missing(TIMINGS, [] if pairs else both),
         ),
-        order_curve=tuple(_order_curve(drawn)),
-        timing_pairs=tuple(_timing_pairs(drawn)),
+        points=tuple(found),
+        size_curves=tuple(_size_curves(usual_timed)),
+        rank_curves=tuple(point for group in series if len(group) > 2 for point in group),
+        order_curve=tuple(_order_curve(timed)),
+        timing_pairs=tuple(_timing_pairs(timed)),
     )
 
 
 def _ends(usual: Sequence[Point]) -> list[Point]:
-    """Of each operation on the most ranks the shortest and the longest call."""
+    """For each operation on the most ranks, the smallest and the largest call."""
     found: dict[str, Point] = {}
     for op in operations(usual):
         own = largest(of_op(usual, op))
@@ -147,16 +159,36 @@ def _ends(usual: Sequence[Point]) -> list[Point]:
     return list(found.values())
 
 
+def _missing(
+    method: MinimumData,
+    groups: Sequence[Sequence[Point]],
+    point_of: Callable[[Point], int] | None = None,
+) -> list[MissingData]:
+    """What a method lacks in the first of the groups to which it can't be applied."""
+    for group in groups:
+        launches = {
+            point_of(point) if point_of else number: point.metric.n
+            for number, point in enumerate(group, 1)
+        }
+        if lack := method.missing(launches):
+            return [lack]
+    return []
+
+
 def _growth(group: Sequence[Point]) -> RankGrowth:
+    enough = [point for point in group if point.metric.n >= GROWTH.launches]
+    lack = GROWTH.missing({ranks(point): point.metric.n for point in group})
     return RankGrowth(
         times=ratio_of(group[-1], group[0]),
-        law=growth_law([ranks(p) for p in group], [p.metric.median for p in group]),
+        law=None
+        if lack
+        else growth_law([ranks(p) for p in enough], [p.metric.median for p in enough]),
         points=tuple(group),
     )
 
 
 def _slowest_orders(groups: Iterable[Sequence[Point]]) -> list[Ratio]:
-    """Of each operation the slowest order over the quickest where it matters most."""
+    """The slowest order over the fastest; for each operation the largest ratio."""
     worst: dict[str, Ratio] = {}
     for group in groups:
         quick = min(group, key=lambda point: point.metric.median)
@@ -170,7 +202,7 @@ def _slowest_orders(groups: Iterable[Sequence[Point]]) -> list[Ratio]:
 
 
 def _misleading(pairs: Iterable[tuple[Point, Point]], run: RunData) -> list[TimingComparison]:
-    """Of each operation the case in which timing after a barrier differs most."""
+    """For each operation the case in which timing after a barrier differs most."""
     worst: dict[str, Ratio] = {}
     for appointed, barrier in pairs:
         if not apart(appointed, barrier):
@@ -198,7 +230,7 @@ def _fact(
     name: str,
     combine: Callable[[list[float]], float] = statistics.median,
 ) -> float | None:
-    """A fact of these points' measurements, by default the median of them; None if none has it."""
+    """A fact of these points' measurements, by default its median; None if none has it."""
     wanted = {point.summary.id for point in found}
     values = [
         float(value)
@@ -210,7 +242,7 @@ def _fact(
 
 
 def _size_curves(usual: Sequence[Point]) -> list[Point]:
-    """Of each operation on the most ranks the curve with the most sizes."""
+    """For each operation on the most ranks, the curve with the most sizes."""
     if not usual:
         return []
     curves = [
@@ -225,7 +257,7 @@ def _order_curve(found: Sequence[Point]) -> list[Point]:
     compared = [point for group in alike_but(found, "order") if len(group) > 1 for point in group]
     if not compared:
         return []
-    # Those timed from appointed starts, or all if none was.
+    # Points timed from appointed starts, or all if there are none.
     timed = [point for point in compared if timing(point) == "appointed"] or compared
     first = largest(of_op(timed, operations(compared)[0]))
     own = max(alike_but(first, "order", "bytes"), key=len)
@@ -235,7 +267,7 @@ def _order_curve(found: Sequence[Point]) -> list[Point]:
 
 
 def _timing_pairs(found: Sequence[Point]) -> list[Ratio]:
-    """After a barrier over from a common start, on the most ranks timed both ways."""
+    """The time after a barrier over that from a common start, on the most ranks timed both ways."""
     pairs = timed_both_ways(found)
     most = max((ranks(appointed) for appointed, _ in pairs), default=0)
     return [

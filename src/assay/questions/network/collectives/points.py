@@ -1,4 +1,4 @@
-"""Collectives' points in groups: curves over size, series over ranks, pairs of timings."""
+"""Groups of collectives' points: curves over size, series over ranks, pairs of timings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from assay.model.placement import Value
+from assay.models.network.minimum import GROWTH
 from assay.questions.common.selection import Point, best, best_by
 from assay.questions.network.parameters import message_bytes
 from assay.units import counted, format_size
@@ -15,14 +16,12 @@ KERNEL = "network.collective"
 
 Law = Literal["logarithm", "number"]
 
-# Two laws of two parameters each can be distinguished from so many rank counts on.
-_MIN_COUNTS = 4
-# Difference of Akaike's criterion from which on the worse law has "considerably less" support
+# Difference of Akaike's criterion from which the worse law has "considerably less" support
 # (Burnham & Anderson, Model Selection and Multimodel Inference, 2nd ed. 2002, section 2.6).
 _SUPPORT = 4.0
-# Relative differences from a law below what a measurement resolves.
+# Relative difference from a law that a measurement doesn't resolve.
 _EXACT = 1e-3
-# Growth below this ratio, from the fewest ranks to the most, names no law.
+# Below this growth from the fewest ranks to the most no law is determined.
 _FLAT = 1.1
 
 
@@ -37,12 +36,12 @@ def timing(point: Point) -> str:
 
 
 def size(point: Point) -> int:
-    """Bytes of the rank's vector or block; 0 where the operation has none (-1 in its plan)."""
+    """Bytes of the rank's vector or block; 0 where the operation has none (-1 in the plan)."""
     return max(message_bytes(point), 0)
 
 
 def ranks(point: Point) -> int:
-    """MPI processes that took part."""
+    """The number of MPI processes."""
     return point.summary.cell.placement.ranks
 
 
@@ -53,7 +52,7 @@ def name_of(point: Point) -> str:
 
 
 def operations(found: Iterable[Point]) -> list[str]:
-    """The operations measured: allreduce, which codes use most, then as measured."""
+    """The operations measured: allreduce first, which codes use most, then as measured."""
     names = dict.fromkeys(map(operation, found))
     return sorted(names, key=lambda name: name != "allreduce")
 
@@ -61,8 +60,8 @@ def operations(found: Iterable[Point]) -> list[str]:
 def usual_points(found: Sequence[Point]) -> list[Point]:
     """The points of curves and rows: one timing, one rank order, one toolchain.
 
-    Appointed starts before barriers, block order before others, and the toolchain that does best in
-    the shortest of the first operation on the most ranks.
+    Appointed starts are preferred to barriers, block order to others. The toolchain is the fastest
+    in the smallest call of the first operation on the most ranks.
     """
     timed = [p for p in found if timing(p) == "appointed"] or list(found)
     orders = dict.fromkeys(p.summary.cell.placement.order for p in timed)
@@ -74,29 +73,29 @@ def usual_points(found: Sequence[Point]) -> list[Point]:
 
 
 def largest(found: Sequence[Point]) -> list[Point]:
-    """Those on the most ranks."""
+    """The points on the most ranks."""
     most = max(map(ranks, found))
     return [point for point in found if ranks(point) == most]
 
 
 def of_op(found: Iterable[Point], op: str) -> list[Point]:
-    """Those of one operation."""
+    """The points of one operation."""
     return [point for point in found if operation(point) == op]
 
 
 def shortest(found: Sequence[Point]) -> list[Point]:
-    """The smallest size that holds anything, on the most ranks that it was measured on."""
+    """The points of ``smallest``, on the most ranks among them."""
     return largest(smallest(found))
 
 
 def smallest(found: Sequence[Point]) -> list[Point]:
-    """Those of the smallest size that holds anything; of none where there is no other."""
+    """The points of the smallest size above 0; of size 0 where there is no other."""
     least = min([size(point) for point in found if size(point) > 0], default=0)
     return [point for point in found if size(point) == least]
 
 
 def alike_but(found: Iterable[Point], *free: str) -> list[list[Point]]:
-    """Groups of points that agree in every factor but those named; in the order found."""
+    """Groups of points that agree in every factor except those named; in the order found."""
     groups: dict[tuple[tuple[str, Value | None], ...], list[Point]] = {}
     for point in found:
         placement = point.summary.cell.placement
@@ -118,9 +117,10 @@ def alike_but(found: Iterable[Point], *free: str) -> list[list[Point]]:
 
 
 def growing(usual: Sequence[Point]) -> list[list[Point]]:
-    """For each operation, its shortest call on ascending rank counts, where there are several.
+    """For each operation, its smallest call by ascending rank count, where there are several.
 
-    Ranks grow by nodes or within them, never by both; of several such series the longest counts.
+    Either the number of nodes varies or the ranks per node, never both. Of several such series the
+    longest is chosen.
     """
     chosen: list[list[Point]] = []
     for op in operations(usual):
@@ -144,7 +144,7 @@ def growth_law(counts: Sequence[int], times: Sequence[float]) -> Law | None:
     """
     import numpy as np
 
-    if len(counts) < _MIN_COUNTS or max(times) < _FLAT * min(times):
+    if len(counts) < GROWTH.points or max(times) < _FLAT * min(times):
         return None
     seconds = np.array(times, dtype=np.float64)
     number = np.array(counts, dtype=np.float64)
@@ -162,7 +162,7 @@ def growth_law(counts: Sequence[int], times: Sequence[float]) -> Law | None:
 
 
 def timed_both_ways(found: Iterable[Point]) -> list[tuple[Point, Point]]:
-    """Pairs of points that differ in timing alone: (appointed, barrier)."""
+    """Pairs of points that differ only in timing: (appointed, barrier)."""
     pairs = []
     for group in alike_but(found, "timing"):
         by_timing = {timing(point): point for point in group}
@@ -171,7 +171,12 @@ def timed_both_ways(found: Iterable[Point]) -> list[tuple[Point, Point]]:
     return pairs
 
 
+def comparable(found: Iterable[Point]) -> bool:
+    """Whether all points have an interval, so that differences can be distinguished from chance."""
+    return all(point.metric.ci95 is not None for point in found)
+
+
 def apart(one: Point, other: Point) -> bool:
-    """Whether both have an interval, and these don't touch."""
+    """Whether both have an interval and these are disjoint."""
     a, b = one.metric.ci95, other.metric.ci95
     return a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])

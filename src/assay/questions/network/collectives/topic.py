@@ -1,4 +1,4 @@
-"""Collective operations: one side of the network's answer."""
+"""Collective operations as a topic of the network."""
 
 from __future__ import annotations
 

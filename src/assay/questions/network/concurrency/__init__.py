@@ -1,1 +1,1 @@
-"""Many messages at once: pairs, senders, windows."""
+"""Concurrent messages: pairs, senders, windows."""

@@ -1,4 +1,4 @@
-"""Many at once: what each pair keeps of a single pair's bandwidth, and each sender of its own."""
+"""The answer on concurrent messages: shares of a single pair's and a single sender's bandwidth."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.answer import Evidence
+from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part
 from assay.questions.common.ratios import ratio_row
 from assay.questions.network.concurrency.findings import (
@@ -18,23 +19,23 @@ from assay.questions.network.concurrency.findings import (
 )
 from assay.units import counted, format_share, format_size
 
-# Edmundsson et al. (2004), 5.2: of eight pairs at once the slowest got roughly this of one alone.
+# Edmundsson et al. (2004), 5.2: the slowest of eight pairs got about this share of one pair alone.
 KEPT_BY_SETH = 0.9
 
 
 def part(found: ConcurrencyFindings) -> Part | None:
-    """Concurrency's part of the network's answer; None where nothing can be compared.
+    """Concurrency's part of the network's answer; None where it has no evidence.
 
-    Headline: at the largest message of each placement the slowest pair, and the slowest of the most
-    senders.
+    Headline: the slowest pair and the slowest of the most senders, at the largest message of each
+    placement.
     """
     concurrency = Part()
     remarks = [_add_pairs(concurrency, pairs) for pairs in found.pairs]
     remarks += [_add_senders(concurrency, senders) for senders in found.senders]
     if found.pairs:
         concurrency.method.append(
-            "Pairs at once: blocking ping-pong of all pairs, started together, the same number of "
-            "round trips each; slowest and fastest pair of each sample (after Edmundsson et al. "
+            "Concurrent pairs: blocking ping-pong of all pairs, started together, the same number "
+            "of round trips each; slowest and fastest pair of each sample (after Edmundsson et al. "
             "2004, figure 2)."
         )
     if found.senders:
@@ -50,7 +51,7 @@ def part(found: ConcurrencyFindings) -> Part | None:
 def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
     """Evidence at the largest and smallest message; the remark."""
     where = placement_text(found.placement)
-    name = f"{counted(found.pairs, 'pair')} at once"
+    name = counted(found.pairs, "concurrent pair")
     remark = ""
     if found.slowest and found.bytes is not None:
         kept = [
@@ -63,13 +64,23 @@ def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
             for which, one in kept
         ]
         part.headline.append(found.slowest.point)
-        shares = [one.share for _, one in kept if one.share is not None]
+        # Without intervals a share is evidence, and not the verdict.
+        shares = [
+            one.share
+            for _, one in kept
+            if one.share is not None
+            and one.share_ci95
+            and is_possible(one.share, one.share_ci95, "measured")
+        ]
         if shares:
+            one_share = format_share(found.slowest.share, found.slowest.share_ci95)
+            gets = one_share if len(kept) == 1 else _range(shares)
             remark = (
-                f"with {counted(found.pairs, 'pair')} at once each keeps {_range(shares)} of a "
+                f"with {counted(found.pairs, 'concurrent pair')} each gets {gets} of a "
                 f"single pair's bandwidth ({size})"
             )
-            if found.pairs > 1 and shares[0] < KEPT_BY_SETH:
+            ends = found.slowest.share_ci95
+            if found.pairs > 1 and ends is not None and ends[1] < KEPT_BY_SETH:
                 part.advice.append(_advice_for_pairs(found, found.slowest))
     if found.slowdown:
         part.evidence.append(
@@ -77,7 +88,7 @@ def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
                 f"{name}, {format_size(min(found.alone))}, slowest pair",
                 found.slowdown,
                 metric="slowdown",
-                note=f"{where}; its latency over that of a pair alone",
+                note=f"{where}; its latency over that of a single pair",
                 above_first=True,
             )
         )
@@ -85,33 +96,35 @@ def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
 
 
 def _add_senders(part: Part, found: ConcurrentSenders) -> str:
-    """Evidence of one node's senders, one against all; the remark."""
+    """Evidence of one node's senders, all against one; the remark."""
     if found.bytes is None:
         return ""
     where = placement_text(found.placement)
     slowdown, size = found.slowdowns[found.most][found.bytes], format_size(found.bytes)
-    name = f"{found.most} senders at once, {size}"
+    name = f"{found.most} concurrent senders, {size}"
     if found.each:
         part.evidence.append(_kept_row(f"{name}, slowest sender", found.each, where, "one sender"))
     if found.together:
         alone = f"{found.most} × one sender"
-        part.evidence.append(_kept_row(f"{name}, together", found.together, where, alone))
+        part.evidence.append(_kept_row(f"{name}, in total", found.together, where, alone))
     part.headline.append(found.each.point if found.each else slowdown.above)
     part.evidence.append(ratio_row(name, slowdown, metric="slowdown", note=where, above_first=True))
+    if slowdown.ci95 is None:
+        return ""
     clause = f"{found.most} senders take {slowdown.value:.2f} times as long as one at {size}"
     if found.shared_from is None:
-        return f"{clause}: contention is negligible" if slowdown.value < SHARING else clause
+        return f"{clause}: contention is negligible" if slowdown.ci95[1] < SHARING else clause
     shared_from = format_size(found.shared_from)
     part.advice.append(
-        f"Messages of {shared_from} or more that {found.most} ranks of a node send at once share "
-        f"{_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send large "
-        "messages at the same time gain by fewer ranks per node, or by sending in turns."
+        f"Messages of {shared_from} or more that {found.most} ranks of a node send concurrently "
+        f"share {_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send "
+        "large messages at the same time gain by fewer ranks per node, or by sending in turns."
     )
     return f"{clause}, and share bandwidth from {shared_from} on"
 
 
 def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidence:
-    """A bandwidth beside that of one alone, or of ``times`` as many, if that was measured."""
+    """A bandwidth against that of one alone, times ``times``, if that was measured."""
     metric, single = kept.point.metric, kept.single
     names = (name for name, one in kept.point.summary.metrics.items() if one is metric)
     return Evidence(
@@ -126,23 +139,24 @@ def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidenc
         share_ci95=kept.share_ci95,
         cells=[kept.point.summary.id, *([single.summary.id] if single else [])],
         note=note,
+        bound="measured" if single else "",
     )
 
 
 def _advice_for_pairs(found: ConcurrentPairs, slowest: KeptBandwidth) -> str:
     return (
-        f"When all of {found.pairs} pairs exchange, the slowest keeps "
+        f"When all of {found.pairs} pairs exchange, the slowest gets "
         f"{format_share(slowest.share, slowest.share_ci95)} of a single pair's bandwidth "
         f"(Edmundsson et al. 2004 found roughly {KEPT_BY_SETH:.0%}): they share "
-        f"{_shared(found.placement)}. For codes that exchange large messages from every rank at "
-        "once, use this number rather than a single pair's."
+        f"{_shared(found.placement)}. For codes in which all ranks exchange large messages "
+        "concurrently, use this number rather than a single pair's."
     )
 
 
 def _shared(placement: Placement) -> str:
     if placement.nodes > 1:
         return "the node's injection bandwidth"
-    return "the node's memory bandwidth and cores"
+    return "the node's cores, caches or memory"
 
 
 def _range(shares: Sequence[float]) -> str:

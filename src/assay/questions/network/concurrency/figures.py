@@ -1,4 +1,4 @@
-"""Many messages at once: pairs beside a pair alone, senders beside one, windows of messages."""
+"""Figures of concurrent messages: pairs against one pair, senders against one, windows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.charts.marks import (
     size_axis,
 )
 from assay.kernels.naming import placement_text
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, labeller
 from assay.questions.network.concurrency.findings import (
     ConcurrencyFindings,
@@ -28,12 +28,12 @@ from assay.questions.network.concurrency.findings import (
 from assay.questions.network.parameters import integer
 from assay.units import counted, listed
 
-_MAX_CURVES = 8  # as many as colours distinguish
+_MAX_CURVES = 8  # the number that colours distinguish
 _HEIGHT = 240
 
 
 def figures(found: ConcurrencyFindings) -> list[Figure]:
-    """Bandwidth of pairs at once, slowdown of senders at once, message rate against window."""
+    """Bandwidth of concurrent pairs, slowdown of concurrent senders, message rates."""
     drawn = [
         _pairs_figure([pairs for pairs in found.pairs if pairs.pairs > 1]),
         _senders_figure(found.senders),
@@ -66,12 +66,12 @@ def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
     x = size_axis("bytes", "message size", sizes)
     return _curves(rows, x, "bandwidth", "B/s", logarithmic=True).figure(
         "pairs-at-once",
-        "Pairs at once: bandwidth of each against message size",
-        caption="Ping-pong of a pair alone, and of the fastest and the slowest of all pairs "
-        "that exchange at once. Both axes logarithmic; 95% intervals.",
+        "Concurrent pairs: bandwidth of each against message size",
+        caption="Ping-pong of a pair alone, and of the fastest and the slowest of all concurrent "
+        f"pairs. Both axes logarithmic. {intervals_text(rows, 'whiskers')}",
         alt=f"Line chart of ping-pong bandwidth against message size, from {sizes[0]} to "
         f"{sizes[-1]} bytes, of {listed(_names(rows))}.",
-        fields=[Field("bytes", "B", "message size"), Field("curve", "", "whose bandwidth")],
+        fields=[Field("bytes", "B", "message size"), Field("curve", "", "which pair")],
     )
 
 
@@ -105,14 +105,15 @@ def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
         .add(level(1.0))
         .figure(
             "senders-at-once",
-            "Sends at once: slowdown against one sender",
-            caption="Time of the slowest of several ranks of a node that send at once, over that "
-            "of one that sends alone. Dashed: no slowdown. 95% intervals.",
+            "Concurrent senders: slowdown against one sender",
+            caption="Time of the slowest of several ranks of a node that send concurrently, over "
+            "that of one that sends alone. Dashed: no slowdown. "
+            f"{intervals_text(rows, 'whiskers')}",
             alt=f"Line chart of the slowdown of {listed(_names(rows))} against message size, from "
             f"{sizes[0]} to {sizes[-1]} bytes; at most {top:.2f}.",
             fields=[
                 Field("bytes", "B", "message size"),
-                Field("curve", "", "how many sent at once"),
+                Field("curve", "", "number of concurrent senders"),
             ],
             statistics=ratio_fields("time of the slowest sender over that of a single one"),
         )
@@ -127,7 +128,7 @@ def _rate_figure(found: MessageRates) -> Figure:
         {
             "window": integer(point, "window"),
             "curve": f"{point.parameter('mode')}, {point.parameter('direction')}"
-            + (", a buffer each" if point.parameter("buffers") == "each" else "")
+            + (", buffer per message" if point.parameter("buffers") == "each" else "")
             + (f" · {label(point)}" if placements else ""),
             **statistics(point),
         }
@@ -144,7 +145,7 @@ def _rate_figure(found: MessageRates) -> Figure:
     return _curves(rows, x, "message rate", "messages/s", scale=scale).figure(
         "message-rate",
         f"Message rate against window, {found.bytes} B",
-        caption="Messages per second, both ways counted. Whiskers: 95% intervals."
+        caption=f"Messages per second, both directions counted. {intervals_text(rows, 'whiskers')}"
         + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
         alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
         f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
@@ -165,7 +166,7 @@ def _curves(
     scale: tuple[float, str] | None = None,
     logarithmic: bool = False,
 ) -> Chart:
-    """A line with intervals per ``curve``, over an axis that need not begin at 0."""
+    """A line with intervals per ``curve``; the x axis need not begin at 0."""
     chart = Chart(
         rows,
         {**x, "scale": {**x["scale"], "zero": False}},

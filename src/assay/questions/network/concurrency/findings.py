@@ -1,4 +1,4 @@
-"""Many messages at once: pairs beside a pair alone, senders beside one, windows of messages."""
+"""Findings on concurrent messages: pairs against one pair, senders against one, windows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.model.placement import Placement
+from assay.model.rank_order import seats_by_rank
+from assay.models.network.minimum import SENDERS as SENDERS_MINIMUM
+from assay.models.network.minimum import SHARES, MinimumData, MissingData
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import Interval, Point, points, ratio, scaled
@@ -17,20 +20,19 @@ PAIRS = "network.multi_pingpong"
 SENDERS = "network.concurrent"
 STREAM = "network.stream"
 
-# Senders share something where all at once take at least this many times as long as one alone.
+# Senders share a resource if all of them take at least this many times as long as one alone.
 SHARING = 1.1
 
-# What decides whether two cells ran alike: toolchain, adapter, and whether nodes were crossed.
+# What makes two cells comparable: toolchain, adapter, and whether messages cross nodes.
 _Path = tuple[str, str | None, bool]
 
 
 @dataclass(frozen=True)
 class KeptBandwidth:
-    """A bandwidth of many at once beside that of one alone.
+    """A bandwidth of concurrent pairs or senders against that of one alone.
 
     ``point``: the bandwidth, in B/s. ``single``: one alone, None where that was not measured.
-    ``times``: how many of those alone ``point`` is compared with. ``share``: ``point`` over so many
-    alone; ``share_ci95``: its 95% interval.
+    ``share``: ``point`` over ``times`` × ``single``; ``share_ci95``: its 95% interval.
     """
 
     point: Point
@@ -42,12 +44,13 @@ class KeptBandwidth:
 
 @dataclass(frozen=True)
 class ConcurrentPairs:
-    """Ping-pong of several pairs at once at one placement.
+    """Ping-pong of several concurrent pairs at one placement.
 
-    ``pairs``: how many. ``cells``: by message size in bytes. ``alone``: ping-pong of two ranks over
-    the same path, for the sizes that were measured. ``bytes``: the size at which bandwidths are
-    compared. ``slowest`` and ``fastest``: what these pairs keep there. ``slowdown``: time of the
-    slowest pair over that of a pair alone, at the smallest message of both.
+    ``pairs``: their number. ``cells``: by message size in bytes. ``alone``: ping-pong of two ranks
+    over the same path, for the sizes that were measured. ``bytes``: the size at which bandwidths
+    are compared. ``slowest`` and ``fastest``: the bandwidths of these pairs at that size.
+    ``slowdown``: time of the slowest pair over that of a pair alone, at the smallest message of
+    both.
 
     ``placement`` and ``toolchain``: of the cells.
     """
@@ -65,13 +68,14 @@ class ConcurrentPairs:
 
 @dataclass(frozen=True)
 class ConcurrentSenders:
-    """Ranks of one node that send at once, each to a rank of another.
+    """Ranks of one node that send concurrently, each to a rank of another.
 
-    ``most``: the greatest number of senders measured. ``slowdowns``: time of several senders over
+    ``most``: the largest number of senders measured. ``slowdowns``: time of several senders over
     that of one, by their number and by message size in bytes (Luecke et al. 2005, figure 9).
-    ``bytes``: the largest message at which all of them and one alone were measured; None where
-    there is none. ``each`` and ``together``: what the slowest sender and all of them keep there.
-    ``shared_from``: the smallest message from which on all sizes take 1.1 times as long as alone.
+    ``bytes``: the largest message at which the most senders and one alone were measured; None where
+    there is none. ``each`` and ``together``: bandwidth of the slowest sender and of all senders at
+    that size. ``shared_from``: the smallest message from which on all sizes take at least 1.1 times
+    as long as with one sender.
 
     ``placement`` and ``toolchain``: of the cells.
     """
@@ -100,29 +104,58 @@ class MessageRates:
 
 @dataclass(frozen=True)
 class ConcurrencyFindings:
-    """What many messages at once do to each other.
+    """Mutual effects of concurrent messages.
 
     ``pairs``: by placement, the most pairs first. ``senders``: by placement, the most senders
     first. ``rates``: of the smallest messages with several windows, None where there are none.
+    ``missing``: what the comparisons without interval lack.
     """
 
     pairs: tuple[ConcurrentPairs, ...]
     senders: tuple[ConcurrentSenders, ...]
     rates: MessageRates | None
+    missing: tuple[MissingData, ...] = ()
 
 
 def find(measured: Measured) -> ConcurrencyFindings | None:
-    """None where nothing of it was measured."""
+    """Findings on concurrent messages; None where nothing was measured."""
+    pairs = tuple(concurrent_pairs(measured.cells))
+    senders = tuple(concurrent_senders(measured.cells))
     found = ConcurrencyFindings(
-        pairs=tuple(concurrent_pairs(measured.cells)),
-        senders=tuple(concurrent_senders(measured.cells)),
+        pairs=pairs,
+        senders=senders,
         rates=_rates(measured.cells),
+        missing=(
+            *_missing(
+                SHARES,
+                [(one.slowest.point, one.slowest.single) for one in pairs if one.slowest],
+            ),
+            *_missing(
+                SENDERS_MINIMUM,
+                [
+                    (times.above, times.below)
+                    for one in senders
+                    for times in one.slowdowns.get(one.most, {}).values()
+                ],
+            ),
+        ),
     )
     return found if found.pairs or found.senders or found.rates else None
 
 
+def _missing(
+    method: MinimumData, compared: Iterable[tuple[Point, Point | None]]
+) -> list[MissingData]:
+    """What a comparison of two points lacks, for the first pair of points that lacks anything."""
+    for one, other in compared:
+        lack = method.missing({1: one.metric.n, 2: other.metric.n}) if other else None
+        if lack:
+            return [lack]
+    return []
+
+
 def concurrent_pairs(cells: Sequence[CellSummary]) -> list[ConcurrentPairs]:
-    """Every placement at which pairs exchanged at once, the most pairs first."""
+    """Every placement of concurrent pairs, the most pairs first."""
     alone = _pairs_alone(cells)
     groups: dict[tuple[Placement, str, str], dict[int, CellSummary]] = {}
     for point in points(cells, PAIRS, "time"):
@@ -142,7 +175,7 @@ def concurrent_pairs(cells: Sequence[CellSummary]) -> list[ConcurrentPairs]:
 
 
 def _compared_pairs(found: ConcurrentPairs) -> ConcurrentPairs:
-    """Bandwidths at the largest message, time at the smallest, beside a pair alone."""
+    """Bandwidths at the largest message and time at the smallest, against a pair alone."""
     sized = [size for size, cell in found.cells.items() if "min_bandwidth" in cell.metrics]
     if sized:
         size = max([size for size in sized if size in found.alone] or sized)
@@ -164,7 +197,7 @@ def _compared_pairs(found: ConcurrentPairs) -> ConcurrentPairs:
 
 
 def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSummary]:
-    """Blocking ping-pong by path and message size, where the fewest other ranks waited."""
+    """Blocking ping-pong by path and message size, of the cell with the fewest ranks."""
     found: dict[tuple[_Path, int], CellSummary] = {}
     for point in blocking(cells, "latency"):
         path = _path(point.summary, [_ends(point)])
@@ -178,7 +211,7 @@ def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSu
 
 
 def concurrent_senders(cells: Sequence[CellSummary]) -> list[ConcurrentSenders]:
-    """Every placement at which one node's ranks sent at once, the most senders first."""
+    """Every placement of concurrent senders, the most senders first."""
     groups: dict[tuple[Placement, str], dict[int, dict[int, CellSummary]]] = {}
     for point in points(cells, SENDERS, "time"):
         cell = point.summary.cell
@@ -222,18 +255,21 @@ def _compared_senders(
 
 
 def sharing_from(slowdowns: Mapping[int, Ratio]) -> int | None:
-    """The smallest message from which on all sizes take ``SHARING`` times as long, or longer."""
+    """The smallest message from which on all sizes take at least ``SHARING`` times as long.
+
+    The lower end of the interval counts. None where there is no such message, or no interval.
+    """
     found = None
     for size in sorted(slowdowns, reverse=True):
         times = slowdowns[size]
-        if (times.ci95[0] if times.ci95 else times.value) < SHARING:
+        if times.ci95 is None or times.ci95[0] < SHARING:
             break
         found = size
     return found
 
 
 def _rates(cells: Sequence[CellSummary]) -> MessageRates | None:
-    """The smallest messages that were sent with several windows."""
+    """Rates of the smallest messages that were sent with several windows; None without any."""
     found = points(cells, STREAM, "rate")
     windows: dict[int, set[int]] = {}
     for point in found:
@@ -274,14 +310,10 @@ def _pairs(ranks: int, pairing: str) -> Iterator[tuple[int, int]]:
 
 
 def _path(summary: CellSummary, pairs: Iterable[tuple[int, int]]) -> _Path | None:
-    """What the pairs of a cell go through; None if only some of them cross nodes."""
+    """The path of a cell's pairs; None if only some of them cross nodes."""
     placement = summary.cell.placement
-    crossed = {_node_of(a, placement) != _node_of(b, placement) for a, b in pairs}
+    seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
+    crossed = {seats[a][0] != seats[b][0] for a, b in pairs}
     if len(crossed) != 1:
         return None
     return summary.cell.toolchain, placement.adapter, crossed.pop()
-
-
-def _node_of(rank: int, placement: Placement) -> int:
-    """The number of a rank's node; in reversed order nodes count from the other end."""
-    return rank % placement.nodes if placement.order == "cyclic" else rank // placement.ppn

@@ -1,4 +1,4 @@
-"""Many pairs or senders at once: one side of the network's answer."""
+"""Concurrent pairs and senders as a topic of the network."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The fabric: groups, slow nodes and cables, rings, cuts."""
+"""The fabric: groups of nodes, slow nodes and pairs, rings, bisections."""

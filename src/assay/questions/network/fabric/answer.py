@@ -1,4 +1,4 @@
-"""The fabric's part of the network's answer: groups, slow nodes and cables, hops, cuts."""
+"""The answer on the fabric: groups of nodes, slow nodes and pairs, hops of rings, bisections."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.models.network.topology import FALSE_ALARMS, MIN_NODES
 from assay.questions.common.answer import Evidence
+from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Point, evidence
 from assay.questions.network.fabric.bisections import BisectionCut
@@ -21,13 +22,13 @@ from assay.questions.network.parameters import message_bytes
 from assay.reference.bisections import HELIX
 from assay.units import counted, format_quantity, format_share, format_size
 
-# Below this share of what pairs have alone the middle of the network limits, and not its ends.
+# Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
 FULL_BISECTION = 0.8
 _MAX_NAMED = 8
 
 
 def part(found: FabricFindings) -> Part | None:
-    """What pairs, rings and bisections say; None where none of them has a value."""
+    """The part on pairs, rings and bisections; None where it has no evidence."""
     fabric = Part()
     remarks = [
         *_pairs(fabric, found.pairs),
@@ -40,22 +41,22 @@ def part(found: FabricFindings) -> Part | None:
 
 
 def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
-    """Evidence and advice; the clauses of the verdict: one on groups, one per slow node or pair."""
+    """Evidence and advice; returns the verdict's clauses on groups and each slow node or pair."""
     clauses: dict[str, None] = {}
     for found in matrices:
         size = format_size(found.bytes)
-        together = " together" if found.together else ""
+        concurrent = " (concurrent)" if found.together else ""
         part.headline.append(found.point)
         part.evidence.append(
             evidence(
-                f"Median of all pairs{together}, {size}",
+                f"Median of all pairs{concurrent}, {size}",
                 found.point,
                 "latency",
                 note=f"{counted(len(found.names), found.unit)}, half a round trip",
             )
         )
         if found.slowest is not None:
-            label = f"Slowest pair{together}, {size}"
+            label = f"Slowest pair{concurrent}, {size}"
             part.evidence.append(evidence(label, found.slowest, "slowest", note="of each pass"))
         if found.across_nodes is not None:
             label = f"Between nodes against within, {size}"
@@ -69,13 +70,16 @@ def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
             if clause not in clauses:
                 clauses[clause] = None
                 part.advice.append(f"{clause}: {advice}")
-        _say_what_was_not_searched(part, found)
+        _limit_without_search(part, found)
     if matrices:
+        rate = (
+            f" The probability of a false alarm is at most {FALSE_ALARMS:.0%} for groups, and for "
+            "slow nodes and slow pairs in total."
+        )
         part.method.append(
-            "Pairs: ping-pong between every two, one pair at a time unless it says together; half "
-            "a round trip of each, median over passes and launches. Groups, slow nodes and slow "
-            "pairs are reported only where chance would do so in at most "
-            f"{FALSE_ALARMS:.0%} of fabrics without any."
+            "Pairs: ping-pong between every two, one pair at a time unless marked concurrent; half "
+            "a round trip of each, median over passes and launches."
+            + ("" if all(found.too_few_launches for found in matrices) else rate)
         )
     grouped = [found for found in matrices if found.levels]
     searched = [found for found in matrices if found.searched]
@@ -97,15 +101,15 @@ def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
     part.evidence.append(_ratio_row(label, found.point, level.times))
     part.advice.append(
         f"The {found.unit}s form {groups} ({_named_groups(level)}): messages of {size} take "
-        f"{level.times.value:.2f} times as long between them. Put ranks that communicate most with "
-        "each other into one group."
+        f"{level.times.value:.2f} times as long between groups. Place ranks that communicate most "
+        "with each other into one group."
     )
 
 
 def _slow_member(part: Part, found: PairFindings, slow: SlowMember) -> tuple[str, str]:
-    """The clause that names it, and the advice."""
+    """Evidence; returns the clause that names the member, and the advice."""
     size = format_size(found.bytes)
-    label = f"All pairs of {slow.name} against the others', {size}"
+    label = f"All pairs of {slow.name} against other pairs, {size}"
     part.evidence.append(_ratio_row(label, found.point, slow.times))
     return (
         f"{slow.name} is slow with all others",
@@ -115,21 +119,22 @@ def _slow_member(part: Part, found: PairFindings, slow: SlowMember) -> tuple[str
 
 
 def _slow_link(part: Part, found: PairFindings, slow: SlowLink) -> tuple[str, str]:
-    """The clause that names the pair, and the advice."""
+    """Evidence; returns the clause that names the pair, and the advice."""
     size = format_size(found.bytes)
     label = f"{slow.one} with {slow.other} against other pairs, {size}"
     part.evidence.append(_ratio_row(label, found.point, slow.times))
     return (
         f"{slow.one} and {slow.other} are slow with each other",
         f"messages of {size} take {slow.times.value:.2f} times as long as between others, though "
-        "both are as fast as others elsewhere. Check the path between them: routes, links between "
-        "switches.",
+        "both are as fast as others in their other pairs. Check the path between them: routes, "
+        "links between switches.",
     )
 
 
-def _say_what_was_not_searched(part: Part, found: PairFindings) -> None:
+def _limit_without_search(part: Part, found: PairFindings) -> None:
+    """Why groups were not searched for, if they were not."""
     members = len(found.names)
-    if found.searched:
+    if found.searched or found.too_few_launches:
         return
     if found.too_few:
         part.limits.append(
@@ -137,8 +142,8 @@ def _say_what_was_not_searched(part: Part, found: PairFindings) -> None:
         )
         return
     part.limits.append(
-        f"{found.pairs:,} of {members * (members - 1) // 2:,} pairs were measured, a random part "
-        f"with equally many for each {found.unit}: enough for slow {found.unit}s, not for groups."
+        f"{found.pairs:,} of {members * (members - 1) // 2:,} pairs were measured, a random sample "
+        f"with the same number per {found.unit}: enough for slow {found.unit}s, not for groups."
     )
 
 
@@ -147,7 +152,7 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
     for ring in rings:
         size = format_size(message_bytes(ring.point))
         mode, route = ring.point.parameter("mode"), ring.point.parameter("route")
-        way = f"{'all at once' if mode == 'together' else 'token'}, {route} order, {size}"
+        way = f"{'concurrent' if mode == 'together' else 'token'}, {route} order, {size}"
         hops = f"{counted(len(ring.hops), 'hop')}; {_kinds(ring)}"
         part.evidence.append(evidence(f"Ring, {way}", ring.point, "time", note=hops))
         slow = [(hop, hop.excess) for hop in ring.hops if hop.excess]
@@ -156,19 +161,20 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
             part.evidence.append(_ratio_row(label, ring.point, excess, f"ring, {way}"))
         if slow:
             names = _shortened([f"{hop.sender} to {hop.receiver}" for hop, _ in slow])
-            stands_out = f"{'stands' if len(slow) == 1 else 'stand'} out: {names}"
+            outliers = f"{'is an outlier' if len(slow) == 1 else 'are outliers'}: {names}"
             hops = counted(len(slow), "hop")
             part.advice.append(
-                f"In the ring ({way}) {hops} {stands_out}. Expect a switch boundary or a slow "
+                f"In the ring ({way}) {hops} {outliers}. Expect a switch boundary or a slow "
                 "cable there."
             )
-            clauses.append(f"{hops} of the ring {stands_out}")
+            clauses.append(f"{hops} of the ring {outliers}")
     if rings:
         part.method.append(
             "Ring: each rank to the next. A token's hops are timed one by one as half of a round "
-            "trip between neighbours; all at once, from the receiver's start after a barrier until "
-            "the message is complete. No two clocks are compared. On Helix a ring of 127 KB "
-            "messages did not resolve the switches (Barczak, Messom & Johnson 2003, 3.3)."
+            "trip between neighbours; concurrent hops are timed from the receiver's start after a "
+            "barrier until the message is complete. Each hop is timed by a single clock. On Helix "
+            "a ring of 127 KB messages did not resolve the switches (Barczak, Messom & Johnson "
+            "2003, 3.3)."
         )
     return clauses
 
@@ -176,8 +182,8 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
 def _kinds(ring: RingHops) -> str:
     """``median hop 1.2 µs within a node, 8.1 µs between nodes``."""
     kinds = ((ring.within, "within a node"), (ring.between, "between nodes"))
-    words = [f"{format_quantity(time, 's')} {where}" for time, where in kinds if time is not None]
-    return f"median hop {', '.join(words)}"
+    medians = [f"{format_quantity(time, 's')} {where}" for time, where in kinds if time is not None]
+    return f"median hop {', '.join(medians)}"
 
 
 def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
@@ -188,46 +194,51 @@ def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
             part.headline.append(found.point)
         if found.share is None or found.single is None or found.cut == "best":
             continue
+        # Without an interval a share is evidence, and not the verdict.
+        if found.share_ci95 is None or not is_possible(found.share, found.share_ci95, "measured"):
+            continue
         share = format_share(found.share, found.share_ci95)
         if found.cut == "worst":  # the largest message comes last
-            clauses = [f"across the worst cut pairs keep {share} of what one pair has alone"]
-        if found.share < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
+            clauses = [f"across the worst cut pairs get {share} of a single pair's bandwidth"]
+        if found.share_ci95[1] < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
             part.advice.append(
-                f"When {counted(found.pairs, 'pair')} exchange at once across the {found.cut} cut "
-                f"({format_size(found.bytes)}), each keeps {share} of {found.single.source}: codes "
-                "with all-to-all exchanges will not scale as their messages alone would."
+                f"When {counted(found.pairs, 'pair')} exchange concurrently across the {found.cut} "
+                f"cut ({format_size(found.bytes)}), each gets {share} of {found.single.source}: "
+                "codes with all-to-all exchanges scale worse than a single pair's bandwidth "
+                "suggests."
             )
     if cuts:
         part.method.append(
-            "Bisection: each rank of one half exchanges with one of the other, all at the same "
-            "time; bytes both ways over the slowest pair's time. Worst: first half of the nodes "
-            "with the second; best: neighbours."
+            "Bisection: each rank of one half exchanges with one of the other, all concurrently; "
+            "bytes both ways over the slowest pair's time. Worst: first half of the nodes with the "
+            "second; best: neighbours."
         )
         part.limits.append(
             f"For comparison: {HELIX.cluster} ({HELIX.interconnect}) exchanged "
-            f"{format_quantity(HELIX.both_ways, 'B/s')} per processor both ways across its middle "
-            f"({HELIX.source})."
+            f"{format_quantity(HELIX.both_ways, 'B/s')} per processor both ways across its "
+            f"bisection ({HELIX.source})."
         )
     return clauses
 
 
 def _cut_row(found: BisectionCut) -> Evidence:
-    """The aggregate bandwidth against that of as many pairs alone."""
+    """The aggregate bandwidth against a single pair's times the number of pairs."""
     metric, single = found.point.metric, found.single
-    as_many = found.pairs * single.ways if single else 0
+    factor = found.pairs * single.ways if single else 0
     return Evidence(
         label=f"Bisection, {found.cut} cut, {format_size(found.bytes)}",
         metric="bandwidth",
         unit=metric.unit,
         value=metric.median,
         ci95=metric.ci95,
-        limit=single.point.metric.median * as_many if single else None,
-        limit_source=f"{single.source}, times {as_many}" if single else None,
+        limit=single.point.metric.median * factor if single else None,
+        limit_source=f"{single.source}, times {factor}" if single else None,
         share=found.share,
         share_ci95=found.share_ci95,
         cells=[found.point.summary.id, *([single.point.summary.id] if single else [])],
         note=f"{counted(found.pairs, 'pair')}, {format_quantity(found.each, 'B/s')} per rank each "
         "way",
+        bound="measured" if single else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Bisections: half of the ranks exchange with the other half, beside what one pair has alone."""
+"""Bisections: half of the ranks exchange with the other half, compared with one pair alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CUTS = ("worst", "random", "given", "best")
 class SinglePair:
     """One pair alone. ``point``: its bandwidth, in B/s. ``source``: what was measured.
 
-    ``ways``: how many of it make an exchange both ways.
+    ``ways``: the factor from ``point`` to the bandwidth of an exchange both ways.
     """
 
     point: Point
@@ -31,8 +31,8 @@ class BisectionCut:
 
     ``point``: the aggregate bandwidth both ways, in B/s. ``cut``: which ranks exchange.
     ``bytes``: message size each way. ``pairs``: how many exchange. ``each``: bandwidth of a rank
-    each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: the aggregate
-    over as many pairs alone; ``share_ci95``: its 95% interval.
+    each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: ``point`` over
+    ``pairs`` times the exchange of a pair alone; ``share_ci95``: its 95% interval.
     """
 
     point: Point
@@ -69,7 +69,7 @@ def cut_of(point: Point) -> str:
 
 
 def active_pairs(point: Point) -> int:
-    """Pairs that exchange at the same time."""
+    """The number of pairs that exchange concurrently."""
     return integer(point, "pairs") or point.summary.cell.placement.ranks // 2
 
 
@@ -77,9 +77,9 @@ def _compared(point: Point, cells: Sequence[CellSummary]) -> BisectionCut:
     pairs, single = active_pairs(point), _single(point, cells)
     share, interval = None, None
     if single is not None:
-        as_many = pairs * single.ways
+        factor = pairs * single.ways
         value, ends = ratio(point.metric, single.point.metric)
-        share, interval = value / as_many, scaled(ends, 1 / as_many)
+        share, interval = value / factor, scaled(ends, 1 / factor)
     return BisectionCut(
         point=point,
         cut=cut_of(point),
@@ -93,7 +93,7 @@ def _compared(point: Point, cells: Sequence[CellSummary]) -> BisectionCut:
 
 
 def _single(point: Point, cells: Sequence[CellSummary]) -> SinglePair | None:
-    """What a pair has alone: the same exchange by one pair, or else twice a ping-pong's."""
+    """A pair alone: the same exchange by one pair, else a ping-pong, which counts twice."""
     here = point.summary.cell
     exchanging = [
         single

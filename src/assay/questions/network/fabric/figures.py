@@ -1,4 +1,4 @@
-"""The fabric: the matrix of pairs, the hops of rings, bisections by cut."""
+"""Figures of the fabric: matrices of pairs, hops of rings, bisections by cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from assay.charts.builder import STATISTICS, Chart, named
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, data_fields, scale_of
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point
 from assay.questions.network.fabric.bisections import active_pairs, cut_of, is_single
 from assay.questions.network.fabric.findings import FabricFindings, PairFindings
@@ -17,9 +17,9 @@ from assay.questions.network.fabric.matrices import Hop, RingHops
 from assay.questions.network.parameters import message_bytes
 from assay.units import format_size
 
-_BOTH_TRIANGLES = 64  # members; of more one triangle is drawn, to keep the report small
+_BOTH_TRIANGLES = 64  # members; with more only one triangle is drawn, to keep the report small
 _MAX_NAMED = 40  # members or hops whose names still fit an axis
-_DECADES = 10.0  # ratio of times from which on colours are logarithmic
+_DECADES = 10.0  # ratio of times above which colours are logarithmic
 _BARS_IN_HALF = 16
 
 
@@ -33,7 +33,7 @@ def figures(found: FabricFindings) -> list[Figure]:
 
 
 def _matrix_figure(found: PairFindings, number: int) -> Figure:
-    """Every pair's time as a colour, similar members side by side."""
+    """Every pair's time as a colour, similar members adjacent."""
     size = format_size(found.bytes)
     order, seconds = found.matrix.topology.order, found.matrix.times
     both = len(order) <= _BOTH_TRIANGLES
@@ -54,6 +54,15 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     with_names = len(order) <= _MAX_NAMED
     unit = f"{found.unit}s"
     groups = f"{len(found.levels[-1].groups)} groups" if found.levels else "no groups"
+    results = (
+        "too few launches to search for groups and slow pairs"
+        if found.too_few_launches
+        else f"{groups} were found, {len(found.slow_members)} slow {unit} and "
+        f"{len(found.slow_links)} slow pairs"
+    )
+    adjacent = (
+        f" Similar {unit} are adjacent, in the order of average linkage." if found.searched else ""
+    )
     spec: Spec = {
         "height": {"step": 14} if with_names else 420,
         "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
@@ -79,14 +88,12 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
             ],
         },
     }
-    together = ", several pairs at a time" if found.together else ""
+    concurrent = ", several pairs concurrently" if found.together else ""
     return Figure(
         id=f"pairs-{number}",
-        title=f"Every pair of {unit}: {size}{together}",
-        caption="Half a round trip, median over launches; darker is slower. Similar "
-        f"{unit} are adjacent, in the order of average linkage.",
-        alt=f"Heat map of the times between {len(order)} {unit}; {groups} were found, "
-        f"{len(found.slow_members)} slow {unit} and {len(found.slow_links)} slow pairs.",
+        title=f"All pairs of {unit}: {size}{concurrent}",
+        caption=f"Half a round trip, median over launches; darker is slower.{adjacent}",
+        alt=f"Heat map of the times between {len(order)} {unit}; {results}.",
         fields=[
             Field("one", "", "one member"),
             Field("other", "", "the other member"),
@@ -101,7 +108,7 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
 
 
 def _ring_figure(found: RingHops, number: int) -> Figure:
-    """The hops in the ring's order as bars, those that stand out marked."""
+    """The hops in the ring's order as bars, outliers marked."""
     size = format_size(message_bytes(found.point))
     rows = [_hop_row(hop) for hop in found.hops]
     chart = Chart(
@@ -120,15 +127,15 @@ def _ring_figure(found: RingHops, number: int) -> Figure:
         .whiskers()
         .figure(
             f"ring-{number}",
-            f"Ring, {'all at once' if mode == 'together' else 'token'}, {route} order: {size}",
-            caption="Each hop, median over launches; the whiskers are 95% intervals. A hop across "
-            "a switch, or over a slow cable, takes longer.",
+            f"Ring, {'concurrent' if mode == 'together' else 'token'}, {route} order: {size}",
+            caption=f"Each hop, median over launches. {intervals_text(rows, 'whiskers')} A hop "
+            "across a switch, or over a slow cable, takes longer.",
             alt=f"Bar chart of {len(rows)} hops around a ring; {slow} of them are outliers.",
             fields=[
                 Field("hop", "", "from sender to receiver"),
                 Field("kind", "", "within a node, between nodes, and whether it is an outlier"),
                 STATISTICS,
-                Field("stands_out", "", "whether it is above its kind beyond chance"),
+                Field("stands_out", "", "whether it is an outlier among hops of its kind"),
             ],
             width="half" if len(rows) <= _BARS_IN_HALF else "full",
         )
@@ -136,7 +143,7 @@ def _ring_figure(found: RingHops, number: int) -> Figure:
 
 
 def _bisection_figure(found: Sequence[Point]) -> Figure:
-    """What a rank sends across each cut while all do, beside what one pair has alone."""
+    """Bandwidth per rank across each cut while all pairs exchange, and of one pair alone."""
     rows: list[Row] = []
     for point in found:
         cut = cut_of(point)
@@ -164,8 +171,8 @@ def _bisection_figure(found: Sequence[Point]) -> Figure:
         .whiskers()
         .figure(
             "bisection",
-            "Bisection: what each rank gets while half of them exchange with the other half",
-            caption="The slowest pair's bandwidth, each way; the whiskers are 95% intervals.",
+            "Bisection: bandwidth per rank while one half exchanges with the other",
+            caption=f"The slowest pair's bandwidth, each way. {intervals_text(rows, 'whiskers')}",
             alt=f"Bar chart of bandwidth by cut; the lowest is {low['cut']} with {low['message']}.",
             fields=[
                 Field("cut", "", "which ranks exchange"),
@@ -179,7 +186,7 @@ def _bisection_figure(found: Sequence[Point]) -> Figure:
 
 
 def _members(field: str, with_names: bool, by: str | None = None) -> Spec:
-    """An axis in the order of the rows or of a field; without names where they would not fit."""
+    """An axis in the order of the rows or of a field; without names if these would not fit."""
     return {
         "field": field,
         "type": "nominal",

@@ -1,13 +1,15 @@
-"""What pairs, rings and bisections say of the fabric."""
+"""Findings on the fabric from pairs, rings and bisections."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.network.topology import MIN_NODES, SwitchLevel
+from assay.models.network.minimum import GROUPS, HOPS, SHARES, MissingData
+from assay.models.network.topology import SwitchLevel
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
@@ -34,8 +36,8 @@ _Mask = npt.NDArray[np.bool_]
 class GroupLevel:
     """Groups at one level of switches.
 
-    ``groups``: the members' names. ``within`` and ``between``: median times, in s. ``ratio``: of
-    ``between`` to ``within`` by these; ``times``: the same across launches.
+    ``groups``: the members' names. ``within`` and ``between``: median times, in s. ``ratio``:
+    ``between`` over ``within``; ``times``: the same across launches.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -47,7 +49,7 @@ class GroupLevel:
 
 @dataclass(frozen=True)
 class SlowMember:
-    """A node or rank all of whose pairs are slow. ``times``: to what is expected of them.
+    """A node or rank all of whose pairs are slow. ``times``: their time over the expected one.
 
     ``name``: the host, or the rank.
     """
@@ -58,7 +60,7 @@ class SlowMember:
 
 @dataclass(frozen=True)
 class SlowLink:
-    """A pair that is slow although both members are not. ``times``: to what is expected of it.
+    """A pair that is slow though its members are not. ``times``: its time over the expected one.
 
     ``one``, ``other``: the names of its members.
     """
@@ -73,13 +75,14 @@ class PairFindings:
     """Ping-pong between every two members.
 
     ``point``: the median of all pairs, half a round trip in s. ``slowest``: the slowest pair of
-    each pass, None where not recorded. ``unit``: node or rank, what members are. ``together``:
-    whether several pairs exchanged at a time. ``bytes``: message size. ``names``: of the members.
-    ``pairs``: how many pairs were measured. ``searched``: whether groups were looked for: that
-    takes six members and a time for every pair. ``too_few``: whether members were too few for it.
-    ``across_nodes``: pairs between nodes over pairs within, by placement alone; None where there
-    are not both. ``levels``: from the coarsest groups to the finest. ``slow_members``,
-    ``slow_links``: the slowest first. ``matrix``: the times themselves.
+    each pass, None where not recorded. ``unit``: node or rank, the kind of the members.
+    ``together``: whether several pairs exchanged concurrently. ``bytes``: message size. ``names``:
+    of the members. ``pairs``: the number of pairs measured. ``searched``: whether groups were
+    searched for, which needs six members and a time for every pair. ``too_few``: whether there are
+    too few members for that. ``across_nodes``: pairs between nodes over pairs within, by placement
+    alone; None unless both were measured. ``levels``: from the coarsest groups to the finest.
+    ``slow_members``, ``slow_links``: the slowest first. With too few launches none of the three is
+    searched for, and ``searched`` is false. ``matrix``: the times.
     """
 
     point: Point
@@ -97,32 +100,67 @@ class PairFindings:
     slow_links: tuple[SlowLink, ...]
     matrix: PairMatrix = field(metadata=INTERNAL)
 
+    @property
+    def too_few_launches(self) -> bool:
+        """Whether there are too few launches to search for anything."""
+        return len(self.matrix.launches) < GROUPS.launches
+
 
 @dataclass(frozen=True)
 class FabricFindings:
     """The fabric of a run.
 
     ``pairs``: by message size. ``rings``: as measured. ``cuts``: bisections while all pairs
-    exchange, the worst cut first. ``bisections``: all points of bisections, those of a single pair
-    among them.
+    exchange, the worst cut first. ``missing``: what the methods that were not applied lack.
+    ``bisections``: all points of bisections, including those of a single pair.
     """
 
     pairs: tuple[PairFindings, ...]
     rings: tuple[RingHops, ...]
     cuts: tuple[BisectionCut, ...]
+    missing: tuple[MissingData, ...]
     bisections: tuple[Point, ...] = field(metadata=INTERNAL)
 
 
 def find(measured: Measured) -> FabricFindings | None:
-    """None where no usable cell measured any of it."""
+    """Findings on the fabric; None where no usable cell measured any of it."""
     cells, run = measured.cells, measured.run
+    matrices, rings = pair_matrices(cells, run), tuple(ring_hops(cells, run))
+    cuts = tuple(bisection_cuts(cells))
     found = FabricFindings(
-        pairs=tuple(map(_pairs, pair_matrices(cells, run))),
-        rings=tuple(ring_hops(cells, run)),
-        cuts=tuple(bisection_cuts(cells)),
+        pairs=tuple(map(_pairs, matrices)),
+        rings=rings,
+        cuts=cuts,
+        missing=tuple(_missing(matrices, rings, cuts)),
         bisections=tuple(bisection_points(cells)),
     )
     return found if found.pairs or found.rings or found.bisections else None
+
+
+def _missing(
+    matrices: Sequence[PairMatrix], rings: Sequence[RingHops], cuts: Sequence[BisectionCut]
+) -> Iterator[MissingData]:
+    """What each method lacks where its cells have too few launches.
+
+    Too few nodes or hops are no reason to measure again, and are stated elsewhere.
+    """
+    for found in matrices:
+        if len(found.launches) < GROUPS.launches and len(found.names) >= GROUPS.points:
+            members = range(1, len(found.names) + 1)
+            if lack := GROUPS.missing(dict.fromkeys(members, len(found.launches))):
+                yield lack
+                break
+    for ring in rings:
+        lack = HOPS.missing({k: len(hop.times) for k, hop in enumerate(ring.hops, 1)})
+        if lack and not lack.lacks_points:
+            yield lack
+            break
+    for cut in cuts:
+        single = cut.single.point if cut.single else None
+        lack = SHARES.missing({1: cut.point.metric.n, 2: single.metric.n}) if single else None
+        if lack:
+            yield lack
+            break
 
 
 def _pairs(found: PairMatrix) -> PairFindings:
@@ -137,7 +175,7 @@ def _pairs(found: PairMatrix) -> PairFindings:
         names=found.names,
         pairs=int((~np.isnan(found.times)).sum()) // 2,
         searched=topology.searched,
-        too_few=len(found.names) < MIN_NODES,
+        too_few=len(found.names) < GROUPS.points,
         across_nodes=_across_nodes(found),
         levels=tuple(_level(found, level) for level in topology.levels),
         slow_members=tuple(
@@ -159,7 +197,7 @@ def _pairs(found: PairMatrix) -> PairFindings:
 
 
 def _across_nodes(found: PairMatrix) -> LaunchRatio | None:
-    """Between nodes against within, which the placement says without any clustering."""
+    """Pairs between nodes over pairs within nodes, by placement, without clustering."""
     hosts = np.array(found.hosts)
     same = hosts[:, None] == hosts[None, :]
     np.fill_diagonal(same, False)
@@ -190,7 +228,7 @@ def _between_over_within(found: PairMatrix, same: _Mask, otherwise: float) -> La
 
 
 def _over_launches(found: PairMatrix, where: _Mask, ratio: float) -> LaunchRatio:
-    """A ratio of the medians over launches, as each launch has it."""
+    """A ratio of medians over launches, scaled to each launch by its times in ``where``."""
     changes = [_median(times / found.times, where) for times in found.launches]
     return over_launches([ratio * change for change in changes], ratio)
 

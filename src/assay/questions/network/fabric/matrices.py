@@ -1,4 +1,4 @@
-"""The pair matrices and rings of a run, gathered from its records and named by host."""
+"""The pair matrices and rings of a run, collected from its records and labelled by host."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.hostnames import natural
+from assay.models.network.minimum import GROUPS, HOPS
 from assay.models.network.outliers import upper_outliers
-from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, analyse, matrix
+from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, analyse, matrix, unsearched
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval, Point, points
 from assay.questions.network.parameters import message_bytes
@@ -59,10 +60,10 @@ class LaunchRatio:
 class Hop:
     """One hop of a ring.
 
-    ``sender`` and ``receiver``: by name. ``crosses``: whether it goes between nodes. ``times``:
-    seconds per launch. ``time``: their median; ``ci95``: its 95% interval. ``ratio``: of the median
-    to that of hops of its kind (within a node, between nodes). ``stands_out``: whether that is
-    beyond chance; ``excess``: the ratio across launches where it is.
+    ``sender`` and ``receiver``: their names. ``crosses``: whether it goes between nodes. ``times``:
+    in s, one per launch. ``time``: their median; ``ci95``: its 95% interval. ``ratio``: ``time``
+    over the median of hops of its kind (within a node, between nodes). ``stands_out``: whether it
+    is an outlier; ``excess``: the ratio across launches where it is, else None.
     """
 
     sender: str
@@ -91,7 +92,7 @@ class RingHops:
 
 
 def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix]:
-    """One matrix for each usable cell of network.pairs, the smallest message first."""
+    """One matrix per usable cell of network.pairs, the smallest message first."""
     matrices = []
     for point in sorted(points(cells, PAIRS, "latency"), key=message_bytes):
         measurements = _of(point, run)
@@ -107,7 +108,9 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
         times = _medians(launches)
         known = _hosts(measurements, "pair", point.parameter("between"))
         hosts = tuple(known[name] for name in names)
-        matrices.append(PairMatrix(point, names, hosts, times, launches, analyse(times)))
+        enough = len(launches) >= GROUPS.launches
+        topology = analyse(times) if enough else unsearched(len(names))
+        matrices.append(PairMatrix(point, names, hosts, times, launches, topology))
     return matrices
 
 
@@ -124,6 +127,8 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
         times = [tuple(t[pair] for t in found if pair in t) for pair in pairs]
         crosses = [hosts[a] != hosts[b] for a, b in pairs]
         ratios, standing = _stand_out(np.array([np.median(t) for t in times]), crosses)
+        if min(map(len, times)) < HOPS.launches:
+            standing = set()
         hops = tuple(
             _hop(pair, crosses[k], times[k], float(ratios[k]), k in standing)
             for k, pair in enumerate(pairs)
@@ -135,7 +140,7 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
 
 
 def over_launches(values: Sequence[float], otherwise: float) -> LaunchRatio:
-    """The median over launches; under two launches the value given, without interval."""
+    """The median over launches; for fewer than two launches ``otherwise``, without interval."""
     known = np.array([value for value in values if np.isfinite(value)])
     if known.size < 2:
         return LaunchRatio(otherwise, None)
@@ -165,7 +170,7 @@ def _median_hop(hops: Sequence[Hop], *, crosses: bool) -> float | None:
 
 
 def _stand_out(times: Floats, crosses: Sequence[bool]) -> tuple[Floats, set[int]]:
-    """Each hop's ratio to the median of its kind (within a node, between), and the outliers."""
+    """Each hop's ratio to the median of its kind (within or between nodes), and the outliers."""
     left = np.log(times)
     kinds = np.array(crosses)
     for kind in (False, True):
@@ -175,7 +180,7 @@ def _stand_out(times: Floats, crosses: Sequence[bool]) -> tuple[Floats, set[int]
 
 
 def _chain(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The hops in sequence, each from the receiver of the last as far as possible."""
+    """The hops in sequence, each from the receiver of the previous one as far as possible."""
     after = dict(pairs)
     ordered: list[tuple[str, str]] = []
     for start, _ in pairs:
@@ -204,7 +209,7 @@ def _ends(series: SampleSeries) -> tuple[int, int] | None:
 def _named_times(
     measurement: Measurement, metric: str, between: object
 ) -> dict[tuple[str, str], float]:
-    """Seconds by the names of both ends, without times below the clock's resolution."""
+    """Seconds by the names of both ends, without times of 0."""
     found = {}
     for series in measurement.record.series:
         ends = _ends(series) if series.metric == metric else None
@@ -238,12 +243,12 @@ def _hosts(measurements: Sequence[Measurement], metric: str, between: object) ->
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Each once, numbers in names as numbers."""
+    """Unique names, with numbers in names sorted as numbers."""
     return tuple(sorted(set(names), key=lambda name: (natural(name), name)))
 
 
 def _medians(launches: Sequence[Floats]) -> Floats:
-    """Over the launches that measured the pair."""
+    """The medians over the launches that measured the pair."""
     stack = np.stack(launches)
     known = ~np.isnan(stack)
     medians = np.full(stack.shape[1:], np.nan)

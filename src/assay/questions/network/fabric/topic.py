@@ -1,4 +1,4 @@
-"""Every pair, rings and bisections: one side of the network's answer."""
+"""Pairs, rings and bisections as a topic of the network."""
 
 from __future__ import annotations
 

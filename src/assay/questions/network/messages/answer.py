@@ -1,10 +1,11 @@
-"""Messages between two ranks: latency, bandwidth, and the model that explains both."""
+"""The answer on messages between two ranks: latency, bandwidth, and the model of both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from assay.models.network.minimum import DETERMINED
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.ratios import ratio_row
@@ -19,16 +20,23 @@ from assay.questions.network.messages.message_limits import LinkLimit, published
 from assay.questions.network.messages.sweeps import MessageSweep
 from assay.questions.network.parameters import message_bytes
 from assay.questions.speed.messages import METHOD
-from assay.units import counted, format_memory, format_quantity, format_share, format_size
+from assay.units import counted, format_memory, format_quantity, format_share, format_size, listed
 
 if TYPE_CHECKING:
     from assay.models.network.dips import Dip
-    from assay.models.network.loggp import LogGP, ParameterEstimate, Piece, ProtocolChange
+    from assay.models.network.message_model import (
+        LogGP,
+        ParameterEstimate,
+        Piece,
+        ProtocolChange,
+    )
 
-# Below this share of the link's speed something other than the link limits: Fast Ethernet leaves
+# Below this share of the link's speed something other than the link limits: Fast Ethernet reaches
 # 87% and Gigabit Ethernet 95% (Barczak, Messom & Johnson 2003, 3.2; Pepper & Gupta 2005); the 59%
 # of Helix's Gigabit Ethernet are below it.
 LOW_SHARE = 0.7
+# The dip of Edmundsson et al. (2004) was at 128 KB; sizes up to a factor of two from it are alike.
+_SETH_DIP = (64 << 10, 256 << 10)
 
 
 def part(found: PingpongFindings) -> Part:
@@ -41,7 +49,7 @@ def part(found: PingpongFindings) -> Part:
             if other.smallest is not None:
                 clauses.append(_compare(messages, other, reach))
             elif not (other.sweep.one_way and reach.lead.one_way) and other.sweep.widest:
-                # No limit: what a put or get moves may stay in the cache.
+                # No limit: the data of a put or get may stay in the cache.
                 _bandwidth(messages, other.sweep, other.sweep.widest, None)
     _gap(messages, found.gap)
     _describe_method(messages, found.sweeps)
@@ -50,9 +58,9 @@ def part(found: PingpongFindings) -> Part:
 
 
 def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
-    """Evidence and advice of the sweep that leads its reach, and its clause of the verdict.
+    """Evidence and advice of a reach's leading sweep; returns its clause of the verdict.
 
-    ``with_model``: with what the model found.
+    ``with_model``: whether the clause includes the model's results.
     """
     sweep, limit, clauses = found.lead, found.limit, []
     if sweep.one_way:
@@ -67,15 +75,16 @@ def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
         _bandwidth(part, sweep, sweep.widest, limit)
         size = format_size(message_bytes(sweep.widest))
         clause = f"bandwidth at {size} is {measured_text(sweep.widest)}"
-        if limit is not None and found.share is not None and found.share <= 1:
+        # Without an interval the share is evidence, and not the verdict.
+        if limit is not None and found.share is not None and found.share_ci95 and found.share <= 1:
             clause += f", {found.share:.0%} of {limit.short}"
         clauses.append(clause)
         _judge_share(part, found)
-    words = ""
+    modelled = ""
     if sweep.model is not None:
         _model(part, found, sweep.model)
-        words = _model_words(sweep.model) if with_model else ""
-    return f"{sweep.reach} {' and '.join(clauses)}{words}"
+        modelled = _model_text(sweep.model) if with_model else ""
+    return f"{sweep.reach} {' and '.join(clauses)}{modelled}"
 
 
 def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: LinkLimit | None) -> None:
@@ -87,6 +96,7 @@ def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: LinkLimit 
             limit=limit.bandwidth if limit else None,
             limit_source=limit.source if limit else None,
             note=f"the best size; {sweep.name}",
+            bound=limit.bound if limit else "",
         )
     )
 
@@ -95,7 +105,14 @@ def _judge_share(part: Part, found: ReachFindings) -> None:
     if found.limit is None or found.share is None:
         return
     part.limits.append(f"Bandwidth {found.reach}: {found.limit.source}.")
-    if found.reach == "between nodes" and found.share < LOW_SHARE:
+    if found.reach != "between nodes" or found.share_ci95 is None:
+        return
+    if found.limit.strict and found.share_ci95[0] > 1:
+        part.caveats.append(
+            f"Messages between nodes are faster than {found.limit.short}: they did not use this "
+            "link alone, or its reported speed is wrong."
+        )
+    if found.share_ci95[1] < LOW_SHARE:
         part.advice.append(
             "Messages between nodes reach only "
             f"{format_share(found.share, found.share_ci95)} of {found.limit.short}: check that the "
@@ -106,7 +123,7 @@ def _judge_share(part: Part, found: ReachFindings) -> None:
 
 
 def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
-    """The model's parameters as evidence, and what follows from them."""
+    """The model's parameters as evidence, and the advice that follows from them."""
     sweep, where = found.lead, found.reach
     cells = [point.summary.id for point in sweep.points]
 
@@ -127,14 +144,17 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
     if model.half_size:
         note = "the smallest message with half of the asymptotic bandwidth"
         row(f"n½ {where}", "half size", "B", model.half_size, note)
+        latency = model.pieces[0].latency
+        cost = f" of {format_quantity(latency.value, 's')}" if latency else ""
         part.advice.append(
             f"Messages {where} below n½ = {format_memory(model.half_size.value)} reach less than "
             "half of the asymptotic bandwidth: aggregate small messages, since each has a fixed "
-            f"cost of {format_quantity(model.pieces[0].latency.value, 's')}."
+            f"cost{cost}."
         )
+    _undetermined(part, found, model)
     for change in model.changes:
         if change.protocol:
-            label = f"Change of protocol {where}, at"
+            label = f"Protocol change {where}"
             note = f"above {format_size(change.below)}; time steps {_step(change)} there"
             row(label, "threshold", "B", change.place, note)
     if model.threshold:
@@ -144,21 +164,41 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
 
 
 def _line_row(row: Callable[..., None], piece: Piece, where: str) -> None:
-    """L + 2o of a line with its 1/G, or 1/G alone where the line does not resolve L + 2o."""
+    """L + 2o of a line with its 1/G, or only 1/G where the line does not resolve L + 2o."""
     span = f"{where}, {format_size(piece.first)} to {format_size(piece.last)}"
     rate = piece.rate
-    if piece.latency_resolved:
+    if piece.latency is not None:
         gap = f"1/G = {quantity_text(rate.value, 'B/s', rate.ci95)}" if rate else "G unknown"
         row(f"L + 2o {span}", "latency", "s", piece.latency, f"{gap}; LogGP")
     elif rate:
         row(f"1/G {span}", "bandwidth", "B/s", rate, "LogGP; too far from 0 B to resolve L + 2o")
 
 
+def _undetermined(part: Part, found: ReachFindings, model: LogGP) -> None:
+    """A sentence on the parameters that the fit does not determine."""
+    if found.above_limit and found.limit is not None:
+        part.limits.append(
+            f"The fitted asymptotic bandwidth {found.reach} is above {found.limit.short} and is "
+            "not reported."
+        )
+    parameters = (
+        ("L + 2o", model.pieces[0].latency is None),
+        ("asymptotic bandwidth", model.bandwidth is None and not found.above_limit),
+        ("n½", model.half_size is None and not found.above_limit),
+    )
+    names = [name for name, unknown in parameters if unknown]
+    if names:
+        part.limits.append(
+            f"Not determined {found.reach}, with a 95% interval of more than a factor of "
+            f"{DETERMINED:.0f}: {listed(names)}."
+        )
+
+
 def _advise_threshold(part: Part, found: ReachFindings, change: ProtocolChange) -> None:
     variable = found.threshold_variable
     how = f"{variable} sets it." if variable else "The MPI library's manual says how to set it."
     gain = (
-        "Codes that send messages of this size gain by staying below it or by going well beyond."
+        "Codes that send messages of this size gain from smaller or much larger messages."
         if change.share > 0
         else "A lower threshold would speed up the sizes just below it."
     )
@@ -192,30 +232,36 @@ def _dip(part: Part, sweep: MessageSweep, dip: Dip) -> None:
             note=f"between {format_size(dip.left)} and {format_size(dip.right)}; {sweep.name}",
         )
     )
+    attributed = (
+        " Edmundsson et al. (2004) attributed such a dip at 128 KB to cache effects in the MPI "
+        "library's copies."
+        if _SETH_DIP[0] <= dip.bytes <= _SETH_DIP[1]
+        else ""
+    )
     part.advice.append(
         f"Avoid messages of {format_size(dip.bytes)} {sweep.reach}: their bandwidth is "
         f"{format_share(dip.depth, dip.ci95)} below that interpolated between "
-        f"{format_size(dip.left)} and {format_size(dip.right)}. Edmundsson et al. (2004) "
-        "attributed such a dip at 128 KB to cache effects in the MPI library's copies."
+        f"{format_size(dip.left)} and {format_size(dip.right)}.{attributed}"
     )
 
 
-def _model_words(model: LogGP) -> str:
-    """What the model found, as the end of a clause."""
-    words = []
+def _model_text(model: LogGP) -> str:
+    """The model's results, as the end of a clause."""
+    results = []
     if model.half_size:
-        words.append(f"half of the bandwidth is reached at {format_memory(model.half_size.value)}")
+        half = format_memory(model.half_size.value)
+        results.append(f"half of the bandwidth is reached at {half}")
     if model.threshold:
-        words.append(f"the protocol changes at {format_size(model.threshold.at)}")
+        results.append(f"the protocol changes at {format_size(model.threshold.at)}")
     for dip in sorted(model.dips, key=lambda dip: -dip.depth)[:1]:
         more = len(model.dips) - 1
         rest = f" (and at {counted(more, 'more size')})" if more else ""
-        words.append(f"bandwidth dips by {dip.depth:.0%} at {format_size(dip.bytes)}{rest}")
-    return "".join(f"; {word}" for word in words)
+        results.append(f"bandwidth dips by {dip.depth:.0%} at {format_size(dip.bytes)}{rest}")
+    return "".join(f"; {result}" for result in results)
 
 
 def _compare(part: Part, other: SweepComparison, found: ReachFindings) -> str:
-    """Evidence of a sweep against the lead; its clause of the verdict where it is notable."""
+    """Evidence of a sweep against the lead; returns its clause of the verdict, if notable."""
     clause = ""
     for label, times in (("Latency", other.smallest), ("Time", other.largest)):
         if times is None:
@@ -242,8 +288,8 @@ def _gap(part: Part, gap: MessageGap | None) -> None:
     """g from the message rate with many messages in flight, where it was measured."""
     if gap is None:
         part.limits.append(
-            "Ping-pong has one message in flight, so it cannot separate o and g from L; g takes a "
-            "message rate with a window of messages."
+            "Ping-pong has one message in flight, so it cannot separate o and g from L; g requires "
+            "a message rate with a window of messages."
         )
         return
     part.headline.append(gap.point)

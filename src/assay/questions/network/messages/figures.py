@@ -1,4 +1,4 @@
-"""Ping-pong against message size, with the LogGP lines that its times follow."""
+"""Figures of ping-pong against message size, with the fitted LogGP lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from assay.charts.builder import STATISTICS, Chart
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, band, size_axis
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point
 from assay.questions.network.messages.findings import PingpongFindings
 from assay.questions.network.messages.sweeps import MessageSweep
@@ -21,7 +21,7 @@ _MIN_SIZES = 2
 
 @dataclass(frozen=True)
 class _Quantity:
-    """What is drawn against the message size. ``scale``: None for the one that suits the rows."""
+    """A quantity drawn against the message size. ``scale``: None to derive it from the rows."""
 
     metric: Literal["latency", "bandwidth"]
     axis: str
@@ -43,7 +43,7 @@ def figures(found: PingpongFindings) -> list[Figure]:
 
 
 def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figure | None:
-    """Both axes logarithmic; None under two sizes."""
+    """Both axes logarithmic; None for fewer than two sizes."""
     metric = quantity.metric
     rows = [row for sweep in reversed(found) for row in _rows(sweep, metric)]
     sizes = sorted({int(row["bytes"] or 0) for row in rows})
@@ -82,16 +82,16 @@ def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figur
     return chart.figure(
         metric,
         title,
-        caption=_caption(found),
-        alt=f"Line chart: {title.lower()}, from {sizes[0]} to {sizes[-1]} bytes{_in_words(found)}.",
+        caption=_caption(found, rows),
+        alt=f"Line chart: {title.lower()}, from {sizes[0]} to {sizes[-1]} bytes{_features(found)}.",
         fields=[
             Field("bytes", "B", "message size"),
-            Field("placement", "", "the two ranks' placement, toolchain and way of sending"),
+            Field("placement", "", "the two ranks' placement, toolchain and mode of sending"),
             STATISTICS,
             Field("model", quantity.unit, "by the LogGP line"),
             Field("piece", "", "number of the LogGP line, from 1"),
-            Field("threshold", "B", "between the sizes where the protocol changes"),
-            Field("dip", "", "missing share of the expected bandwidth, where it dips"),
+            Field("threshold", "B", "geometric mean of the sizes where the protocol changes"),
+            Field("dip", "", "missing share of the expected bandwidth at a dip"),
         ],
     )
 
@@ -132,7 +132,7 @@ def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
 
 
 def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
-    """A dashed rule where the protocol changes; one alone is named at its top."""
+    """Dashed rules where the protocol changes; a single rule is labelled."""
     only = [{"filter": "isValid(datum.threshold)"}]
     x = {"field": "threshold", "type": "quantitative"}
     rule = {
@@ -169,21 +169,24 @@ def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:
     ]
 
 
-def _caption(found: Sequence[MessageSweep]) -> str:
+def _caption(found: Sequence[MessageSweep], rows: Sequence[Row]) -> str:
     models = [sweep.model for sweep in found if sweep.model]
     sentences = [
-        "Both axes logarithmic. Points: median over launches; the band is the 95% interval."
+        f"Both axes logarithmic. Points: median over launches. {intervals_text(rows, 'band')}"
     ]
-    if models:
+    if len(models) == len(found):
         sentences.append("Lines: the piecewise LogGP model.")
+    elif models:
+        sentences.append("Lines: the piecewise LogGP model, where it was fitted.")
     if any(change.protocol for model in models for change in model.changes):
         sentences.append("Dashed: where the protocol changes.")
     if any(model.dips for model in models):
-        sentences.append("Rings: dips, with the bandwidth missing there.")
+        sentences.append("Rings: dips, with the missing share of bandwidth.")
     return " ".join(sentences)
 
 
-def _in_words(found: Sequence[MessageSweep]) -> str:
+def _features(found: Sequence[MessageSweep]) -> str:
+    """Steps of time and dips of bandwidth, as the end of a sentence."""
     models = [sweep.model for sweep in found if sweep.model]
     steps = {c.at for model in models for c in model.changes if c.protocol}
     dips = {dip.bytes for model in models for dip in model.dips}

@@ -1,10 +1,12 @@
-"""What ping-pong says of messages between two ranks."""
+"""Findings on messages between two ranks, from ping-pong."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from assay.models.network.minimum import MissingData
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import Interval, Point, points, scaled
@@ -15,19 +17,23 @@ from assay.questions.network.parameters import message_bytes
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 
-# From this ratio of times on, or below its inverse, a comparison stands in the verdict.
+if TYPE_CHECKING:
+    from assay.models.network.message_model import ParameterEstimate
+
+# From this ratio of times on, or below its inverse, a comparison is part of the verdict.
 _NOTABLE = 1.1
 
 
 @dataclass(frozen=True)
 class SweepComparison:
-    """A sweep beside the one that leads its reach.
+    """A sweep against the leading one of its reach.
 
     ``sweep``: the other sweep. ``name`` and ``lead_name``: both sweeps by what differs between
     them. ``smallest`` and ``largest``: its time over the lead's at the smallest and at the largest
     size that both have; None where there is no such size (``largest`` also where it is the
-    smallest), or where one of them has no latency. ``notable``: whether the ratio at the largest
-    size is beyond 1.1 (or 1/1.1) for the same way of sending.
+    smallest), or where one of them is not ``one_way``. ``notable``: whether the ratio at the
+    largest size is at least 1.1 or at most 1/1.1 with the same kernel parameters, and its interval
+    excludes 1.
     """
 
     sweep: MessageSweep
@@ -40,12 +46,14 @@ class SweepComparison:
 
 @dataclass(frozen=True)
 class ReachFindings:
-    """Messages between ranks that are equally far from each other.
+    """Messages at one distance between ranks.
 
-    ``reach``: between nodes, within a node or within a core. ``lead``: the sweep that stands for
-    it. ``limit``: what bounds its bandwidth, None where unknown. ``share``: the best bandwidth over
+    ``reach``: between nodes, within a node or within a core. ``lead``: the leading sweep.
+    ``limit``: what bounds its bandwidth, None where unknown. ``share``: its best bandwidth over
     that limit, ``share_ci95`` its 95% interval. ``threshold_variable``: the MPI library's variable
-    that sets where the protocol changes, None where unknown. ``others``: the further sweeps.
+    that sets where the protocol changes, None where unknown. ``others``: the other sweeps.
+    ``above_limit``: whether the fitted asymptotic bandwidth is above a strict limit, so that the
+    model has none; an interval that only reaches beyond such a limit ends there.
     """
 
     reach: Reach
@@ -55,6 +63,7 @@ class ReachFindings:
     share_ci95: Interval | None
     threshold_variable: str | None
     others: tuple[SweepComparison, ...]
+    above_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,8 +84,9 @@ class MessageGap:
 class PingpongFindings:
     """Ping-pong of a run.
 
-    ``reaches``: one entry per reach, the longest first. ``gap``: None where no message rate with
-    several messages in flight was measured. ``swept``: whether any sweep has three sizes or more.
+    ``reaches``: one entry per reach, the longest distance first. ``gap``: None where no message
+    rate with several messages in flight was measured. ``swept``: whether any sweep has three sizes
+    or more.
     """
 
     reaches: tuple[ReachFindings, ...]
@@ -85,16 +95,21 @@ class PingpongFindings:
 
     @property
     def sweeps(self) -> list[MessageSweep]:
-        """All sweeps, the longest reach first, each reach's lead before its others."""
+        """All sweeps, the longest distance first, each reach's lead before the others."""
         return [
             sweep
             for found in self.reaches
             for sweep in (found.lead, *(other.sweep for other in found.others))
         ]
 
+    @property
+    def missing(self) -> tuple[MissingData, ...]:
+        """What the methods lack that were not applied to a leading sweep."""
+        return tuple(lack for found in self.reaches for lack in found.lead.missing)
+
 
 def find(measured: Measured) -> PingpongFindings | None:
-    """None where no usable cell measured a ping-pong."""
+    """Findings on ping-pong; None where no usable cell measured it."""
     found = sweeps(measured.cells, measured.run)
     if not found:
         return None
@@ -116,19 +131,42 @@ def _reach_findings(
     lead, *others = found
     limit = message_limit(lead, cells, run)
     rate = lead.widest.metric if lead.widest else None
+    permitted = _permitted(lead, limit)
     return ReachFindings(
         reach=lead.reach,
-        lead=lead,
+        lead=permitted,
         limit=limit,
         share=rate.median / limit.bandwidth if rate and limit else None,
         share_ci95=scaled(rate.ci95, 1 / limit.bandwidth) if rate and limit else None,
         threshold_variable=threshold_variable(lead, run),
         others=tuple(_compare(other, lead) for other in others),
+        above_limit=_bandwidth_of(lead) is not None and _bandwidth_of(permitted) is None,
     )
 
 
+def _bandwidth_of(sweep: MessageSweep) -> ParameterEstimate | None:
+    return sweep.model.bandwidth if sweep.model else None
+
+
+def _permitted(sweep: MessageSweep, limit: LinkLimit | None) -> MessageSweep:
+    """The sweep with an asymptotic bandwidth that a strict limit permits, or with none."""
+    from assay.models.network.message_model import ParameterEstimate
+
+    model, found = sweep.model, _bandwidth_of(sweep)
+    if model is None or found is None or limit is None or not limit.strict:
+        return sweep
+    low, high = found.ci95 or (found.value, found.value)
+    most = limit.bandwidth
+    if max(found.value, high) <= most:
+        return sweep
+    if low > most:
+        return replace(sweep, model=replace(model, bandwidth=None, half_size=None))
+    bounded = ParameterEstimate(min(found.value, most), (low, most) if found.ci95 else None)
+    return replace(sweep, model=replace(model, bandwidth=bounded))
+
+
 def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
-    """Compared at the smallest and at the largest size that both have."""
+    """A comparison at the smallest and at the largest size that both have."""
     name, lead_name = _distinguish(other, lead)
     common = [size for size in lead.sizes if size in other.sizes]
     comparable = common and other.one_way and lead.one_way
@@ -144,17 +182,19 @@ def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
         lead_name=lead_name,
         smallest=smallest,
         largest=largest,
-        # Other ways of sending are compared in the evidence, not in the verdict.
+        # Other modes of sending are compared in the evidence, not in the verdict.
         notable=largest is not None
         and other.extra == lead.extra
-        and not _NOTABLE > largest.value > 1 / _NOTABLE,
+        and not _NOTABLE > largest.value > 1 / _NOTABLE
+        and largest.ci95 is not None
+        and not largest.ci95[0] <= 1 <= largest.ci95[1],
     )
 
 
 def _distinguish(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
-    """Names for two sweeps by nothing but what differs between them."""
+    """Names for two sweeps, of only what differs between them."""
 
-    def words(sweep: MessageSweep, rest: MessageSweep) -> list[str]:
+    def differences(sweep: MessageSweep, rest: MessageSweep) -> list[str]:
         parts = [
             f"{name}={value}" for name, value in sweep.extra if (name, value) not in rest.extra
         ]
@@ -164,10 +204,10 @@ def _distinguish(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
             parts.insert(0, sweep.placement.adapter or "the library's default adapter")
         return parts
 
-    mine, its = words(one, other), words(other, one)
-    if not mine and not its:
+    own, its = differences(one, other), differences(other, one)
+    if not own and not its:
         return one.name, other.name
-    return " ".join(mine) or "the blocking ping-pong", " ".join(its) or "the blocking ping-pong"
+    return " ".join(own) or "the blocking ping-pong", " ".join(its) or "the blocking ping-pong"
 
 
 def _gap(cells: Sequence[CellSummary]) -> MessageGap | None:

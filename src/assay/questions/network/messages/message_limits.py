@@ -1,10 +1,11 @@
-"""What bounds the bandwidth of messages: the link between nodes, copying within one."""
+"""Limits of message bandwidth: the link between nodes, copies through memory within a node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.questions.common.answer import Bound
 from assay.questions.common.selection import best, points
 from assay.questions.network.messages.sweeps import MessageSweep, system_of
 from assay.records.model import RunData
@@ -21,11 +22,16 @@ class LinkLimit:
     """A bound on bandwidth.
 
     ``bandwidth``: in B/s. ``source``: where it comes from. ``short``: its name in a sentence.
+    ``strict``: whether no message can exceed it: the speed of the only link that can be in use.
+    ``bound``: reported, for a link's speed; empty for a copy through memory, which messages that
+    stay in a cache exceed.
     """
 
     bandwidth: float
     source: str
     short: str
+    strict: bool = False
+    bound: Bound = ""
 
 
 def message_limit(
@@ -36,7 +42,7 @@ def message_limit(
 
 
 def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
-    """The speed of the adapter in use, as its link is now."""
+    """The link speed of the adapter in use, as the run's manifest reports it."""
     system = system_of(run)
     adapters = [
         adapter for adapter in (system.adapters if system else []) if adapter.speed is not None
@@ -47,7 +53,7 @@ def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
         note = ""
     else:
         up = [a for a in adapters if a.state in _UP and a.kind != "loopback"]
-        # A bridge or a tunnel has no link of its own beside a physical device.
+        # Where there are physical devices, a bridge or a tunnel uses one of their links.
         chosen = [a for a in up if a.physical is not False] or up
         note = ", the fastest adapter that is up; which one the MPI library used is not known"
     if not chosen:
@@ -64,6 +70,8 @@ def _of_link(adapter: Adapter, note: str) -> LinkLimit:
         speed,
         f"link speed of {adapter.name}, {rate} each way{note}",
         f"{adapter.name}'s link speed",
+        strict=not note,
+        bound="reported",
     )
 
 

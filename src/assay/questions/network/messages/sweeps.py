@@ -1,19 +1,27 @@
-"""Ping-pong sweeps: cells that differ in nothing but the message size, and the model through them.
+"""Ping-pong sweeps: cells that differ only in the message size, and the model fitted to them.
 
-A sweep's ranks sit on one core, within a node or on two nodes, as the rank records say; without
-rank records the placement decides.
+The rank records determine whether a sweep's ranks run on one core, within a node or on two nodes;
+without rank records the placement does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.network import ONE_SIDED
 from assay.model.placement import Placement, Value
+from assay.models.network.minimum import (
+    DETERMINED,
+    DIPS,
+    HALF_SIZE,
+    LOGGP,
+    PROTOCOL_CHANGES,
+    MissingData,
+)
 from assay.questions.common.selection import Point, labeller, points
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import Measurement, RunData
@@ -21,14 +29,15 @@ from assay.records.schema import RankRecord
 from assay.stats.core.model import CellSummary
 
 if TYPE_CHECKING:
-    from assay.models.network.loggp import LogGP
+    from assay.models.network.message_model import LogGP
     from assay.system.model import System
 
 KERNEL = "network.pingpong"
 Reach = Literal["between nodes", "within a node", "within a core"]
 REACHES: tuple[Reach, ...] = ("between nodes", "within a node", "within a core")
-# A sweep has at least as many sizes as a line of the model needs.
+# Fewer sizes are no sweep; what a model of it needs is in ``models.network.minimum``.
 MIN_SIZES = 3
+_METHODS = (LOGGP, HALF_SIZE, PROTOCOL_CHANGES, DIPS)
 # Half the width of a normal 95% interval in standard errors.
 _NORMAL = 1.96
 
@@ -42,9 +51,11 @@ class MessageSweep:
     ``reach``: where the two ranks are. ``name``: what distinguishes the sweep from the run's
     others. ``points``: by ascending message size. ``extra``: parameters other than the size that
     differ from the kernel's defaults. ``one_way``: whether messages go back and forth one at a
-    time, as a latency and the model need; a put or a get completes at its origin and gets no reply.
-    ``widest``: the point with the best bandwidth, None where only empty messages were sent.
-    ``model``: piecewise LogGP, None with fewer than three sizes or several messages in flight.
+    time, as latency and model require; a put or a get completes at its origin and gets no reply.
+    ``widest``: the point with the best bandwidth of those known to within a factor of ten (of all
+    where there are none), None where only empty messages were sent.
+    ``model``: piecewise LogGP of the sizes with enough launches; None where these are too few, or
+    where ``one_way`` is false. ``missing``: what the methods that were not applied lack.
     """
 
     reach: Reach
@@ -54,6 +65,7 @@ class MessageSweep:
     one_way: bool
     widest: Point | None
     model: LogGP | None
+    missing: tuple[MissingData, ...] = ()
 
     @property
     def placement(self) -> Placement:
@@ -76,7 +88,11 @@ class MessageSweep:
 
 
 def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
-    """Every sweep of a run: the longest reach first, then the highest bandwidth."""
+    """Every sweep of a run: the longest distance first, each reach's leading sweep before others.
+
+    One-way sweeps lead, then sweeps with enough sizes for a model, then the fewest parameters other
+    than the kernel's defaults, then the highest bandwidth.
+    """
     found = points(cells, KERNEL, "latency")
     timed = {point.summary.id for point in found}
     found += [p for p in points(cells, KERNEL, "bandwidth") if p.summary.id not in timed]
@@ -86,7 +102,7 @@ def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
         groups.setdefault((cell.toolchain, cell.placement, _extra(point)), []).append(point)
     first = {m.cell.id: m for m in reversed(run.measurements)}
     label = labeller(found) if found else lambda point: ""
-    all_of_them = [
+    result = [
         _sweep(
             sorted(group, key=message_bytes),
             _reach(group[0], first.get(group[0].summary.id), run),
@@ -95,7 +111,7 @@ def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
         )
         for group in groups.values()
     ]
-    return sorted(all_of_them, key=_order)
+    return sorted(result, key=_order)
 
 
 def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> MessageSweep:
@@ -107,22 +123,45 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
         for point in group
         if "bandwidth" in point.summary.metrics
     ]
+    swept = one_way and len(group) >= MIN_SIZES
+    launches = {message_bytes(point): point.metric.n for point in group}
+    missing = [method.missing(launches) for method in _METHODS] if swept else []
+    lacking = {lack.method for lack in missing if lack}
+    model = None
+    if swept and LOGGP.method not in lacking:
+        enough = [point for point in group if point.metric.n >= LOGGP.launches]
+        model = _model(enough, run, changes=PROTOCOL_CHANGES.method not in lacking)
     return MessageSweep(
         reach=reach,
         name=name,
         points=tuple(group),
         extra=extra,
         one_way=one_way,
-        widest=max(rates, key=lambda point: point.metric.median, default=None),
-        model=_model(group, run) if one_way and len(group) >= MIN_SIZES else None,
+        widest=max(
+            [point for point in rates if _determined(point)] or rates,
+            key=lambda point: point.metric.median,
+            default=None,
+        ),
+        model=model,
+        missing=tuple(lack for lack in missing if lack),
     )
 
 
-def _model(group: Sequence[Point], run: RunData) -> LogGP | None:
-    """LogGP fitted to the points' medians and to each launch."""
+def _determined(point: Point) -> bool:
+    """Whether the point's interval spans no more than a factor of ten; also without interval."""
+    ends = point.metric.ci95
+    return ends is None or ends[1] <= DETERMINED * ends[0]
+
+
+def _model(group: Sequence[Point], run: RunData, *, changes: bool) -> LogGP | None:
+    """LogGP fitted to the points' medians and to each launch.
+
+    ``changes``: whether there are enough sizes for changes of protocol; if not, it is one line.
+    """
     import numpy as np
 
-    from assay.models.network.loggp import Sweep, fit
+    from assay.models.network import loggp
+    from assay.models.network.message_model import Sweep
     from assay.stats.cells.summarise import launch_value
 
     column = {point.summary.id: index for index, point in enumerate(group)}
@@ -142,7 +181,11 @@ def _model(group: Sequence[Point], run: RunData) -> LogGP | None:
         widths = np.array([high - low for low, high in filter(None, intervals)])
         scatter = widths / (2 * _NORMAL * medians)
     sizes = np.array([message_bytes(point) for point in group], dtype=np.float64)
-    return fit(Sweep(sizes, medians, scatter, launches))
+    sweep = Sweep(sizes, medians, scatter, launches)
+    if changes:
+        return loggp.fit(sweep)
+    model = loggp.fit(sweep, most=1)
+    return replace(model, dips=()) if model else None
 
 
 def _order(sweep: MessageSweep) -> tuple[object, ...]:
@@ -157,10 +200,10 @@ def _order(sweep: MessageSweep) -> tuple[object, ...]:
 
 def _extra(point: Point) -> _Extra:
     defaults = {p.name: p.default for p in find_kernel(KERNEL).parameters}
-    asked = point.summary.cell.parameters
+    planned = point.summary.cell.parameters
     return tuple(
         (name, value)
-        for name, value in sorted(asked.items())
+        for name, value in sorted(planned.items())
         if name != "bytes" and defaults.get(name) != value
     )
 
@@ -194,7 +237,7 @@ def _share_a_core(one: RankRecord, other: RankRecord, run: RunData) -> bool:
 
 
 def system_of(run: RunData) -> System | None:
-    """The system's facts; None where another version of assay wrote them."""
+    """The system's description; None where another version of assay wrote it in another form."""
     from assay.system.model import System
 
     try:

@@ -1,4 +1,4 @@
-"""Messages between two ranks: one side of the network's answer."""
+"""Messages between two ranks as a topic of the network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variable of an MPI library sets the size at which its protocol changes."""
+"""The environment variable of an MPI library that sets the size at which its protocol changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MPICH = "UCX_RNDV_THRESH (MPICH over UCX) or MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD 
 
 @dataclass(frozen=True)
 class ThresholdVariables:
-    """A flavour's variables: ``within`` a node and ``between`` nodes."""
+    """The variables of an MPI library: ``within`` a node and ``between`` nodes."""
 
     within: str
     between: str

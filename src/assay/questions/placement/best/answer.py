@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.questions.common.answer import Confidence, Evidence
-from assay.questions.common.confidence import caveats_of
+from assay.questions.common.confidence import caveats_of, period_text
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import evidence
 from assay.questions.placement.best.choices import CheapestPlacement, LeastEnergy
@@ -16,25 +18,25 @@ from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
 from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
-from assay.units import counted, format_probability
+from assay.units import capitalised, counted, format_probability, format_quantity
 
 # Below this probability the answer has low confidence.
 _LOW_PROBABILITY = 0.8
-# Failures that are listed one by one.
+# Maximum number of failures that are listed.
 _LISTED_FAILURES = 6
-# Why there is no recommendation for energy.
+# Reasons why there is no recommendation for energy.
 NO_ENERGY: dict[EnergyStatus, str] = {
     "known": "",
-    "no counters": "No energy: this machine has no readable energy counters (RAPL).",
-    "unreadable": "No energy: this user may not read the machine's energy counters (RAPL); as root "
-    "on each node, `chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj` permits it.",
-    "incomplete": "No energy: not every launch recorded its energy.",
-    "several nodes": "No energy: it is not recorded for commands on several nodes.",
+    "no counters": "Energy is unknown: this machine has no readable energy counters (RAPL).",
+    "unreadable": "Energy is unknown: this user may not read the machine's energy counters (RAPL); "
+    "as root on each node, `chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj` permits it.",
+    "incomplete": "Energy is unknown: not every launch recorded it.",
+    "several nodes": "Energy is unknown: it is not recorded for commands on several nodes.",
 }
 
 
 def part(found: BestFindings) -> Part | None:
-    """The best placements; None where no placement could be measured."""
+    """The best placements; None if no placement could be measured."""
     best = found.measured
     if not best:
         return None
@@ -55,8 +57,14 @@ def part(found: BestFindings) -> Part | None:
 
 
 def confidence(found: BestFindings) -> tuple[Confidence, str]:
-    """High: every search reached its probability, each choice verified and with an interval."""
+    """High if every search reached its probability and each choice is verified with an interval."""
     serious, minor = [], []
+    disturbed = [outcome for outcome in found.outcomes if outcome.disturbed]
+    if disturbed:
+        serious.append(
+            f"other processes kept CPUs busy during {counted(len(disturbed), 'search')}, whose "
+            "verdict is open"
+        )
     open_outcomes = [outcome for outcome in found.outcomes if not outcome.settled]
     low = [outcome for outcome in open_outcomes if outcome.probability < _LOW_PROBABILITY]
     headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
@@ -71,7 +79,7 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
             f"{counted(len(open_outcomes), 'search')} ended below the required probability"
         )
     if len(headline) < len(found.outcomes):
-        serious.append("some work has no placement that could be measured")
+        serious.append("no placement of some work could be measured")
     if any(point.metric.ci95 is None for point in headline):
         minor.append("some chosen placements had too few launches for a 95% interval")
     if any(point.summary.verified is None for point in headline):
@@ -81,13 +89,14 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     if not serious and not minor:
         return "high", (
             "Every search reached the required probability, and every chosen placement is verified."
+            f"{period_text(headline)}"
         )
     sentence = "; ".join([*serious, *minor])
-    return ("low" if serious else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    return ("low" if serious else "medium"), capitalised(sentence) + "."
 
 
 def failed_caveats(found: BestFindings) -> list[str]:
-    """The placements that failed, the first of them one by one."""
+    """The placements that failed: the first ones, and the number of the others."""
     failed = [(cell, why) for outcome in found.outcomes for cell, why in outcome.failed]
     listed = [
         f"{cell_name(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
@@ -98,16 +107,23 @@ def failed_caveats(found: BestFindings) -> list[str]:
 
 
 def _verdict(best: Sequence[PlacementOutcome]) -> str:
-    """The best placement of each work; works with the same one together."""
+    """The best placement of each work; works with the same best placement are combined."""
     groups: dict[str, list[PlacementOutcome]] = {}
     for outcome in best:
         assert outcome.best is not None
+        if outcome.disturbed:
+            text = _open(outcome)
+            groups.setdefault(text, []).append(outcome)
+            continue
         placement = outcome.best.placement
         text = where_text(placement) if placement.nodes > 1 else layout_text(placement)
         groups.setdefault(text, []).append(outcome)
     clauses = []
     for text, group in groups.items():
         names = ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in group))
+        if group[0].disturbed:
+            clauses.append(f"{names}: {text}")
+            continue
         least = min(outcome.probability for outcome in group)
         bound = "≥ " if len(group) > 1 else ""
         clauses.append(f"{names}: {text} (probability {bound}{format_probability(least)})")
@@ -115,18 +131,48 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
     return f"Fastest placement, or within {within:.0%} of it: {'; '.join(clauses)}."
 
 
+def _open(outcome: PlacementOutcome) -> str:
+    """Why a search has no verdict: ``open: other processes kept 1.9 of 2 CPUs busy; …``."""
+    assert outcome.others is not None
+    return (
+        f"open: other processes kept {outcome.others.busy:.2g} of "
+        f"{counted(outcome.others.cpus, 'CPU')} busy; measure again when the "
+        f"{'node is' if outcome.work.placement.nodes == 1 else 'nodes are'} quiet"
+    )
+
+
 def _evidence(outcome: PlacementOutcome) -> Evidence:
-    assert outcome.point is not None and outcome.best is not None
+    assert outcome.point is not None and outcome.best is not None and outcome.time is not None
     share = outcome.measurements / outcome.exhaustive
     placement = outcome.best.placement
-    return evidence(
+    found = evidence(
         f"{cell_name(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
         f"{counted(placement.nodes, 'node')}: {layout_text(placement)}",
         outcome.point,
         METRIC,
         note=f"within {outcome.rule.within:.0%} of the best with probability "
         f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
-        f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search",
+        f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search"
+        f"{_correction(outcome)}{f'; {_open(outcome)}' if outcome.disturbed else ''}",
+    )
+    return msgspec.structs.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
+
+
+def _correction(outcome: PlacementOutcome) -> str:
+    """How the time differs from the median of its launches; "" where the choice was clear."""
+    if outcome.among < 2 or outcome.point is None:
+        return ""
+    median = format_quantity(outcome.point.metric.median, "s")
+    return f"; its launches' median is {median}{_corrected(outcome.among)}"
+
+
+def _corrected(among: int) -> str:
+    """States the correction of the best of several comparable placements."""
+    if among < 2:
+        return ""
+    return (
+        f"; the best of {among} comparable placements looks better than it is, and this is "
+        "corrected for that"
     )
 
 
@@ -139,7 +185,8 @@ def _cheapest(found: CheapestPlacement) -> Evidence:
         value=found.node_seconds.value,
         ci95=found.node_seconds.interval,
         cells=[found.point.summary.id],
-        note="nodes × time, of all placements measured; whole nodes are charged",
+        note="nodes × time, of all placements measured; whole nodes are charged"
+        f"{_corrected(found.among)}",
     )
 
 
@@ -151,7 +198,8 @@ def _least_energy(found: LeastEnergy) -> Evidence:
         value=found.energy.value,
         ci95=found.energy.interval,
         cells=[found.cell.id],
-        note="of processors and memory (RAPL), over all nodes, of one execution",
+        note="of processors and memory (RAPL), over all nodes, of one execution"
+        f"{_corrected(found.among)}",
     )
 
 
@@ -159,18 +207,18 @@ def _method(found: BestFindings) -> str:
     rule = found.outcomes[0].rule
     return (
         "The best placement is searched for in blocks: a Gaussian process over ranks, threads, "
-        "binding, order and adapter gives the placements that may be the best, which are measured "
-        f"next, until the chosen one is within {rule.within:.0%} of the best with probability "
-        f"{rule.probability:.0%} or the budget is spent (top-two Thompson sampling, Russo 2020). "
-        "Placements that fail or are not verified are never chosen."
+        "binding, order and adapter selects the placements that may be the best; these are "
+        f"measured next, until the chosen one is within {rule.within:.0%} of the best with "
+        f"probability {100 * rule.probability:g}% or the budget is spent (top-two Thompson "
+        "sampling, Russo 2020). Placements that fail or are not verified are never chosen."
     )
 
 
 def _limits(found: BestFindings) -> list[str]:
-    """Beyond which sizes and nodes nothing is known, and what was not measured."""
+    """The sizes and numbers of nodes that the answer is limited to, and what was not measured."""
     scope = found.scope
     limits = [
-        "Beyond the sizes measured the best placement may change."
+        "Beyond the sizes measured, the best placement may change."
         if scope.several_sizes
         else "Whether the best placement changes with the problem size was not measured: each "
         "benchmark ran at one size."

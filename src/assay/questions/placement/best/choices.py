@@ -12,6 +12,7 @@ from assay.questions.placement.best.energy import Energy
 from assay.questions.placement.best.outcomes import PlacementOutcome, gain_over
 from assay.questions.placement.ratios.findings import PlacementRatio
 from assay.questions.placement.works import METRIC, work_key
+from assay.stats.compare.chosen import chosen_estimate
 from assay.stats.core.intervals import Estimate, ratio_interval
 from assay.stats.core.model import CellSummary
 
@@ -23,10 +24,10 @@ AIMS: tuple[Aim, ...] = ("speed", "cost", "energy")
 class PlacementChoice:
     """The best placement of a work for one aim.
 
-    ``amount``: what one execution takes there: seconds, node-seconds or joules. ``over``: that
-    over what the fastest placement takes, and ``slower``: its time over the fastest's; None for
-    the fastest itself. ``over_one``, ``over_full``: its performance over one rank per node and over
-    one rank per core on as many nodes; None where that is the same, or was not measured.
+    ``amount``: cost of one execution: seconds, node-seconds or joules. ``over``: ratio of this
+    amount to that of the fastest placement; ``slower``: ratio of the times; both None for the
+    fastest itself. ``over_one``, ``over_full``: performance over one rank per node and over one
+    rank per core, on the same number of nodes; None if that is the same placement or not measured.
 
     ``aim``: speed, cost or energy; ``point``: the cell.
     """
@@ -42,7 +43,7 @@ class PlacementChoice:
 
 @dataclass(frozen=True)
 class WorkChoices:
-    """``work``: a cell that stands for it; ``choices``: the best placement for each aim known."""
+    """``work``: one of its cells; ``choices``: the best placement for each aim that is known."""
 
     work: Cell
     choices: tuple[PlacementChoice, ...]
@@ -50,28 +51,32 @@ class WorkChoices:
 
 @dataclass(frozen=True)
 class CheapestPlacement:
-    """The placement with the fewest node-seconds: nodes times time, in s, with 95% interval.
+    """The placement with the fewest node-seconds, that is nodes times time.
 
-    ``point``: the cell; ``node_seconds``: what it takes.
+    ``point``: the cell; ``node_seconds``: s, with the 95% interval, corrected for having been
+    chosen among ``among`` comparable placements; 1 if it was clearly the best.
     """
 
     point: Point
     node_seconds: Estimate
+    among: int
 
 
 @dataclass(frozen=True)
 class LeastEnergy:
-    """The placement of a work that takes the least energy for one execution.
+    """The placement of a work with the least energy for one execution.
 
-    ``cell``: the placement; ``energy``: what it takes.
+    ``cell``: the placement; ``energy``: its energy, corrected for having been chosen among
+    ``among`` comparable placements; 1 if it was clearly the best.
     """
 
     cell: Cell
     energy: Energy
+    among: int
 
 
 def by_work(outcomes: Sequence[PlacementOutcome]) -> list[list[PlacementOutcome]]:
-    """The searches of the same work on several numbers of nodes together."""
+    """The searches grouped by work; a group has several numbers of nodes."""
     groups: dict[str, list[PlacementOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(work_key(outcome.work), []).append(outcome)
@@ -84,24 +89,26 @@ def find_choices(
     failed: Collection[str],
     energy: Mapping[str, Energy],
 ) -> list[WorkChoices]:
-    """For each work whose searches are all settled: the best for each aim that can be judged.
+    """For each work whose searches all have a verdict: the best placement for each known aim.
 
-    Speed and cost are among what each search chose and what was measured on numbers of nodes
-    without a search; energy is among all measured placements, for a search considers time alone.
-    Placements that failed (``failed``: ids of cells) are in neither.
+    For speed and cost, candidates are the choice of each search and the placements that were
+    measured without a search. For energy they are all measured placements, since a search considers
+    time only. Placements that failed (``failed``: ids of cells) are left out. Times of chosen
+    placements are corrected for the choice.
     """
+    times = chosen_times(outcomes)
     found = []
     for group in by_work(outcomes):
-        if any(outcome.point is None or not outcome.settled for outcome in group):
+        if any(outcome.point is None or not outcome.decided for outcome in group):
             continue
         measured = _measured(group[0].work, cells, failed)
         searched = {name for outcome in group for name in outcome.search.ids}
         chosen = [outcome.point for outcome in group if outcome.point is not None]
         placed = [*chosen, *(point for point in measured if point.summary.id not in searched)]
-        fastest = min(placed, key=lambda point: point.metric.median)
+        fastest = min(placed, key=lambda point: _time(point, times).value)
         last = max(group, key=lambda outcome: outcome.work.placement.nodes)
         among = {"speed": placed, "cost": placed, "energy": measured}
-        choices = [_choice(aim, among[aim], fastest, energy, last) for aim in AIMS]
+        choices = [_choice(aim, among[aim], fastest, energy, last, times) for aim in AIMS]
         kept = tuple(choice for choice in choices if choice is not None)
         found.append(WorkChoices(last.work, kept))
     return found
@@ -113,20 +120,26 @@ def _choice(
     fastest: Point,
     energy: Mapping[str, Energy],
     outcome: PlacementOutcome,
+    times: Mapping[str, Estimate],
 ) -> PlacementChoice | None:
-    """The least of an aim's amount; None where it is unknown of any: that might be less."""
-    amounts = [_amount(aim, point, energy) for point in among]
+    """The placement with the least amount; None if the amount of any placement is unknown."""
+    amounts = [_amount(aim, point, energy, times) for point in among]
     known = [(a, point) for a, point in zip(amounts, among, strict=True) if a is not None]
-    base = _amount(aim, fastest, energy)
+    base = _amount(aim, fastest, energy, times)
     if len(known) < len(among) or base is None:
         return None
     amount, point = min(known, key=lambda pair: pair[0].value)
+    if aim == "energy":
+        others = {one.summary.id: energy[one.summary.id] for one in among}
+        least, _ = least_energy(others, point.summary.id)
+        amount = Estimate(least.value, least.interval)
     over = slower = None
     if point.summary.id != fastest.summary.id:
-        over, slower = estimate_ratio(amount, base), estimate_ratio(_time(point), _time(fastest))
+        over = estimate_ratio(amount, base)
+        slower = estimate_ratio(_time(point, times), _time(fastest, times))
     nodes = point.summary.cell.placement.nodes
     over_one, over_full = (
-        gain_over(point, other)
+        gain_over(point, other, times.get(point.summary.id))
         if other is not None and other.summary.cell.placement.nodes == nodes
         else None
         for other in (outcome.one, outcome.full)
@@ -134,28 +147,42 @@ def _choice(
     return PlacementChoice(aim, point, amount, over, slower, over_one, over_full)
 
 
-def _amount(aim: Aim, point: Point, energy: Mapping[str, Energy]) -> Estimate | None:
-    """What one execution takes at a point: s, node-seconds or J."""
+def _amount(
+    aim: Aim, point: Point, energy: Mapping[str, Energy], times: Mapping[str, Estimate]
+) -> Estimate | None:
+    """The cost of one execution at a point: s, node-seconds or J."""
     if aim == "cost":
-        return node_seconds(point)
+        return node_seconds(point, times)
     if aim == "energy":
         found = energy.get(point.summary.id)
         return Estimate(found.value, found.interval) if found else None
-    return _time(point)
+    return _time(point, times)
 
 
-def node_seconds(point: Point) -> Estimate:
-    """Nodes times time: the charged amount where whole nodes are allocated."""
-    nodes = point.summary.cell.placement.nodes
-    return Estimate(nodes * point.metric.median, scaled(point.metric.ci95, nodes))
+def chosen_times(outcomes: Sequence[PlacementOutcome]) -> dict[str, Estimate]:
+    """The time of each search's choice, corrected for the choice, by cell id."""
+    return {
+        outcome.best.id: outcome.time
+        for outcome in outcomes
+        if outcome.best is not None and outcome.time is not None
+    }
 
 
-def _time(point: Point) -> Estimate:
+def node_seconds(point: Point, times: Mapping[str, Estimate]) -> Estimate:
+    """Nodes times time: the amount charged if whole nodes are allocated."""
+    nodes, time = point.summary.cell.placement.nodes, _time(point, times)
+    return Estimate(nodes * time.value, scaled(time.interval, nodes))
+
+
+def _time(point: Point, times: Mapping[str, Estimate]) -> Estimate:
+    """The time at a point: of a search's choice (``times``) corrected, else as measured."""
+    if point.summary.id in times:
+        return times[point.summary.id]
     return Estimate(point.metric.median, point.metric.ci95)
 
 
 def estimate_ratio(above: Estimate, below: Estimate) -> Estimate:
-    """The ratio of two estimates; without interval where either has none."""
+    """The ratio of two estimates; without an interval if either has none."""
     interval = None
     if above.interval is not None and below.interval is not None:
         interval = ratio_interval(above, below)
@@ -173,8 +200,13 @@ def _measured(work: Cell, cells: Sequence[CellSummary], failed: Collection[str])
     ]
 
 
-def find_cheapest(cells: Sequence[CellSummary]) -> list[CheapestPlacement]:
-    """For each work that was measured on several numbers of nodes: the fewest node-seconds."""
+def find_cheapest(
+    cells: Sequence[CellSummary], costs: Mapping[str, Mapping[int, float]]
+) -> list[CheapestPlacement]:
+    """For each work that was measured on several numbers of nodes: the fewest node-seconds.
+
+    ``costs``: the time of each launch in s, by cell id and replicate.
+    """
     groups: dict[str, list[Point]] = {}
     for kernel in dict.fromkeys(cell.kernel for cell in cells):
         for point in points(cells, kernel, METRIC):
@@ -182,15 +214,36 @@ def find_cheapest(cells: Sequence[CellSummary]) -> list[CheapestPlacement]:
     found = []
     for group in groups.values():
         if len({point.summary.cell.placement.nodes for point in group}) > 1:
-            cheapest = min(group, key=lambda point: node_seconds(point).value)
-            found.append(CheapestPlacement(cheapest, node_seconds(cheapest)))
+            amounts = [node_seconds(point, {}) for point in group]
+            place = min(range(len(group)), key=lambda place: amounts[place].value)
+            values = [
+                [point.summary.cell.placement.nodes * cost for cost in own.values()]
+                for point in group
+                if (own := costs.get(point.summary.id))
+            ]
+            least, among = amounts[place], 1
+            if len(values) == len(group):
+                value, interval, among = chosen_estimate(least, values, place)
+                least = Estimate(value, interval)
+            found.append(CheapestPlacement(group[place], least, among))
     return found
+
+
+def least_energy(known: Mapping[str, Energy], best: str) -> tuple[Energy, int]:
+    """The least of these energies corrected for the choice, and the number of comparable ones."""
+    own = known[best]
+    values = [energy.values for energy in known.values()]
+    if not all(values):
+        return own, 1
+    place = list(known).index(best)
+    value, interval, among = chosen_estimate(Estimate(own.value, own.interval), values, place)
+    return Energy(value, interval, own.launches, own.values), among
 
 
 def find_least_energy(
     outcomes: Sequence[PlacementOutcome], energy: Mapping[str, Energy]
 ) -> list[LeastEnergy]:
-    """For each work whose placements recorded energy: the least that one execution takes."""
+    """For each work with recorded energy: the placement with the least energy per execution."""
     found = []
     for group in by_work(outcomes):
         failed = {cell.id for outcome in group for cell, _ in outcome.failed}
@@ -198,5 +251,6 @@ def find_least_energy(
         known = {name: energy[name] for name in cells if name in energy and name not in failed}
         if known:
             best = min(known, key=lambda name: known[name].value)
-            found.append(LeastEnergy(cells[best], known[best]))
+            least, among = least_energy(known, best)
+            found.append(LeastEnergy(cells[best], least, among))
     return found

@@ -1,4 +1,4 @@
-"""Where the best placement changes: over problem sizes and over numbers of nodes."""
+"""Crossovers: problem sizes and numbers of nodes at which the best placement changes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
 from assay.units import counted
 
-# A shrinking lead is extrapolated over this many doublings of nodes at most.
+# Maximum number of doublings of nodes over which a shrinking lead is extrapolated.
 _DOUBLINGS = 2.0
-# Numbers of nodes that a trend needs.
+# Minimum number of numbers of nodes for a trend.
 _MIN_STAGES = 3
 
 Axis = Literal["sizes", "nodes"]
@@ -33,9 +33,9 @@ Axis = Literal["sizes", "nodes"]
 class CrossoverStage:
     """One problem size, or one number of nodes, and the times of the placements there.
 
-    ``level``: on the axis, ascending: the place of a size among its choices, or nodes. ``name``:
-    in words. ``times``: seconds by placement, as on one node; ``measured``: those placements that
-    were measured, and not estimated by the search.
+    ``level``: position on the axis: the index of the size among its choices, or nodes. ``name``: as
+    text. ``times``: seconds by placement, with the number of nodes set to 1; ``measured``:
+    placements that were measured, not estimated by the search.
     """
 
     level: float
@@ -48,9 +48,9 @@ class CrossoverStage:
 class Crossover:
     """From stage ``before`` to ``after`` the best placement changes from ``old`` to ``new``.
 
-    ``gain``: performance of the new one over the old one, after; ``loss``: of the old one over the
-    new one, before; both with 95% intervals. ``sure``: that both intervals lie above 1.
-    ``estimated``: that one side was estimated by the search and not measured.
+    ``gain``: performance of the new one over the old one at ``after``; ``loss``: of the old one
+    over the new one at ``before``; both with 95% intervals. ``sure``: whether both intervals are
+    above 1. ``estimated``: whether one of these times was estimated by the search, not measured.
     """
 
     before: CrossoverStage
@@ -65,10 +65,10 @@ class Crossover:
 
 @dataclass(frozen=True)
 class ShrinkingLead:
-    """The lead of ``best`` over ``other`` that shrinks with each number of nodes.
+    """A lead of ``best`` over ``other`` that shrinks with the number of nodes.
 
-    ``first``, ``last``: performance of ``best`` over ``other`` on the fewest and the most nodes.
-    ``end``: number of nodes at which the trend reaches 1, which was not measured.
+    ``first``, ``last``: performance of ``best`` over ``other`` on the smallest and the largest
+    number of nodes. ``end``: extrapolated number of nodes at which the ratio reaches 1.
     """
 
     best: Placement
@@ -80,12 +80,10 @@ class ShrinkingLead:
 
 @dataclass(frozen=True)
 class CrossoverSeries:
-    """The best placement of a work (``name``) along an axis, by ascending ``stages``.
+    """The best placement of a work (``name``) along an ``axis``, by ascending ``stages``.
 
-    ``best``: on the last stage, of the placements known at every stage. ``crossovers``: between
-    neighbouring stages. ``lead``: None where no lead shrinks steadily.
-
-    ``axis``: what changes from stage to stage.
+    ``best``: at the last stage, of the placements known at every stage. ``crossovers``: between
+    neighbouring stages. ``lead``: None if no lead shrinks from stage to stage.
     """
 
     name: str
@@ -99,7 +97,7 @@ class CrossoverSeries:
 def find_series(
     axis: Axis, lines: Sequence[tuple[str, list[CrossoverStage]]]
 ) -> list[CrossoverSeries]:
-    """Of each work with two placements or more that are known at every stage."""
+    """A series for each work with two or more placements that are known at every stage."""
     found = []
     for name, stages in lines:
         common = [one for one in stages[-1].times if all(one in stage.times for stage in stages)]
@@ -111,7 +109,7 @@ def find_series(
 
 
 def crossovers(stages: Sequence[CrossoverStage]) -> list[Crossover]:
-    """Where the best of two neighbouring stages differs, of the placements known at both."""
+    """Neighbouring stages whose best placement differs, of the placements known at both."""
     found = []
     for before, after in itertools.pairwise(stages):
         common = [one for one in before.times if one in after.times]
@@ -129,13 +127,13 @@ def crossovers(stages: Sequence[CrossoverStage]) -> list[Crossover]:
 
 
 def best_of(stage: CrossoverStage, among: Sequence[Placement]) -> Placement:
-    """The fastest there of these; measured ones take precedence."""
+    """The fastest of these placements at a stage; measured ones take precedence."""
     measured = [one for one in among if one in stage.measured]
     return min(measured or among, key=lambda one: stage.times[one].value)
 
 
 def size_stages(outcomes: Sequence[PlacementOutcome]) -> list[tuple[str, list[CrossoverStage]]]:
-    """Of each benchmark with searches at several sizes, on most nodes: its name and its stages."""
+    """Name and stages of each benchmark that was searched at several sizes on the most nodes."""
     most = max((outcome.work.placement.nodes for outcome in outcomes), default=1)
     groups: dict[tuple[str, str, str, int], list[CrossoverStage]] = {}
     for outcome in outcomes:
@@ -154,9 +152,9 @@ def size_stages(outcomes: Sequence[PlacementOutcome]) -> list[tuple[str, list[Cr
 
 
 def node_stages(cells: Sequence[CellSummary]) -> list[tuple[str, list[CrossoverStage]]]:
-    """Of each work with several ranks per node on several numbers of nodes: a stage per number.
+    """Name and stages of each work with several ranks per node on several numbers of nodes.
 
-    Of plain placements alone, which are measured on each number of nodes.
+    Only plain placements are used; these are measured on each number of nodes.
     """
     found = []
     for work in works_of(cells):
@@ -176,7 +174,7 @@ def node_stages(cells: Sequence[CellSummary]) -> list[tuple[str, list[CrossoverS
 
 
 def _size_stage(outcome: PlacementOutcome, size: float) -> CrossoverStage:
-    """The times of a search's candidates: measured, or else estimated by the search."""
+    """The times of a search's candidates, measured or else estimated by the search."""
     failed = {cell.id for cell, _ in outcome.failed}
     status = outcome.status
     times = {}
@@ -212,7 +210,7 @@ def _benchmark_name(kernel: str, nodes: int) -> str:
 def _lead(
     stages: Sequence[CrossoverStage], best: Placement, among: Sequence[Placement]
 ) -> ShrinkingLead | None:
-    """Of the leads that shrink with the number of nodes the one that ends first."""
+    """The shrinking lead that ends at the smallest number of nodes."""
     if len(stages) < _MIN_STAGES:
         return None
     found = []
@@ -227,8 +225,8 @@ def _lead(
 def _end_of_lead(nodes: Sequence[float], leads: Sequence[Estimate]) -> float | None:
     """The number of nodes at which a shrinking lead reaches 1.
 
-    By the line through its logarithm at the first and the last number of nodes; None where it
-    doesn't shrink at each step, the intervals of both overlap, or the end is far away.
+    Extrapolated by the line through its logarithm at the first and the last number of nodes. None
+    if it doesn't shrink at each step, if the two intervals overlap, or beyond ``_DOUBLINGS``.
     """
     values = [lead.value for lead in leads]
     first, last = leads[0].interval, leads[-1].interval

@@ -1,18 +1,19 @@
-"""The energy of one execution at a placement, where the processors' counters are readable.
+"""The energy of one execution at a placement, if the processors' counters are readable.
 
-The covariate ``energy`` is that of all processors and memories of a launch's nodes over its
-sampling span, of all programs. Over that span it is a mean power; times the seconds of one
-execution it is the energy of one, as in a job that has its nodes to itself.
+The covariate ``energy`` is the energy of all processors and memories of a launch's nodes over its
+sampling span, for all programs. Divided by that span and multiplied by the time of one execution,
+it is the energy of one execution in a job with exclusive nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval
 from assay.records.model import RunData
 from assay.stats.cells.summarise import launch_value
@@ -30,18 +31,24 @@ EnergyStatus = Literal["known", "no counters", "unreadable", "incomplete", "seve
 
 @dataclass(frozen=True)
 class Energy:
-    """Of one execution, over all nodes: the median over ``launches`` with its 95% interval, J.
+    """The energy of one execution over all nodes, J.
 
-    ``value``: that median; ``interval``: None with too few launches.
+    ``value``: median over ``launches``; ``interval``: its 95% interval, None with too few launches.
+
+    Internal: ``values``, of each launch.
     """
 
     value: float
     interval: Interval | None
     launches: int
+    values: tuple[float, ...] = field(default=(), metadata=INTERNAL)
 
 
 def energies(run: RunData) -> dict[str, Energy]:
-    """By cell id; only cells whose every launch recorded its energy, none of them refuted."""
+    """The energy of each cell, by id, if all its launches recorded energy.
+
+    Launches that failed, or whose result was wrong, are left out.
+    """
     by_cell: dict[str, list[float | None]] = {}
     for measurement in run.measurements:
         record = measurement.record
@@ -57,14 +64,16 @@ def energies(run: RunData) -> dict[str, Energy]:
     for name, launches in by_cell.items():
         known = [value for value in launches if value is not None]
         if known and len(known) == len(launches):
-            found[name] = Energy(float(np.median(known)), median_interval(known), len(known))
+            found[name] = Energy(
+                float(np.median(known)), median_interval(known), len(known), tuple(known)
+            )
     return found
 
 
 def energy_status(
     known: Collection[str], system: System | None, cells: Sequence[CellSummary]
 ) -> EnergyStatus:
-    """Whether energy is known of any cell (``known``: their ids), or why it is not."""
+    """Whether the energy of any cell is known (``known``: their ids), or why not."""
     if known:
         return "known"
     readable = None if system is None else system.processor.energy_readable

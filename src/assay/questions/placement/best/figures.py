@@ -11,11 +11,11 @@ from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.units import counted
 
-# Times the best, from which on all are drawn in one colour.
+# Times the best, from which on the colour does not change.
 _WORST = 4.0
-# The side of a field of the heat map, in pixels; columns that fit into half of the text's width.
+# Side of a cell of the heat map, in pixels; maximum number of columns of a figure of half width.
 _SIDE, _HALF = 44, 7
-# Columns up to which fields have room for words.
+# Maximum number of columns at which "not tried" fits into a cell of the heat map.
 _WORDS_FIT = 5
 
 
@@ -26,7 +26,7 @@ def figures(found: BestFindings) -> list[Figure]:
 
 
 def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
-    """Ranks × threads of one search; of several bindings, orders and adapters the best measured."""
+    """Ranks × threads of one search; the best measured of several bindings, orders, adapters."""
     rows = _rows(outcome)
     if outcome.best is None or len(rows) < 2:
         return None
@@ -36,20 +36,20 @@ def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
     return Figure(
         id=f"placement-surface-{place + 1}",
         title=f"{name} on {counted(outcome.work.placement.nodes, 'node')}: placements measured",
-        caption="Median time over that of the chosen placement, which is framed; of several "
-        "bindings, orders and adapters the best measured. From 4 on all have one colour. "
+        caption="Median time relative to that of the chosen placement (framed); of several "
+        "bindings, orders and adapters the best measured. The colour does not change beyond 4. "
         "Dashed: not measured, or failed.",
         alt=f"Heat map of the time of {name} over ranks per node and threads per rank; best with "
-        f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} fields were not "
+        f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} combinations were not "
         "measured.",
         fields=[
             Field("ppn", "", "ranks per node"),
             Field("threads", "", "threads per rank"),
             Field("how", "", "the best placement measured with these"),
             Field("state", "", "whether it was measured, and whether it failed"),
-            Field("median", "s", "median over launches of its time; empty where not measured"),
-            Field("times", "", "the same over that of the chosen placement"),
-            Field("tried", "", "how many placements with these were measured, of how many"),
+            Field("median", "s", "median over launches of its time; empty if not measured"),
+            Field("times", "", "ratio of this time to that of the chosen placement"),
+            Field("tried", "", "number of placements measured, of all with these"),
             Field("launches", "", "number of launches"),
             Field("best", "", "whether the chosen placement is among these"),
         ],
@@ -96,10 +96,10 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
     threads = sorted({int(row["threads"] or 0) for row in rows}, reverse=True)
     times = [float(row["times"]) for row in rows if isinstance(row["times"], float)]
     worst = min(max([1.1, *times]), _WORST)
-    # From here on fields are so dark that words on them are white.
+    # Above this, the background is dark and the text is white.
     dark = float(worst**0.45)
     measured, unmeasured = "isValid(datum.times)", "!isValid(datum.times)"
-    # In many columns only a failure's word fits.
+    # With many columns only "failed" fits.
     words = unmeasured if len(ranks) <= _WORDS_FIT else "datum.state === 'failed'"
     return {
         "height": max(_SIDE * len(threads), 2 * _SIDE),
@@ -118,7 +118,7 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
                 {"field": "how", "title": "best measured"},
                 {"field": "state", "title": ""},
                 {"field": "median", "title": "median (s)", "format": ".4~g"},
-                {"field": "times", "title": "times the best", "format": ".3~f"},
+                {"field": "times", "title": "time relative to the best", "format": ".3~f"},
                 {"field": "tried", "title": "measured"},
                 {"field": "launches", "title": "launches"},
             ],
@@ -131,7 +131,7 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
                     "color": {
                         "field": "times",
                         "type": "quantitative",
-                        "title": "times the best's time",
+                        "title": "time relative to the best",
                         "scale": {
                             "type": "log",
                             "scheme": "viridis",
@@ -179,7 +179,7 @@ def _axis(field: str, title: str, values: Sequence[int]) -> Spec:
 
 
 def _frame(shown: str, colour: str, stroke: Spec) -> Spec:
-    """A frame around the fields for which ``shown`` holds."""
+    """A frame around the cells of the heat map for which ``shown`` is true."""
     return {
         "transform": [{"filter": shown}],
         "mark": {"type": "rect", "fillOpacity": 0, **stroke},

@@ -1,4 +1,4 @@
-"""What the searches for the best placement found, and which placement to use."""
+"""Outcomes of the searches for the best placement, and the placements to use."""
 
 from __future__ import annotations
 
@@ -24,22 +24,19 @@ from assay.questions.placement.best.crossovers import (
 from assay.questions.placement.best.energy import EnergyStatus, energies, energy_status
 from assay.questions.placement.best.outcomes import PlacementOutcome, failures, find_outcomes
 from assay.questions.placement.ratios.findings import same_ranks
-from assay.questions.placement.works import work_key, works_of
+from assay.questions.placement.works import costs_of, work_key, works_of
 from assay.records.model import RunData
 
 if TYPE_CHECKING:
     from assay.system.model import System
 
-# The price of a node for an hour, in assay.toml.
+# The price of one node per hour, in assay.toml.
 PRICE = "node_hour"
 
 
 @dataclass(frozen=True)
 class NodePrice:
-    """The price of a node for an hour; ``currency`` is None where the site names none.
-
-    ``per_hour``: in that currency.
-    """
+    """The price of one node: ``per_hour``, in ``currency``, which is None if the site sets none."""
 
     per_hour: float
     currency: str | None
@@ -47,11 +44,11 @@ class NodePrice:
 
 @dataclass(frozen=True)
 class SearchScope:
-    """What the searched works were measured on, which bounds the answer.
+    """Sizes and numbers of nodes of the searches, to which the answer is limited.
 
     ``several_sizes``: whether a benchmark was searched at several problem sizes. ``node_counts``:
-    numbers of nodes, ascending. ``one_node_only``: all searches on one node, and no ratio of as
-    many ranks on fewer nodes. ``energy``: whether energy is known, or why it is not.
+    numbers of nodes, ascending. ``one_node_only``: whether all searches are on one node, and no
+    ratio compares the same ranks on fewer nodes. ``energy``: whether energy is known, or why not.
     """
 
     several_sizes: bool
@@ -64,14 +61,13 @@ class SearchScope:
 class BestFindings:
     """The best placement of each work.
 
-    ``outcomes``: of each search, in the plan's order. ``choices``: of each work whose searches are
-    settled the best placement for speed, cost and energy. ``cheapest``: of each work on several
-    numbers of nodes the fewest node-seconds. ``least_energy``: of each work with known energy.
-    ``series``: where the best placement changes with problem size and nodes. ``price``: None where
-    the site names none. ``threads_per_core``: hardware threads of a core of the first host; 1 where
-    unknown. ``complete``: whether the run is.
-
-    ``scope``: what the searches covered.
+    ``outcomes``: of each search, in the plan's order. ``choices``: for each work whose searches
+    have a verdict, the best placement for speed, cost and energy. ``cheapest``: for each work on
+    several numbers of nodes, the placement with the fewest node-seconds. ``least_energy``: for each
+    work with known energy. ``series``: the best placement along problem sizes and numbers of nodes.
+    ``scope``: sizes and nodes of the searches. ``price``: None if the site sets none.
+    ``threads_per_core``: hardware threads per core of the first host; 1 if unknown. ``complete``:
+    whether the run is complete.
     """
 
     outcomes: list[PlacementOutcome]
@@ -91,7 +87,7 @@ class BestFindings:
 
 
 def find(measured: Measured) -> BestFindings | None:
-    """The outcome of all searches of the run; None where its plan has none."""
+    """The outcomes of all searches of the run; None if its plan has none."""
     run, cells = measured.run, measured.cells
     outcomes = find_outcomes(cells, run)
     if not outcomes:
@@ -107,7 +103,7 @@ def find(measured: Measured) -> BestFindings | None:
     return BestFindings(
         outcomes=outcomes,
         choices=find_choices(known, cells, failed, energy),
-        cheapest=find_cheapest(cells),
+        cheapest=find_cheapest(cells, costs_of(run)),
         least_energy=find_least_energy(known, energy),
         series=[
             *find_series("sizes", size_stages(known)),
@@ -137,5 +133,5 @@ def _system(run: RunData) -> System | None:
 
     try:
         return System.from_dict(run.manifest.system)
-    except AssayError:  # described by another version
+    except AssayError:  # written by another version
         return None

@@ -1,7 +1,7 @@
-"""Launch lines for a placement, in the words of launchers and schedulers, ready to use.
+"""Launch lines for a placement, with the options of each launcher and scheduler.
 
 Open MPI: mpirun(1), "--map-by", "--bind-to", "--use-hwthread-cpus". MPICH: Hydra's "-ppn",
-"-bind-to", "-map-by". Those of batch systems stand in their modules of ``assay.schedulers``.
+"-bind-to", "-map-by". The lines of schedulers are in their modules of ``assay.schedulers``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from assay.schedulers.script import APART, PROGRAM
 
 
 def launch_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
-    """A line for each launcher and scheduler that can say it; ``./program`` stands for the program.
+    """A line for each launcher and scheduler that can express the placement, with ``./program``.
 
-    ``per_core``: hardware threads of a core. Those that can't are left out: a rank order that is a
-    list of seats has no line. The adapter is no part of them, for it is each MPI library's own
-    matter.
+    ``per_core``: hardware threads per core. A rank order that is a list of seats has no line. Lines
+    do not select the adapter, since the option for it depends on the MPI library.
     """
     if placement.order not in ("block", "cyclic"):
         return {}
@@ -25,14 +24,14 @@ def launch_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
         for system in systems()
         if system.launch_line is not None
     }
-    # Open MPI takes either so many ranks per node or an even spread over NUMA domains.
+    # Open MPI accepts either a number of ranks per node or an even spread over NUMA domains.
     if placement.binding not in APART or placement.nodes == 1:
         lines["Open MPI"] = _open_mpi(placement)
     return {**lines, "MPICH": _mpich(placement)}
 
 
 def job_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
-    """What a job script asks a scheduler for, whose command has a launcher of its own."""
+    """The resource request in a job script for each scheduler, for commands with a launcher."""
     return {
         system.title: system.job_line(placement, per_core)
         for system in systems()
@@ -56,7 +55,7 @@ def _open_mpi(placement: Placement) -> str:
 def _mpich(placement: Placement) -> str:
     unit = "hwthread" if placement.smt == "on" else "core"
     binding = "none" if placement.binding == "none" else f"{unit}:{placement.threads}"
-    # One rank per host, then the next round: the cyclic order.
+    # One rank per host in each round is the cyclic order.
     ppn = 1 if placement.order == "cyclic" else placement.ppn
     words = ["mpirun", f"-n {placement.ranks}", f"-ppn {ppn}", f"-bind-to {binding}"]
     words += ["-map-by numa"] if placement.binding in APART else []

@@ -10,26 +10,33 @@ from assay.models.placement.candidates import PlacementSearch, placement_searche
 from assay.models.placement.search import SearchRule, SearchStatus
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point, points
+from assay.questions.placement.best.disturbance import OtherLoad, other_load
 from assay.questions.placement.ratios.findings import PlacementRatio, compare
 from assay.questions.placement.works import METRIC, costs_of, is_plain
 from assay.records.model import RunData
 from assay.stats.cells.summarise import launch_value
+from assay.stats.compare.chosen import chosen_estimate
+from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
 
 
 @dataclass(frozen=True)
 class PlacementOutcome:
-    """How a search for the best placement ended.
+    """The outcome of a search for the best placement.
 
-    ``work``: a cell that stands for the work, which all candidates have in common. ``rule``: when
-    the search ends. ``best``: the chosen one; None where none could be measured. ``point``: its
-    time. ``probability``: that it is within the rule's ``within`` of the best; ``settled``: that
-    this is as much as required, with as many launches. ``candidates``: how many there are;
-    ``tried`` of them were measured, in ``measurements``, where all with as many launches as the
-    plan's minimum take ``exhaustive``. ``failed``: candidates that can't be chosen, and why.
-    ``measured``: the points of candidates by cell id. ``one``, ``full``: one rank per node, and the
-    most ranks per node, at plain placements; None where not measured. ``over_one``, ``over_full``:
-    the performance of the chosen one over these.
+    ``work``: the first candidate; all candidates do the same work. ``rule``: the stop rule of the
+    search. ``best``: the chosen candidate; None if none could be measured. ``point``: its time.
+    ``probability``: that it is within the rule's ``within`` of the best; ``settled``: whether the
+    required probability and number of launches were reached. ``candidates``: number of candidates;
+    ``tried``: number of those measured; ``measurements``: their number of launches; ``exhaustive``:
+    number of launches of an exhaustive search, with the plan's minimum per candidate. ``failed``:
+    candidates that can't be chosen, and why. ``measured``: the points of candidates by cell id.
+    ``one``, ``full``: one rank per node and the most ranks per node, at plain placements; None if
+    not measured. ``over_one``, ``over_full``: the performance of the chosen one over these.
+    ``time``: of the chosen one in s, corrected for having been chosen among ``among`` comparable
+    ones (``chosen_estimate``); 1 if it was clearly the best. ``others``: the
+    load by other processes; None if unknown. ``decided``: whether the search is settled and other
+    processes kept few CPUs busy, so that there is a verdict.
     """
 
     search: PlacementSearch = field(metadata=INTERNAL)
@@ -50,10 +57,19 @@ class PlacementOutcome:
     full: Point | None = None
     over_one: PlacementRatio | None = None
     over_full: PlacementRatio | None = None
+    time: Estimate | None = None
+    among: int = 1
+    others: OtherLoad | None = None
+    decided: bool = False
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other processes kept so many CPUs busy that there is no verdict."""
+        return self.others is not None and self.others.substantial
 
 
 def find_outcomes(cells: Sequence[CellSummary], run: RunData) -> list[PlacementOutcome]:
-    """Every search of the run's plan, in its order, with its present status."""
+    """The outcome of each search of the run's plan, in its order, at present."""
     searches = placement_searches(run.manifest.plan)
     if not searches:
         return []
@@ -81,6 +97,13 @@ def _outcome(
     )
     tried = [cell for cell in search.cells if cell.id in costs and cell.id not in failed]
     kernel = search.cells[0].kernel
+    time, among = None, 1
+    if best is not None and point is not None:
+        own = Estimate(point.metric.median, point.metric.ci95)
+        values = [list(costs[cell.id].values()) for cell in tried]
+        found = chosen_estimate(own, values, tried.index(best))
+        time, among = Estimate(found.value, found.interval), found.among
+    others = other_load(search, {cell.id for cell in tried}, run)
     return PlacementOutcome(
         search=search,
         status=status,
@@ -102,16 +125,25 @@ def _outcome(
         },
         one=one,
         full=full,
-        over_one=gain_over(point, one),
-        over_full=gain_over(point, full),
+        over_one=gain_over(point, one, time),
+        over_full=gain_over(point, full, time),
+        time=time,
+        among=among,
+        others=others,
+        decided=status.settled and (others is None or not others.substantial),
     )
 
 
-def gain_over(point: Point | None, other: Point | None) -> PlacementRatio | None:
-    """Performance at one point over that at another; None where either is missing or both same."""
+def gain_over(
+    point: Point | None, other: Point | None, time: Estimate | None = None
+) -> PlacementRatio | None:
+    """Performance at one point over that at another; None if one is missing or both are equal.
+
+    ``time``: at the first point, where that is not the median of its launches.
+    """
     if point is None or other is None or point.summary.id == other.summary.id:
         return None
-    return compare(point, other)
+    return compare(point, other, time)
 
 
 def _point(summary: CellSummary) -> Point | None:
@@ -120,7 +152,7 @@ def _point(summary: CellSummary) -> Point | None:
 
 
 def failures(run: RunData, cells: Sequence[CellSummary]) -> dict[str, str]:
-    """The cells that failed in any launch, or were not verified, by id, and why."""
+    """The reasons, by cell id, of cells that failed in any launch or gave a wrong result."""
     known = {cell.id for cell in cells}
     found = {}
     for measurement in run.measurements:

@@ -1,4 +1,4 @@
-"""Which placement to use for speed, cost and energy, its launch lines, and when another is best."""
+"""Recommended placements for speed, cost and energy, their launch lines, and crossovers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOUR = 3600.0
 
 
 def recommendations(found: BestFindings) -> list[str]:
-    """The placements to use, what they gain, and where another one is best."""
+    """The placements to use, their gains, and where another placement is best."""
     groups: dict[tuple[str, str], list[str]] = {}
     for of_work in found.choices:
         placements: dict[str, list[PlacementChoice]] = {}
@@ -47,7 +47,7 @@ def recommendations(found: BestFindings) -> list[str]:
 
 
 def _lines(cell: Cell, threads_per_core: int) -> list[str]:
-    """What to write for a placement: lines of job scripts, and the command that launches it."""
+    """The launch lines of a placement, or the user's command with the lines of job scripts."""
     placement = cell.placement
     kernel = known_kernel(cell.kernel)
     if kernel is not None and kernel.outside:
@@ -62,7 +62,7 @@ def _lines(cell: Cell, threads_per_core: int) -> list[str]:
 
 
 def own_line(cell: Cell) -> str:
-    """The user's own command at a placement, with the variables that it was run with."""
+    """The user's command at a placement, with the environment variables that it ran with."""
     placement = cell.placement
     command, shell = str(cell.parameters["command"]), bool(cell.parameters["shell"])
     values = placement_values(placement, "HOSTFILE", "RANKFILE")
@@ -73,7 +73,7 @@ def own_line(cell: Cell) -> str:
 
 
 def _gains(choice: PlacementChoice) -> list[str]:
-    """Its performance over one rank per node and over one rank per core, on as many nodes."""
+    """Performance over one rank per node and over one rank per core, on the same nodes."""
     return [
         f"{quantity_text(ratio.value, '', ratio.interval)} the speed of {name}"
         for ratio, name in (
@@ -107,7 +107,7 @@ def _amounts(choices: Sequence[PlacementChoice], price: NodePrice | None) -> lis
 
 
 def _cost(amount: Estimate, price: NodePrice | None) -> str:
-    """Money where the site names a price, else node time."""
+    """The price if the site sets one, else node time."""
     if price is None:
         return f"{format_quantity(amount.value, 's', amount.interval)} of node time"
     each = price.per_hour / _HOUR
@@ -115,7 +115,7 @@ def _cost(amount: Estimate, price: NodePrice | None) -> str:
 
 
 def crossover_sentences(series: Sequence[CrossoverSeries]) -> list[str]:
-    """Where the best placement changes along each axis; works without a change together."""
+    """Where the best placement changes along each axis; works without a change are combined."""
     axes: tuple[Axis, ...] = ("sizes", "nodes")
     sentences = []
     for axis in axes:
@@ -135,7 +135,7 @@ def crossover_sentences(series: Sequence[CrossoverSeries]) -> list[str]:
 
 
 def _crossovers(series: CrossoverSeries) -> Iterator[str]:
-    """Significant changes of the best placement; others are in the findings alone."""
+    """Sentences on significant changes of the best placement."""
     for one in series.crossovers:
         if one.sure:
             yield _crossover(one, series)
@@ -166,7 +166,7 @@ def _lead(series: CrossoverSeries) -> Iterator[str]:
 
 
 def _no_change(series: CrossoverSeries) -> str:
-    """That the best placement is the same at each stage, or does not differ significantly."""
+    """States that the best placement is the same, or does not change significantly."""
     first, last = series.stages[0], series.stages[-1]
     sizes = series.axis == "sizes"
     span = f"{first.name if sizes else format(first.level, 'g')} to {last.name}"
@@ -178,5 +178,5 @@ def _no_change(series: CrossoverSeries) -> str:
 
 
 def _layout(placement: Placement) -> str:
-    """``2 ranks per node``: of a use of nodes, whatever their number."""
+    """``2 ranks per node``: the layout, independent of the number of nodes."""
     return layout_text(msgspec.structs.replace(placement, nodes=2))

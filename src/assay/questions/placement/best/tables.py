@@ -1,4 +1,4 @@
-"""The table of the best placements."""
+"""Table of the best placements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from assay.questions.common.tables import (
     Table,
     TableBuilder,
     Tone,
-    measured,
     quantity,
 )
 from assay.questions.placement.best.findings import BestFindings
@@ -33,7 +32,7 @@ def tables(found: BestFindings) -> list[Table]:
                 layout_text(each.best.placement) if each.best else "none could be measured"
             ),
         )
-        .numbers("time", "Time [95% interval]", lambda each: measured(each.point), unit="s")
+        .numbers("time", "Time [95% interval]", _time, unit="s")
         .numbers("sure", "Probability", _probability)
         .numbers(
             "tried",
@@ -43,7 +42,7 @@ def tables(found: BestFindings) -> list[Table]:
         .numbers("made", "Launches", _launches)
         .numbers(
             "one",
-            "Speed over 1 rank per node",
+            "Speed over one rank per node",
             lambda each: _over(each, each.one, each.over_one),
         )
         .numbers(
@@ -54,15 +53,21 @@ def tables(found: BestFindings) -> list[Table]:
         .table(
             "placement-best",
             "The best placement",
-            caption=f"Probability: that it is within {rule.within:.0%} of the best; required: "
-            f"{rule.probability:.0%}. Launches: also as a share of an exhaustive search with "
-            f"{rule.fewest} launches of each placement.",
+            caption=f"Time: corrected for the choice among several. Probability that it is within "
+            f"{rule.within:.0%} of the best; required: {100 * rule.probability:g}%. Launches: "
+            f"number, and share of an exhaustive search with {rule.fewest} launches per placement.",
         )
     ]
 
 
+def _time(outcome: PlacementOutcome) -> Entry:
+    if outcome.time is None:
+        return NOTHING
+    return quantity(outcome.time.value, "s", outcome.time.interval)
+
+
 def _probability(outcome: PlacementOutcome) -> Entry:
-    tone: Tone = "" if outcome.settled else "warn"
+    tone: Tone = "" if outcome.decided else "warn"
     return Entry(format_probability(outcome.probability, 1), outcome.probability, tone)
 
 

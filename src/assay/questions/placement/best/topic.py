@@ -1,4 +1,4 @@
-"""The topic, for its question."""
+"""Topic: the best placement."""
 
 from __future__ import annotations
 

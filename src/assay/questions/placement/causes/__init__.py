@@ -1,1 +1,1 @@
-"""Why one placement is faster than another."""
+"""Causes of differences between placements: time breakdowns and predictions."""

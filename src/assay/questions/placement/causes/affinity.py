@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cpus:
-    """A node's CPUs: by the kernel's number of a hardware thread, its core and its NUMA domain.
+    """A node's CPUs: core and NUMA domain of each hardware thread, by the kernel's CPU number.
 
-    Cores are named by the first of their hardware threads. Empty where unknown.
+    The number of a core is that of its first hardware thread. Empty if unknown.
     """
 
     cores: Mapping[int, int] = field(default_factory=dict)
@@ -25,17 +25,17 @@ class Cpus:
 
     @property
     def number_of_domains(self) -> int:
-        """NUMA domains that have a CPU; 1 where none are known."""
+        """The number of NUMA domains with a CPU; 1 if none are known."""
         return max(len(set(self.domains.values())), 1)
 
 
 def cpus_of(run: RunData) -> Cpus:
-    """Those of the node in the run's system description; its hosts are assumed to be equal."""
+    """The CPUs of the node in the run's system description; all hosts are assumed to be equal."""
     from assay.system.model import System
 
     try:
         system = System.from_dict(run.manifest.system)
-    except AssayError:  # described by another version
+    except AssayError:  # written by another version
         return Cpus()
     return Cpus(
         {cpu: min(core) for core in system.processor.siblings for cpu in core},
@@ -44,7 +44,7 @@ def cpus_of(run: RunData) -> Cpus:
 
 
 def affinity_of(measurements: Sequence[Measurement], cpus: Cpus) -> ThreadAffinity | None:
-    """The affinity of the first host's ranks; None where launches differ, or one wasn't pinned."""
+    """The affinity of the first host's ranks; None if launches differ or a rank wasn't pinned."""
     found = {_affinity(measurement, cpus) for measurement in measurements}
     return found.pop() if len(found) == 1 else None
 
@@ -59,7 +59,7 @@ def _affinity(measurement: Measurement, cpus: Cpus) -> ThreadAffinity | None:
         return None
     if any(not rank.pinned or rank.oversubscribed for rank in here):
         return None
-    # Without the system's cores it is unknown which hardware threads share one.
+    # Without the system's cores it is unknown which hardware threads share a core.
     if placement.smt == "on" and not cpus.cores:
         return None
     return ThreadAffinity(

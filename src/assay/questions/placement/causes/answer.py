@@ -1,4 +1,4 @@
-"""Why one placement is faster than another: the cause of each work where one is significant."""
+"""The part of the answer on causes: each work's significant cause of lost time."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from assay.questions.placement.causes.findings import CausesFindings
 from assay.questions.placement.causes.losses import MIN_CAUSE, TimeLoss
 from assay.units import counted, format_share
 
-# From this share of the bandwidth on memory is called saturated.
+# Minimum share of the bandwidth at which memory is reported as saturated.
 _SATURATED = 0.75
-# Above this the traffic can't have come from memory: the formula counts what caches served.
+# Maximum possible share: above, the formula's traffic includes accesses that caches served.
 _POSSIBLE = 1.10
 
 METHOD = (
-    "Why: time is broken down by the ranks' own phase timers. Computing beyond one rank's share "
-    "of it is memory contention as far as streams and other access patterns slow each other down "
-    "on as many cores, and unexplained beyond; computing that shrinks by more than its share is "
-    "the cache effect; waiting for the rank that computes most is imbalance; the rest of the "
-    "communication phases is messages. Threads are compared with ranks of one thread on the same "
-    "cores: additional computing is threads, the effect of hardware threads that share a core is "
-    "shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
+    "Why: time is broken down by the ranks' phase timers. Computing time above that of one rank "
+    "divided by the cores counts as memory contention up to the slowdown that streams and other "
+    "access patterns have on the same number of cores, and as unexplained beyond; computing time "
+    "below it is the cache effect; waiting for the rank that computes longest is imbalance; the "
+    "rest of the communication phases is messages. Threads are compared with ranks of one thread "
+    "on the same cores: additional computing is threads, the effect of hardware threads that share "
+    "a core is shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
     "significantly the largest part of the loss, and more than "
     f"{MIN_CAUSE:.0%} of the time."
 )
 _LIMIT_WAITING = (
-    "Waiting within communication phases for ranks that are late in turn, not always the same, "
-    "counts as messages."
+    "Waiting within communication phases counts as messages if the late rank changes from phase to "
+    "phase."
 )
 _LIMIT_IMBALANCE = (
-    "How unevenly ranks compute was not recorded by all: waiting for their slowest counts as "
-    "messages."
+    "Not all placements recorded the computing time of the slowest rank: without it, waiting for "
+    "that rank counts as messages."
 )
 _LIMIT_STREAMS = (
     "No saturation curve of the memory was measured: memory contention can't be separated from "
     "other slowdowns of computing with more ranks."
 )
 _LIMIT_NONE = (
-    "Why one placement is faster than another was not measured: no work recorded its phases at one "
-    "rank per node and at more."
+    "Why one placement is faster than another was not measured: no work recorded its phases both "
+    "at one rank per node and at more."
 )
 
 
 def part(found: CausesFindings) -> Part:
-    """The causes; ``remark`` is the verdict's sentence, empty where nothing is known."""
+    """The causes; ``remark`` is the verdict's sentence, empty if nothing is known."""
     commands = cpu_time_part(found.commands)
     if not found.works:
         if not commands.remark:
@@ -73,7 +73,7 @@ def part(found: CausesFindings) -> Part:
 
 
 def _sentence(works: Sequence[WorkBreakdown]) -> str:
-    """What limits each work on the most nodes; works without a known cause together."""
+    """The cause for each work on the most nodes; works without a known cause are combined."""
     most: dict[str, WorkBreakdown] = {}
     for work in works:
         most[work.name] = work  # numbers of nodes ascend
@@ -98,7 +98,7 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
 
 
 def cause_clause(work: WorkBreakdown) -> str | None:
-    """What limits the gain of more ranks per node; empty if little does, None if unclear."""
+    """The cause that limits the gain of more ranks per node; empty if small, None if unclear."""
     loss = work.loss
     if loss is None or loss.small:
         return ""
@@ -111,7 +111,7 @@ def cause_clause(work: WorkBreakdown) -> str | None:
 
 
 def across_clause(work: WorkBreakdown) -> str | None:
-    """What limits the gain of more nodes; empty if little does, None if unclear."""
+    """The cause that limits the gain of more nodes; empty if small, None if unclear."""
     loss = work.across
     if loss is None or loss.small:
         return ""
@@ -123,7 +123,7 @@ def across_clause(work: WorkBreakdown) -> str | None:
 
 
 def choice_clause(work: WorkBreakdown) -> str:
-    """What the fastest placement saves over one rank per core; empty where unclear, or where the
+    """The time that the fastest placement saves over one rank per core; empty if unclear, or if the
     fastest is a plain placement.
     """
     loss = work.saving
@@ -138,7 +138,7 @@ def choice_clause(work: WorkBreakdown) -> str:
 
 
 def _cause_text(loss: TimeLoss) -> str:
-    """The cause of a loss, with the number that it stands on."""
+    """The cause of a loss, with the number that supports it."""
     cause = loss.cause
     assert cause is not None and cause.component.cause is not None
     if cause.waiting is not None:
@@ -156,7 +156,7 @@ def _cause_text(loss: TimeLoss) -> str:
 
 
 def _evidence_rows(work: WorkBreakdown) -> list[Evidence]:
-    """The losses of most ranks, on one node and over nodes, and those of threads and bindings."""
+    """The losses of the most ranks per node, of more nodes, and of threads and bindings."""
     rows = []
     for loss, against in ((work.across, "on 1 node"), (work.loss, "with 1 rank per node")):
         if loss is not None:
@@ -165,7 +165,7 @@ def _evidence_rows(work: WorkBreakdown) -> list[Evidence]:
                 _evidence(
                     loss,
                     f"{work.name}, time lost with {ranks} per node on {nodes}",
-                    f"against its share of the time {against}",
+                    f"against the time {against}, scaled by the numbers of cores",
                 )
             )
     for loss in (work.saving, work.threads):
@@ -191,7 +191,7 @@ def _evidence(loss: TimeLoss, label: str, against: str) -> Evidence:
     ]
     if loss.bandwidth is not None and loss.bandwidth <= _POSSIBLE:
         parts.append(
-            f"its traffic by formula is {loss.bandwidth:.0%} of STREAM's best while it computes"
+            f"its traffic by formula while computing is {loss.bandwidth:.0%} of STREAM's best rate"
         )
     if loss.domains is not None and loss.domains > 1:
         parts.append(f"the threads of a rank are on {loss.domains:g} NUMA nodes")
@@ -207,7 +207,7 @@ def _evidence(loss: TimeLoss, label: str, against: str) -> Evidence:
 
 
 def _unsplit(works: Sequence[WorkBreakdown]) -> list[str]:
-    """How many placements with threads or bindings are not broken down, and why."""
+    """The number of placements with threads or bindings that are not broken down, and why."""
     reasons: dict[str, int] = {}
     for work in works:
         for reason, count in work.unsplit.items():
@@ -230,8 +230,7 @@ def _prediction_method(found: CausesFindings) -> list[str]:
     return [
         "Predictions: a part of computing slows down as streams do when cores share memory, the "
         "rest scales with cores; messages cost their ping-pong times, and all ranks of a node "
-        "share its adapter. The model is fitted to the fewest and the most ranks per node, or to "
-        "one alone, and for threads to the most threads on as many cores. Errors: "
-        f"{errors.median:.0%} in the median over {errors.count} placements, {errors.most:.0%} at "
-        "most."
+        "share its adapter. The model is fitted to one rank per node and to the most, or only to "
+        "one, and for threads to the most threads on the same number of cores. Errors over "
+        f"{errors.count} placements: median {errors.median:.0%}, maximum {errors.most:.0%}."
     ]

@@ -1,4 +1,4 @@
-"""Each work's time at its placements: broken down, compared and predicted."""
+"""Breakdown, comparison and prediction of each work's time at its placements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.questions.speed.benchmarks.scaling import chip_of, in_cache
 from assay.records.model import Measurement, RunData
 from assay.stats.core.model import CellSummary
 
-# Why a placement's time can't be broken down.
+# Reasons why a placement's time can't be broken down.
 NO_EQUAL_RANKS = "ranks of one thread on the same cores were not measured"
 NO_AFFINITY = "the cores of their threads are unknown"
 NO_ADAPTER = "the cost of messages over their adapter is unknown"
@@ -44,9 +44,9 @@ class PlacedWork:
     """A work at a placement.
 
     ``point``: its time. ``seconds``: by component, mean over ranks; ``shares``: of the whole time.
-    ``cores``: in use per node; ``launches``: how many recorded phases. ``crowded``: whether ranks
-    shared CPUs in any launch. ``predicted``: by the contention model; None where it was fitted to
-    this placement, or can't predict it.
+    ``cores``: number in use per node; ``launches``: number with recorded phases. ``crowded``:
+    whether ranks shared CPUs in any launch. ``predicted``: by the contention model; None if it was
+    fitted to this placement or can't predict it.
     """
 
     point: Point
@@ -60,7 +60,7 @@ class PlacedWork:
 
     @property
     def placement(self) -> Placement:
-        """Where it ran."""
+        """The placement of its cell."""
         return self.point.summary.cell.placement
 
     @property
@@ -73,20 +73,19 @@ class PlacedWork:
 class WorkBreakdown:
     """One work on one number of nodes.
 
-    ``name``: the work in a few words, with its toolchain where there are several. ``plain``: its
-    placements with ranks alone, by ranks per node ascending; the first has one. ``others``: with
-    threads, or other binding or order, the fastest first. ``unsplit``: how many placements can't be
-    broken down, by reason. ``bandwidth``: by ranks per node, the share of STREAM's best that its
-    traffic takes while it computes; only where known, and its data don't fit into caches.
-    ``knee``: ranks per node beyond which more of them are not significantly faster. ``loss``: of
-    the most ranks per node against one; ``across``: of one rank per node on so many nodes against
-    one node; ``saving``: of the most ranks per node against the fastest placement, where that is
-    among ``others``; ``threads``: of the most threads per rank against as many ranks. None where
-    not measured. ``certain``: whether all had enough launches for intervals. ``streams_known``:
-    whether a saturation curve of the memory is known. ``fitted_to``: the placements that the
-    contention model is fitted to, and ``calibration``: those of them with threads.
-
-    ``cell``: a cell of the work; ``nodes``: how many.
+    ``name``: the work, with its toolchain if there are several; ``cell``: one of its cells.
+    ``nodes``: number of nodes. ``plain``: its plain placements by ranks per node ascending; the
+    first has one. ``others``: placements with threads, or other binding or order, the fastest
+    first. ``unsplit``: number of placements that can't be broken down, by reason. ``bandwidth``: by
+    ranks per node, the traffic while it computes as a share of STREAM's best rate; only if known
+    and if its data don't fit into caches. ``knee``: ranks per node beyond which more are not
+    significantly faster. ``loss``: of the most ranks per node against one; ``across``: of one rank
+    per node on these nodes against one node; ``saving``: of the most ranks per node against the
+    fastest placement, if that is among ``others``; ``threads``: of the most threads per rank
+    against ranks of one thread on the same number of cores; each is None if not measured.
+    ``certain``: whether all had enough launches for intervals. ``streams_known``: whether a
+    saturation curve of the memory is known. ``fitted_to``: the placements that the contention model
+    is fitted to; ``calibration``: those of them with threads.
     """
 
     name: str
@@ -109,7 +108,7 @@ class WorkBreakdown:
 
     @property
     def full(self) -> PlacedWork:
-        """The most ranks per node at a plain placement."""
+        """The plain placement with the most ranks per node."""
         return self.plain[-1]
 
     @property
@@ -123,7 +122,7 @@ def find_breakdowns(
 ) -> list[WorkBreakdown]:
     """Each work whose ranks recorded phases, on each number of nodes with one rank per node.
 
-    Without numbers of nodes that have nothing to compare with that.
+    Numbers of nodes without another placement to compare with are left out.
     """
     groups = [
         group
@@ -171,7 +170,7 @@ class _Work:
             placed = placed_of(point, launches.get(point.summary.id, []), cpus)
             if placed is None:
                 continue
-            if in_cache(point, chip):  # next to no memory traffic
+            if in_cache(point, chip):  # hardly any memory traffic
                 placed = replace(placed, demand=replace(placed.demand, traffic=0.0))
             if is_plain(point.summary.cell):
                 self._plain[placed.nodes, placed.ppn] = point, placed
@@ -179,7 +178,7 @@ class _Work:
                 self._others.append((point, placed))
 
     def breakdowns(self) -> Iterator[WorkBreakdown]:
-        """One for each number of nodes with something to compare."""
+        """A breakdown for each number of nodes with placements to compare."""
         for nodes in sorted({nodes for nodes, _ in self._plain}):
             if (nodes, 1) not in self._plain:
                 continue
@@ -277,8 +276,8 @@ class _Work:
         )
 
     def _split_others(self, nodes: int) -> tuple[list[PlacedWork], dict[str, int]]:
-        """The placements that aren't plain: those broken down, and why the rest is not."""
-        # Plain ones first: of several on the same cores they are the baseline.
+        """Breakdowns of placements that aren't plain, and the number of the others by reason."""
+        # Plain ones first: they are the baseline among several on the same cores.
         among = [placed for _, placed in [*self._plain.values(), *self._others]]
         found = []
         unsplit: dict[str, int] = {}
@@ -307,7 +306,7 @@ def _is_faster(one: PlacedWork, other: PlacedWork) -> bool:
 
 
 def _knee(plain: Sequence[PlacedWork]) -> PlacedWork:
-    """The fewest ranks per node beyond which more of them are not significantly faster."""
+    """The minimum ranks per node beyond which more are not significantly faster."""
     for number, one in enumerate(plain):
         if not any(_is_faster(more, one) for more in plain[number + 1 :]):
             return one
@@ -319,7 +318,7 @@ def _saving(
 ) -> TimeLoss | None:
     """The loss of the most ranks per node against the fastest placement.
 
-    None where that is a plain one, or not significantly faster.
+    None if that is a plain placement or not significantly faster.
     """
     full = plain[-1]
     if not others or others[0].point.metric.median > min(one.point.metric.median for one in plain):
@@ -335,7 +334,7 @@ def _saving(
 
 
 def _threads_loss(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> TimeLoss | None:
-    """The loss of the most threads per rank against ranks of one thread on as many cores."""
+    """The loss of the most threads per rank against one-thread ranks on equally many cores."""
     full = plain[-1]
     threaded = [
         one
@@ -349,7 +348,7 @@ def _threads_loss(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> 
 
 
 def _calibration(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> list[PlacedWork]:
-    """The placements that the model's cost of threads is fitted to."""
+    """The placements to which the model's cost of threads is fitted."""
     if len(plain) < 2:
         return []
     chosen = calibration_placements(plain[-1].split.placed, [one.split.placed for one in others])
@@ -359,7 +358,7 @@ def _calibration(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> l
 def _ends(
     plain: Sequence[PlacedWork], others: Sequence[PlacedWork], calibration: Sequence[PlacedWork]
 ) -> list[PlacedWork]:
-    """The fewest ranks per node, and the most if any placement is left to be predicted."""
+    """The fewest ranks per node, and also the most if another placement remains to be predicted."""
     first, *rest = plain
     left = len(rest) > 1 or any(one not in calibration for one in others)
     return [first, rest[-1]] if rest and left else [first]
@@ -388,7 +387,7 @@ def _predictions(
 
 
 def _bandwidth_share(placed: Placed, machine: NodeModel) -> float | None:
-    """The share of a node's bandwidth that a work's traffic takes while it computes."""
+    """A work's traffic while it computes, as a share of the node's maximum bandwidth."""
     best = max(machine.streams.values(), default=0.0)
     computing = placed.mean_computing
     if not placed.demand.traffic or not best or computing <= 0:

@@ -1,7 +1,7 @@
 """The CPU time of a user's command at each number of ranks, measured from outside.
 
-The phases of a command are unknown. Known are its time, the CPU time that the kernel accounts to
-it, and the covariates of its launches.
+The phases of a command are unknown. Its time, the CPU time that the kernel accounts to it, and the
+covariates of its launches are known.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CpuTimePart:
-    """A part of the wall time × cores in use. ``loss``: what an answer says where it is lost time;
-    None where it is not.
+    """A part of the own time × cores in use. ``loss``: text for the answer if it is lost time,
+    else None.
     """
 
     name: str
     loss: str | None = None
 
 
-# They add up to the whole.
+# The parts add up to own time × cores.
 PARTS = (
     CpuTimePart("computing as with 1 rank"),
     CpuTimePart(
@@ -48,7 +48,7 @@ PARTS = (
     CpuTimePart("without work", "cores without work"),
 )
 _DRAWS = 1000
-# Covariates in the evidence, and their words; of a whole launch.
+# Covariates in the evidence, of a whole launch, and their text.
 COVARIATES = {
     "involuntary_switches": "involuntary context switches",
     "minor_faults": "page faults",
@@ -62,12 +62,13 @@ COVARIATES = {
 class CpuTimeShares:
     """A command at a placement on one node.
 
-    ``shares``: of ``PARTS`` in its wall time × cores; they add up to 1, and further CPU time is
-    negative where less was used than with 1 rank. ``intervals``: their 95% intervals; None where
-    launches were too few. ``serial``: the serial fraction; None for a single rank. ``covariates``:
-    medians over launches of those above 0.
-
-    ``point``: the cell.
+    ``point``: the cell. ``shares``: of ``PARTS`` in its own time × cores (its wall time if it
+    states no time); they add up to 1, and further CPU time is negative if less was used than with 1
+    rank.
+    ``intervals``: their 95% intervals, over all possible amounts of CPU time outside the own time;
+    None with too few launches. ``serial``: the serial fraction; None for a single rank.
+    ``covariates``: medians over launches; only those above 0. ``outside``: wall time outside its
+    own time, s: start-up and end; ``outside_share``: the same as a share of the wall time.
     """
 
     point: Point
@@ -75,15 +76,17 @@ class CpuTimeShares:
     intervals: list[Interval] | None
     serial: float | None
     covariates: Mapping[str, float] = field(default_factory=dict)
+    outside: float = 0.0
+    outside_share: float = 0.0
 
     @property
     def placement(self) -> Placement:
-        """Where it ran."""
+        """The placement of its cell."""
         return self.point.summary.cell.placement
 
 
 def cpu_time_shares(cells: Sequence[CellSummary], run: RunData) -> list[list[CpuTimeShares]]:
-    """Each command on this machine at 1 rank of 1 thread and more, by ranks ascending."""
+    """Each command on one node at 1 rank of 1 thread and at more ranks, by ranks ascending."""
     launches: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
         launches.setdefault(measurement.cell.id, []).append(measurement)
@@ -108,33 +111,60 @@ def _is_command(cell: Cell) -> bool:
 
 
 def _rows(measurements: Sequence[Measurement]) -> Floats | None:
-    """A row per launch: wall time, CPU time, of it in the kernel; None where unknown of all."""
+    """A row per launch: own time, CPU time, CPU time in the kernel, wall time; None if none is
+    known. The own time is the wall time unless the command states it (``--time``).
+    """
     rows = []
     for measurement in measurements:
         record = measurement.record
-        wall, cpu = (find_series(record, name) for name in ("wall", "cpu"))
+        own, wall, cpu = (find_series(record, name) for name in ("time", "wall", "cpu"))
         system = record.covariates.get("system_seconds")
-        if record.status == "ok" and wall and cpu and system is not None:
-            rows.append(
-                [float(np.median(steady(record, one))) for one in (wall, cpu)] + [float(system)]
-            )
+        if record.status == "ok" and own and wall and cpu and system is not None:
+            seconds = [float(np.median(steady(record, one))) for one in (own, cpu, wall)]
+            whole = seconds[2]
+            rows.append([min(seconds[0], whole), seconds[1], float(system), whole])
     return np.array(rows) if rows else None
 
 
 def _draws(name: str, rows: Floats) -> Floats:
-    """Bootstrap medians, draw × column; always the same for a cell."""
+    """Bootstrap medians [draw, column]; the seed is derived from the cell."""
     digest = hashlib.sha256(f"seen from outside/{name}".encode()).digest()
     random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     chosen = random.integers(len(rows), size=(_DRAWS, len(rows)))
     return np.asarray(np.median(rows[chosen], axis=1))
 
 
-def _shares(of: Floats, alone: Floats, cores: int) -> Floats:
-    """Shares of ``PARTS`` in wall time × cores; ``alone``: the same columns with 1 rank."""
-    wall, cpu, system = of[..., 0] * cores, of[..., 1], of[..., 2]
-    once = alone[..., 1] - alone[..., 2]
-    parts = np.stack([once, cpu - system - once, system, wall - cpu], axis=-1)
-    return np.asarray(parts / wall[..., None])
+def _within(rows: Floats, cores: int) -> tuple[Floats, Floats, Floats]:
+    """User, system and total CPU time within the own time [..., 3]: estimate, least and most.
+
+    Outside the own time CPU time is at most its cores' time. The estimate counts all of it as
+    within, as far as it fits, so that cores are without work for at least the rest.
+    """
+    own, outside = rows[..., 0, None] * cores, (rows[..., 3] - rows[..., 0])[..., None] * cores
+    used = np.stack([rows[..., 1] - rows[..., 2], rows[..., 2], rows[..., 1]], axis=-1)
+    most = np.where(outside > 0.0, np.minimum(used, own), used)
+    fitting = most[..., 2:] / np.maximum(used[..., 2:], 1e-12)
+    return used * fitting, np.minimum(np.maximum(used - outside, 0.0), most), most
+
+
+def _shares(of: Floats, alone: Floats, cores: int) -> tuple[Floats, Floats, Floats]:
+    """Shares of ``PARTS`` in own time × cores: estimates, least and greatest possible values.
+
+    ``alone``: the same columns with 1 rank.
+    """
+    own = of[..., 0] * cores
+    known, least, most = _within(of, cores)
+    once, once_least, once_most = (each[..., 0] for each in _within(alone, 1))
+
+    def parts(once: Floats, before: Floats, user: Floats, rest: Floats, cpu: Floats) -> Floats:
+        each = np.stack([once, user - before, rest, own - cpu], axis=-1)
+        return np.asarray(each / own[..., None])
+
+    return (
+        parts(once, once, known[..., 0], known[..., 1], known[..., 2]),
+        parts(once_least, once_most, least[..., 0], least[..., 1], most[..., 2]),
+        parts(once_most, once_least, most[..., 0], most[..., 1], least[..., 2]),
+    )
 
 
 def _shares_at(
@@ -145,11 +175,11 @@ def _shares_at(
     point, rows = by_ranks[ppn]
     base, alone = by_ranks[1]
     name, first = point.summary.id, base.summary.id
-    shares = _shares(np.median(rows, axis=0), np.median(alone, axis=0), ppn)
+    shares, _, _ = _shares(np.median(rows, axis=0), np.median(alone, axis=0), ppn)
     intervals = None
     if min(len(rows), len(alone)) >= smallest_size():
-        drawn = _shares(_draws(name, rows), _draws(first, alone), ppn)
-        low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+        _, least, most = _shares(_draws(name, rows), _draws(first, alone), ppn)
+        low, high = np.quantile(least, 0.025, axis=0), np.quantile(most, 0.975, axis=0)
         intervals = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
     serial = None
     if ppn > 1:
@@ -164,4 +194,6 @@ def _shares_at(
         ]
         if values and statistics.median(values) > 0:
             medians[covariate] = statistics.median(values)
-    return CpuTimeShares(point, shares, intervals, serial, medians)
+    outside = float(np.median(rows[:, 3] - rows[:, 0]))
+    share = outside / float(np.median(rows[:, 3]))
+    return CpuTimeShares(point, shares, intervals, serial, medians, outside, share)

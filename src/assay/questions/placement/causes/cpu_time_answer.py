@@ -1,4 +1,4 @@
-"""What the answer says of the CPU time of users' commands."""
+"""The part of the answer on the CPU time of users' commands."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Interval
 from assay.questions.placement.causes.cpu_time import COVARIATES, PARTS, CpuTimeShares
-from assay.units import counted, format_share
+from assay.units import counted, format_duration, format_share
 
-# A share of the time up to which a part is never a cause.
+# Minimum share of the time of a cause.
 _MIN_LOSS = 0.05
 _IDLE = len(PARTS) - 1
 
 METHOD = (
-    "Commands are measured from outside: CPU time by the kernel's accounting over wall time × "
-    "cores in use. CPU time that grows with the ranks may be shared memory, work done twice, or "
-    "polling for messages: these can't be separated from outside. Serial fractions are Karp & "
-    "Flatt's (1990)."
+    "Commands are measured from outside: CPU time by the kernel's accounting over own time × cores "
+    "in use. The own time is what the command states (--time), else its wall time; wall time "
+    "outside it is start-up and end, and no cause. CPU time that grows with the ranks may be due "
+    "to shared memory, work done twice, or polling for messages; these can't be separated from "
+    "outside. Serial fractions are by Karp & Flatt (1990)."
+)
+_LIMIT_OUTSIDE = (
+    "How much of the CPU time was used outside the own time is unknown: the intervals contain all "
+    "possible amounts, and cores were without work for at least the stated time."
 )
 _LIMIT = (
-    "From outside it is unknown what a command spends its CPU time on, and all of it on other "
-    "nodes."
+    "From outside it is unknown what a command spends its CPU time on; its CPU time on other nodes "
+    "is not measured."
 )
 
 
 def cpu_time_part(commands: Sequence[Sequence[CpuTimeShares]]) -> Part:
-    """The commands' CPU time; an empty part where there are none."""
+    """The commands' CPU time; an empty part without commands."""
     if not commands:
         return Part()
-    clauses = [_clause(group[-1]) for group in commands]
+    most = [group[-1] for group in commands]
+    clauses = [_clause(one) + _outside(one) for one in most]
     return Part(
         remark=f"Why, seen from outside: {'; '.join(clauses)}.",
         evidence=[_evidence(one) for group in commands for one in group],
         method=[METHOD],
-        limits=[_LIMIT],
+        limits=[_LIMIT, *([_LIMIT_OUTSIDE] if any(map(_states_its_time, most)) else [])],
     )
 
 
@@ -57,9 +63,15 @@ def _evidence(found: CpuTimeShares) -> Evidence:
         notes.append(
             ", ".join(f"{value:.3g} {COVARIATES[name]}" for name, value in found.covariates.items())
         )
+    if _states_its_time(found):
+        notes.append(
+            f"start-up and end {format_duration(found.outside)}, "
+            f"{format_share(found.outside_share)} of the wall time"
+        )
     name = cell_name(found.point.summary.cell)
+    own = "own" if _states_its_time(found) else "wall"
     return Evidence(
-        label=f"{name}, {counted(found.placement.ppn, 'rank')}: CPU time over wall time × cores, "
+        label=f"{name}, {counted(found.placement.ppn, 'rank')}: CPU time over {own} time × cores, "
         "seen from outside",
         metric="share of the cores' time",
         unit="1",
@@ -70,8 +82,23 @@ def _evidence(found: CpuTimeShares) -> Evidence:
     )
 
 
+def _states_its_time(found: CpuTimeShares) -> bool:
+    """Whether its own time is less than its wall time."""
+    return found.outside > 0.0
+
+
+def _outside(found: CpuTimeShares) -> str:
+    """A clause on a start-up and end that take a relevant part of the wall time; else empty."""
+    if found.outside_share < _MIN_LOSS:
+        return ""
+    return (
+        f" (of its own time; start-up and end take another {format_duration(found.outside)}, "
+        f"{found.outside_share:.0%} of the wall time)"
+    )
+
+
 def _clause(found: CpuTimeShares) -> str:
-    """What limits the gain of the most ranks, or that it is unclear."""
+    """The cause that limits the gain of the most ranks, or that it is unclear."""
     name = cell_name(found.point.summary.cell)
     where = f"{name} with {counted(found.placement.ppn, 'rank')}"
     if found.intervals is None:

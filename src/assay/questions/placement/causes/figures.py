@@ -1,4 +1,4 @@
-"""What the time of placements is spent on, and what the contention model predicted."""
+"""Figures of the time of placements by component, and the contention model's predictions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.questions.placement.causes.findings import CausesFindings
 from assay.questions.placement.causes.threads_figures import threads_figure
 from assay.units import counted, listed
 
-# Of the time at one rank per node: a component that is smaller everywhere is left out.
+# A component below this share of the time at one rank per node everywhere is left out.
 LEAST = 0.005
 # The unexplained part has no colour of its own.
 _GREY = "#8a8f98"
@@ -31,7 +31,7 @@ def figures(found: CausesFindings) -> list[Figure]:
 
 
 def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
-    """Bars of time × cores by component, over that at one rank per node; of one number of nodes."""
+    """Bars of time × cores by component, relative to one rank per node, on one number of nodes."""
     nodes = counted(works[0].nodes, "node")
     rows = [row for work in works for placed in work.plain for row in _rows(work, placed)]
     kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= LEAST}
@@ -41,20 +41,20 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
     compute = str(COMPUTE)
     return Figure(
         id=f"placement-why-{works[0].nodes}",
-        title=f"What the time is spent on, {nodes}",
-        caption="Numbers above bars: ranks per node. At the dashed line further ranks gain as much "
-        "as the first; above it time is lost. Below 0: savings by caches. Grey: "
-        "unexplained. Diamonds: predicted by the contention model, where it was not fitted.",
+        title=f"Time by component, {nodes}",
+        caption="Numbers above bars: ranks per node. Dashed line: perfect scaling from one rank "
+        "per node; above it time is lost. Below 0: savings by caches. Grey: unexplained. Diamonds: "
+        "predicted by the contention model, for placements that it was not fitted to.",
         alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
         f"{worst['work']} with {worst['ppn']} ranks per node, to {worst['whole']:.2f} times.",
         fields=[
             Field("work", "", "benchmark and class"),
             Field("ppn", "", "ranks per node"),
-            Field("part", "", "what the time is spent on"),
-            Field("cost", "", "that time × cores over all time × cores at 1 rank per node"),
-            Field("whole", "", "all time × cores over that at 1 rank per node"),
-            Field("predicted", "s", "all time by the contention model; empty where not predicted"),
-            Field("foreseen", "", "the same × cores over time × cores at 1 rank per node"),
+            Field("part", "", "component of the time"),
+            Field("cost", "", "component × cores over whole time × cores at 1 rank per node"),
+            Field("whole", "", "whole time × cores over that at 1 rank per node"),
+            Field("predicted", "s", "whole time by the contention model; empty if not predicted"),
+            Field("foreseen", "", "predicted time × cores over time × cores at 1 rank per node"),
             *data_fields("s"),
         ],
         rows=rows,
@@ -71,10 +71,10 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
 
 def _rows(work: WorkBreakdown, placed: PlacedWork) -> list[Row]:
     """A row for each component of a placement's time."""
-    per = work.plain[0].time / placed.cores  # of time × cores at one rank per node
+    per = work.plain[0].time / placed.cores  # relative to time × cores at one rank per node
     predicted = None if placed.predicted is None else placed.predicted.time
     above = sum(max(seconds.value, 0.0) for seconds in placed.seconds.values())
-    top = max(placed.time, above, predicted or 0.0) / per  # of all that is drawn there
+    top = max(placed.time, above, predicted or 0.0) / per  # upper end of bar and diamond
     rows: list[Row] = []
     for component in COMPONENTS:
         seconds = placed.seconds[component]
@@ -158,7 +158,7 @@ def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
             "tooltip": [
                 {"field": "work", "title": "work"},
                 {"field": "ppn", "title": "ranks per node"},
-                {"field": "part", "title": "spent on"},
+                {"field": "part", "title": "component"},
                 {"field": "y", "type": "quantitative", "title": "median (s)", "format": ".4~g"},
                 {"field": "interval", "title": "95% interval (s)"},
                 {"field": "launches", "title": "launches"},
@@ -168,7 +168,7 @@ def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
 
 
 def _ranks(part: str) -> Spec:
-    """Above each bar its ranks per node, once: in the rows of ``part``."""
+    """The ranks per node above each bar; drawn once, from the rows of ``part``."""
     return {
         "transform": [{"filter": f"datum.part === {part!r}"}],
         "mark": {"type": "text", "dy": -14, "fontSize": 10},
@@ -181,7 +181,7 @@ def _ranks(part: str) -> Spec:
 
 
 def _predicted(part: str) -> Spec:
-    """A diamond at the predicted time, once: in the rows of ``part``."""
+    """A diamond at the predicted time; drawn once, from the rows of ``part``."""
     return {
         "transform": [
             {"filter": f"datum.part === {part!r}"},
@@ -202,7 +202,7 @@ def _predicted(part: str) -> Spec:
 
 
 def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | None:
-    """Bars of the use of the cores while each of the users' commands ran."""
+    """Bars of the use of the cores during each user's command."""
     rows: list[Row] = []
     for one in (one for group in commands for one in group):
         for number, part in enumerate(PARTS):
@@ -225,20 +225,20 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
     if not rows:
         return None
     names = [part.name for part in PARTS]
-    bars = _bars(rows, "share of wall time × cores", colour("part", rows))
+    bars = _bars(rows, "share of own time × cores", colour("part", rows))
     bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
     return Figure(
         id="placement-outside",
         title="Use of the cores, seen from outside",
-        caption="Shares of wall time × cores in use; numbers above bars: ranks. What CPU "
-        "time is spent on is unknown from outside.",
+        caption="Shares of own time × cores in use (wall time if a command states none); numbers "
+        "above bars: ranks. From outside it is unknown what CPU time is spent on.",
         alt=f"Stacked bars of {listed(names)} for {counted(len(commands), 'command')}.",
         fields=[
             Field("work", "", "the command"),
             Field("ppn", "", "ranks per node"),
             Field("part", "", "the use of the cores"),
-            Field("cost", "", "share of wall time × cores"),
-            Field("whole", "", "all wall time × cores"),
+            Field("cost", "", "share of own time × cores"),
+            Field("whole", "", "own time × cores; always 1"),
             *data_fields(""),
         ],
         rows=rows,

@@ -1,4 +1,4 @@
-"""What a run shows of the causes of its placements' times."""
+"""Findings on the causes of differences between placements."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay.questions.placement.causes.cpu_time import CpuTimeShares, cpu_time_sh
 
 @dataclass(frozen=True)
 class PredictionErrors:
-    """Errors of the contention model, relative: median and greatest over ``count`` placements.
+    """Relative errors of the contention model over ``count`` placements.
 
-    ``median`` and ``most``: of the absolute values.
+    ``median`` and ``most``: median and maximum of the absolute values.
     """
 
     count: int
@@ -25,11 +25,11 @@ class PredictionErrors:
 
 @dataclass(frozen=True)
 class CausesFindings:
-    """Where the time of each placement goes.
+    """The time of each placement by component.
 
     ``works``: each work whose ranks recorded their phases, on each number of nodes. ``errors``:
-    of the contention model's predictions; None where nothing was predicted. ``commands``: each
-    user's command by ranks ascending.
+    errors of the contention model's predictions; None without predictions. ``commands``: each
+    user's command, by ranks ascending.
     """
 
     works: list[WorkBreakdown]
@@ -38,7 +38,7 @@ class CausesFindings:
 
 
 def find(measured: Measured) -> CausesFindings:
-    """All that the run shows of causes; both lists are empty where it shows none."""
+    """Find the causes; both lists are empty if there are no data on them."""
     works = find_breakdowns(measured.cells, measured.run, measured.history)
     return CausesFindings(works, _errors(works), cpu_time_shares(measured.cells, measured.run))
 

@@ -1,4 +1,4 @@
-"""What a placement loses against another, by component, and the cause where one is significant."""
+"""The loss of a placement against another by component, and its cause if one is significant."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from assay.models.placement.placed import NodeModel, message_seconds
 from assay.models.placement.time_breakdown import Loss, Split, TimeEstimate
 from assay.questions.common.findings import INTERNAL
 
-# A share of the time up to which a component is never a cause.
+# Minimum share of the time of a component that is reported as a cause.
 MIN_CAUSE = 0.02
-# A loss whose interval ends below this share of the time needs no explanation.
+# A loss is small if its interval ends below this share of the time.
 SMALL_LOSS = 0.10
-# How many times the ping-pong time of its messages communication takes where ranks mainly wait.
+# Ranks mainly wait if communication takes more than this many times its messages' ping-pong time.
 _WAITING = 5.0
 
 
@@ -33,10 +33,11 @@ _WAITING = 5.0
 class LossCause:
     """The cause of a loss.
 
-    ``component``: the largest one; ``share``: its part of the loss, of the placement's time.
-    Of memory contention ``bandwidth``: the share of STREAM's best that its traffic takes while it
-    computes, and ``slowdown``: computing over that without contention. Of messages ``waiting``:
-    communication over the ping-pong time of its messages, where ranks mainly wait; else None.
+    ``component``: the largest one; ``share``: its part of the loss, as a share of the placement's
+    time. ``bandwidth``: the traffic while it computes as a share of STREAM's best rate.
+    ``slowdown``: for memory contention, computing time over that without contention. ``waiting``:
+    for messages, communication over the ping-pong time of its messages, if ranks mainly wait; else
+    None.
     """
 
     component: Component
@@ -48,14 +49,14 @@ class LossCause:
 
 @dataclass(frozen=True, eq=False)
 class TimeLoss:
-    """What a placement takes beyond its share of another's time, or beyond all of it.
+    """Time of a placement beyond another's, or beyond the other's divided by the ratio of cores.
 
-    ``placement`` and ``against`` are compared. ``whole``: as a share of the placement's time, and
-    ``shares``: of it by component. ``small``: that the whole is small by its interval. ``leading``:
-    the component that is significantly the largest; ``cause``: what it means; both None where there
-    is none. ``bandwidth``: the share of STREAM's best that its traffic takes while it computes;
-    ``domains``: NUMA domains of a rank's threads; None where unknown or not of interest. ``cells``:
-    ids of all that it was computed from.
+    ``placement`` and ``against`` are compared. ``whole``: the loss as a share of the placement's
+    time; ``shares``: the same by component. ``small``: whether the interval of the whole ends below
+    10%. ``leading``: the component that is significantly the largest; ``cause``: the cause that it
+    indicates; both None if there is none. ``bandwidth``: the traffic while it computes as a share
+    of STREAM's best rate; ``domains``: NUMA domains per rank; both None if unknown or irrelevant.
+    ``cells``: ids of all cells that it was computed from.
     """
 
     placement: Placement
@@ -79,7 +80,7 @@ def time_loss(
     cause: LossCause | None = None,
     bandwidth: float | None = None,
 ) -> TimeLoss:
-    """The loss of a placement as a finding; ``cause`` by ``cause_of``."""
+    """The loss of a placement as a finding; ``cause``: from ``cause_of``."""
     whole = loss.whole
     placed = loss.split.placed
     affinity = placed.affinity
@@ -110,10 +111,10 @@ def cause_of(
     bandwidth: float | None,
     crowded: bool,
 ) -> LossCause | None:
-    """The cause of a loss at a plain placement (``split``); None where none is significant.
+    """The cause of a loss at a plain placement (``split``); None if none is significant.
 
-    Memory is a cause only where its traffic (``bandwidth``) and the saturation curve are known and
-    ranks had CPUs to themselves (not ``crowded``).
+    Memory can be a cause only if the traffic (``bandwidth``) and the saturation curve are known and
+    ranks did not share CPUs (``crowded``).
     """
     component = loss.leading(MIN_CAUSE)
     if component is None or component.cause is None:
@@ -130,13 +131,13 @@ def cause_of(
 
 
 def _waiting(split: Split, cell: Cell, machine: NodeModel) -> float | None:
-    """Communication over the ping-pong time of its messages; None where that is not far more."""
+    """Communication over the ping-pong time of its messages; None if ranks do not mainly wait."""
     placed = split.placed
     alone = message_seconds(placed, machine)
     if not alone:
         return None
     kernel = known_kernel(cell.kernel)
-    # Without point-to-point messages ranks communicate in collectives, which take rounds.
+    # Without point-to-point messages ranks use collectives, which need several rounds.
     rounds = 1 if kernel is None or kernel.peers is not None else (placed.ranks - 1).bit_length()
     spent = sum(split.component(component).value for component in (WITHIN, BETWEEN))
     return spent / alone if spent > _WAITING * rounds * alone else None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.questions.common.selection import Point, best_by, leading, on_any_memory, points, ratio
+from assay.questions.network.messages.sweeps import KERNEL as MESSAGES
 from assay.questions.network.messages.sweeps import MessageSweep, sweeps
 from assay.questions.placement.causes.affinity import affinity_of, cpus_of
-from assay.questions.speed.memory.access import random_pairs, strided_pairs
+from assay.questions.speed.memory.access import RANDOM, STRIDED, random_pairs, strided_pairs
 from assay.records.model import Measurement, RunData
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.model import CellSummary
@@ -18,24 +19,29 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from assay.models.placement.placed import NodeModel
 
-# The relative half-width of a stream's interval where it is unknown.
+# The relative half-width of a stream's interval if it is unknown.
 _ASSUMED_UNCERTAINTY = 0.02
+_STREAM = "memory.stream"
+# What the model is computed from.
+_KERNELS = (_STREAM, MESSAGES, STRIDED, RANDOM)
 
 
 def node_model_of(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> NodeModel:
-    """The node and its network as measured in this run, else in the latest that measured them."""
+    """The node and its network as measured in this run, else in the latest run that measured
+    them.
+    """
     from assay.models.placement.placed import NodeModel
 
     known = _model_of(cells, run)
     for earlier in reversed(history):
-        missing = not known.streams or known.near is None
+        missing = _missing(known)
         if not missing:
             break
-        if earlier.manifest.run == run.manifest.run or not _measured_either(earlier):
+        if earlier.manifest.run == run.manifest.run or not _measured_any(earlier, missing):
             continue
-        other = _model_of(summarise_cells(earlier), earlier)
+        other = _model_of(summarise_cells(earlier, _KERNELS), earlier)
         own = known if known.streams else other
         known = NodeModel(
             streams=own.streams,
@@ -49,10 +55,14 @@ def node_model_of(
     return known
 
 
-def _measured_either(run: RunData) -> bool:
-    """Whether a run measured streams or messages."""
-    wanted = ("memory.stream", "network.pingpong")
-    return any(cell.kernel in wanted for cell in run.manifest.plan.cells)
+def _missing(known: NodeModel) -> set[str]:
+    """The kernels whose results the model lacks."""
+    missing = set() if known.streams else {_STREAM}
+    return missing if known.near is not None else missing | {MESSAGES}
+
+
+def _measured_any(run: RunData, kernels: Container[str]) -> bool:
+    return any(cell.kernel in kernels for cell in run.manifest.plan.cells)
 
 
 def _model_of(cells: Sequence[CellSummary], run: RunData) -> NodeModel:
@@ -60,7 +70,7 @@ def _model_of(cells: Sequence[CellSummary], run: RunData) -> NodeModel:
 
     found = [
         point
-        for point in on_any_memory(points(cells, "memory.stream", "bandwidth"))
+        for point in on_any_memory(points(cells, _STREAM, "bandwidth"))
         if point.parameter("op") == "triad"
         and point.summary.cell.placement.nodes == 1
         and point.summary.cell.placement.smt == "off"
@@ -75,7 +85,7 @@ def _model_of(cells: Sequence[CellSummary], run: RunData) -> NodeModel:
 
 
 def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:
-    """STREAM triad's bandwidth by cores of a node, and the uncertainty of its ratios."""
+    """STREAM triad's bandwidth by cores in use per node, and the uncertainty of its ratios."""
     if not found:
         return {}, _ASSUMED_UNCERTAINTY
     curve = best_by(found, lambda point: point.cores)
@@ -90,10 +100,10 @@ def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:
 
 
 def _domain(found: Sequence[Point], run: RunData) -> tuple[dict[int, float], int]:
-    """The bandwidth of one NUMA domain by its cores, and how many domains there are.
+    """The bandwidth of one NUMA domain by its cores in use, and the number of domains.
 
-    From streams with as many cores in each domain that they use; of several the one on most
-    domains. No curve where there is one domain alone, or the affinity of ranks is unknown.
+    From streams with the same number of cores in each domain that they use; of several, the one on
+    the most domains. The curve is empty with a single domain or if the ranks' affinity is unknown.
     """
     cpus = cpus_of(run)
     if cpus.number_of_domains == 1:
@@ -116,7 +126,7 @@ def _domain(found: Sequence[Point], run: RunData) -> tuple[dict[int, float], int
 
 
 def _patterns(cells: Sequence[CellSummary]) -> dict[int, float]:
-    """How many times as long an access takes on many cores as on one, by the worst pattern."""
+    """The time of an access on many cores relative to one core, by the worst pattern."""
     pairs = [
         *(pair for by_stride in strided_pairs(cells).values() for pair in by_stride.values()),
         *random_pairs(cells, "access").values(),
@@ -131,7 +141,7 @@ def _patterns(cells: Sequence[CellSummary]) -> dict[int, float]:
 
 
 def _message(found: Sequence[MessageSweep], reach: str) -> Callable[[float], float] | None:
-    """The model of a ping-pong of that reach; None where none was measured."""
+    """The model of the ping-pong within a node or between nodes; None if not measured."""
     for sweep in found:
         if sweep.reach == reach and sweep.model is not None:
             return sweep.model.seconds

@@ -17,12 +17,12 @@ from assay.questions.placement.works import METRIC
 from assay.records.model import Measurement
 from assay.stats.cells.summarise import find_series, steady
 
-# Ranks up to which messages between pairs are counted: tables of pairs grow as the square.
+# Maximum number of ranks at which messages between pairs are counted: tables grow as the square.
 _MAX_RANKS = 512
 
 
 def phases_of(cell: Cell) -> list[str]:
-    """The names of a kernel's phases; none where it records no computing."""
+    """The names of a kernel's phases; empty if it does not record computing."""
     kernel = known_kernel(cell.kernel)
     names = [metric.name for metric in kernel.metrics if is_phase(metric)] if kernel else []
     return names if "compute" in names else []
@@ -31,7 +31,7 @@ def phases_of(cell: Cell) -> list[str]:
 def placed_of(
     point: Point, measurements: Sequence[Measurement], cpus: Cpus | None = None
 ) -> Placed | None:
-    """The phases of a cell's launches; None where none recorded them."""
+    """The phases of a cell's launches; None if no launch recorded them."""
     cell = point.summary.cell
     phases = phases_of(cell)
     rows = [(one, row) for one in measurements if (row := _row(one, phases)) is not None]
@@ -50,7 +50,7 @@ def placed_of(
 
 
 def _row(measurement: Measurement, phases: Sequence[str]) -> list[float] | None:
-    """A launch's medians: time, computing by the mean and the most of the ranks, and messages."""
+    """A launch's medians: time, mean and maximum computing time of ranks, and communication."""
     record = measurement.record
     if record.status != "ok" or record.verified is False:
         return None
@@ -89,7 +89,7 @@ def demand_of(cell: Cell) -> Demand:
 
 
 def _near(kernel: Kernel, cell: Cell) -> float:
-    """The share of sent bytes that stays within nodes; without a formula all pairs count alike."""
+    """The share of bytes sent within nodes; without a formula all pairs have the same weight."""
     placement = cell.placement
     if placement.ranks == 1:
         return 0.0

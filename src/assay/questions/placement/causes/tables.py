@@ -1,4 +1,4 @@
-"""Where the time of each placement goes, and the contention model's predictions, as tables."""
+"""Tables of the time of each placement by component, and of the model's predictions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _components(works: Sequence[WorkBreakdown]) -> Table:
             table.numbers(f"part{one.index}", one.heading, partial(_component, one))
     return table.table(
         "placement-why",
-        "Where the time goes",
+        "Time by component",
         caption="Shares of the time with 95% intervals; they add up to 100%. Savings by caches"
         f"{' and hardware threads' * threads} are negative.",
         folded=True,
@@ -87,7 +87,7 @@ def _component(component: Component, row: tuple[WorkBreakdown, PlacedWork]) -> E
 def _where(
     table: TableBuilder[R], of: Callable[[R], tuple[WorkBreakdown, PlacedWork]], threads: bool
 ) -> TableBuilder[R]:
-    """What was placed and how; ``threads``: whether some have threads or other bindings."""
+    """Columns of work and placement; ``threads``: whether some have threads or other bindings."""
     table.text("work", "Work", lambda row: of(row)[0].name)
     table.counts("nodes", "Nodes", lambda row: of(row)[0].nodes)
     table.counts("ppn", "Ranks per node", lambda row: of(row)[1].placement.ppn)

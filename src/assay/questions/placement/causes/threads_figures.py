@@ -1,4 +1,4 @@
-"""Threads, bindings and shared cores compared with one rank per core: where their time goes."""
+"""Figure of threads, bindings and shared cores against one rank per core: time by component."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assay.models.placement.components import COMPONENTS
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.units import counted, listed
 
-# Of each work: how many of the fastest placements are drawn; and works that fit.
+# Number of the fastest placements drawn for each work; maximum number of works.
 _FASTEST, _WORKS = 3, 12
-# A bar's height, and the margin for axis and legend, in pixels.
+# Height of a bar, and margin for axis and legend, in pixels.
 _STEP, _MARGIN = 17, 24
 
 
 def threads_figure(
     works: Sequence[WorkBreakdown], hue: Callable[[Sequence[Row]], Spec], least: float
 ) -> Figure | None:
-    """Bars of time by component, over that of one rank per core; of one number of nodes.
+    """Bars of time by component, relative to one rank per core, on one number of nodes.
 
-    ``hue``: the colours of rows; ``least``: a share below which a component is left out. None where
-    no other placement could be broken down.
+    ``hue``: the colours of rows; ``least``: a component with a smaller share everywhere is left
+    out. None if no other placement could be broken down.
     """
     drawn = [work for work in works if work.others and len(work.plain) > 1]
     if not drawn:
@@ -43,19 +43,19 @@ def threads_figure(
     return Figure(
         id=f"placement-ways-{works[0].nodes}",
         title=f"Threads and bindings compared with one rank per core, {nodes}",
-        caption="Of each work the most ranks per node, the fastest other placements measured, and "
-        "the most threads per rank (16 × 8: 16 ranks per node × 8 threads). Ticks and numbers: the "
-        "whole time; left of the dashed line it is less. Threads: additional time of the threads "
-        "of a rank over ranks on the same cores. Below 0: savings by caches and hardware threads. "
+        caption="For each work: the most ranks per node, the fastest other placements measured, "
+        "and the most threads per rank (16 × 8: 16 ranks per node × 8 threads). Ticks and numbers: "
+        "the whole time; dashed: one rank per core. Threads: additional time relative to ranks of "
+        "one thread on the same cores. Below 0: savings by caches and hardware threads. "
         f"Grey: unexplained.{more}",
         alt=f"Stacked bars of time by {listed(parts)} for {len(bars)} placements on {nodes}; the "
-        f"shortest over that of one rank per core is {best['label']}, {best['whole']:.2f}.",
+        f"shortest is {best['label']}, {best['whole']:.2f} times that of one rank per core.",
         fields=[
             Field("work", "", "benchmark and class"),
             Field("how", "", "ranks per node, threads per rank and binding"),
-            Field("part", "", "what the time is spent on"),
-            Field("share", "", "that time over the whole time of one rank per core"),
-            Field("whole", "", "all time over the same"),
+            Field("part", "", "component of the time"),
+            Field("share", "", "component over the whole time of one rank per core"),
+            Field("whole", "", "whole time over that of one rank per core"),
             *data_fields("s"),
         ],
         rows=rows,
@@ -71,7 +71,7 @@ def _chosen(work: WorkBreakdown) -> list[PlacedWork]:
 
 
 def _short(placement: Placement) -> str:
-    """A placement in few letters: ``64 ranks``, ``16 × 8, spread``."""
+    """A placement in short form: ``64 ranks``, ``16 × 8, spread``."""
     counts = f"{placement.ppn} ranks"
     if placement.threads > 1:
         counts = f"{placement.ppn} × {placement.threads}"
@@ -87,7 +87,7 @@ def _short(placement: Placement) -> str:
 def _rows(work: WorkBreakdown, placed: PlacedWork) -> list[Row]:
     whole = work.full.time
     how = layout_text(placed.placement)
-    # Where all that is drawn ends, the dashed line included.
+    # Right end of the bars, the tick and the dashed line.
     above = sum(max(seconds.value, 0.0) for seconds in placed.seconds.values())
     end = max(above, placed.time, whole)
     rows: list[Row] = []
@@ -143,7 +143,7 @@ def _spec(hue: Spec, bars: int, parts: Sequence[str]) -> Spec:
                     "tooltip": [
                         {"field": "work", "title": "work"},
                         {"field": "how", "title": "placement"},
-                        {"field": "part", "title": "spent on"},
+                        {"field": "part", "title": "component"},
                         {
                             "field": "y",
                             "type": "quantitative",

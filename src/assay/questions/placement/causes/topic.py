@@ -1,4 +1,4 @@
-"""The topic, for its question."""
+"""Topic: time breakdowns of placements."""
 
 from __future__ import annotations
 

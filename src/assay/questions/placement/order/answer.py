@@ -1,4 +1,4 @@
-"""What the answer says of rank orders."""
+"""The part of the answer on rank orders."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from assay.questions.placement.order.findings import (
     effect_key,
 )
 from assay.questions.steadiness.factors.answer import p_text
-from assay.units import counted, format_quantity, format_share
+from assay.units import capitalised, counted, format_quantity, format_share
 
-# Comparisons in the verdict and in the recommendations, and in the evidence.
+# Maximum number of comparisons in the verdict and in the recommendations, and in the evidence.
 _IN_VERDICT, _IN_EVIDENCE = 3, 24
-# Numbers of bytes that differ by no more than this count as equal.
+# Maximum relative difference of equal numbers of bytes.
 _EQUAL = 0.005
 
 
 def part(found: OrderFindings) -> Part:
-    """The significant effects, strongest first."""
+    """The part: significant effects first, the strongest first."""
     strongest = [effect for effect in found.headline if effect.significant]
     count = counted(len(found.effects), "comparison")
     clauses = [sentence(effect) for effect in _one_each(strongest)[:_IN_VERDICT]]
@@ -36,18 +36,18 @@ def part(found: OrderFindings) -> Part:
         "order."
     )
     return Part(
-        remark=f"{remark[:1].upper()}{remark[1:]}.",
+        remark=f"{capitalised(remark)}.",
         headline=_headline(found.headline),
         evidence=[_evidence(effect) for effect in shown[:_IN_EVIDENCE]],
         advice=_recommendations(strongest),
         method=[
-            "Rank orders: each is compared with block order, everything else equal: medians over "
+            "Rank orders: each is compared with block order, other factors equal: medians over "
             "launches, by Welch's, Mann & Whitney's or Brunner & Munzel's test as their "
             f"assumptions allow, p-values corrected by Holm for {count}; a difference is "
-            "significant if its interval shows it too. Bytes between nodes are point-to-point, "
-            "by the kernel's formulas or the communication matrix; those of collective operations "
-            "depend on the MPI library and are not counted (Barczak, Messom & Johnson 2003, "
-            "figures 5 and 6)."
+            "significant if the 95% interval of the ratio also excludes 1. Bytes between nodes "
+            "are point-to-point, by the kernel's formulas or the communication matrix; those of "
+            "collective operations depend on the MPI library and are not counted (Barczak, Messom "
+            "& Johnson 2003, figures 5 and 6)."
         ],
         limits=[skipped] if found.skipped else [],
     )
@@ -59,7 +59,7 @@ def _headline(effects: Sequence[OrderEffect]) -> list[Point]:
 
 
 def _one_each(effects: Sequence[OrderEffect]) -> list[OrderEffect]:
-    """Of each order, and each kernel or collective operation, the first of the effects."""
+    """The first effect of each order on each kernel or collective operation."""
     first: dict[tuple[str, str], OrderEffect] = {}
     for effect in effects:
         first.setdefault(effect_key(effect), effect)
@@ -87,7 +87,7 @@ def bytes_text(effect: OrderEffect) -> str:
         known = effect.sent_in_block is not None
         return ": bytes between nodes, where block order has none" if known and more else ""
     if abs(times - 1.0) < _EQUAL:
-        return ": equally many bytes between nodes"
+        return ": the same number of bytes between nodes"
     if times > 1.0:
         return f": {times:.3g} times the bytes between nodes"
     return f": {format_share(times)} of the bytes between nodes"
@@ -107,7 +107,7 @@ def _evidence(effect: OrderEffect) -> Evidence:
 
 
 def sent_text(sent: SentBytes | None) -> str | None:
-    """``1.2 GB (31%)``: between nodes, and of all; the share alone where only that is known."""
+    """``1.2 GB (31%)``: bytes between nodes and their share; or only the share, if unknown."""
     if sent is None:
         return None
     if sent.all == 1.0:
@@ -116,7 +116,7 @@ def sent_text(sent: SentBytes | None) -> str | None:
 
 
 def _recommendations(effects: Sequence[OrderEffect]) -> list[str]:
-    """For each work the order that gains most, with its seats."""
+    """For each work the order with the largest gain, with its seats."""
     best: dict[tuple[str, str], OrderEffect] = {}
     for effect in sorted((e for e in effects if e.value < 1.0), key=lambda e: e.value):
         best.setdefault((effect.work, effect.where), effect)
@@ -133,6 +133,6 @@ def _seats(effect: OrderEffect) -> str:
     if order in ORDERS:
         return ""
     return (
-        f" (the slot of each rank, counted node after node: {order}; launchers take it from a "
+        f" (the seat of each rank, counted in block order: {order}; launchers read it from a "
         "hostfile with one line per rank)"
     )

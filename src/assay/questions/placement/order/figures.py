@@ -1,4 +1,4 @@
-"""Rank orders against block order: how much longer or shorter each work takes."""
+"""Figure of rank orders: the time of each work relative to block order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, vertical_level
+from assay.questions.common.figure_rows import intervals_text
 from assay.questions.placement.order.findings import OrderEffect, OrderFindings
 
-# Works that fit; a comparison's height, and that of a work's margin, in pixels.
+# Maximum number of works; height of a comparison and of a work's margin, in pixels.
 _WORKS, _STEP, _MARGIN = 24, 14, 12
 
 
@@ -28,8 +29,8 @@ def figures(found: OrderFindings) -> list[Figure]:
         Figure(
             id="placement-order",
             title="Rank orders: time over that in block order",
-            caption="Left of the dashed line an order is faster than block. Whiskers: 95% "
-            "intervals of the ratio; hollow: no significant difference."
+            caption="Left of the dashed line an order is faster than block order. "
+            f"{intervals_text(rows, 'whiskers')} Hollow: no significant difference."
             + (f" {left_out} more works are in the table." if left_out else ""),
             alt=f"Times over those in block order, from {low:.2f} to {high:.2f}, for "
             f"{len(groups)} works and {orders} orders.",
@@ -38,12 +39,12 @@ def figures(found: OrderFindings) -> list[Figure]:
                 Field("order", "", "order of ranks over nodes"),
                 Field("ratio", "", "median time over that in block order"),
                 Field("low", "", "lower end of its 95% interval"),
-                Field("high", "", "upper end of it"),
-                Field("p", "", "of no difference, corrected for all comparisons"),
-                Field("sure", "", "whether there is a difference"),
-                Field("between", "1", "share of the bytes that goes between nodes; empty: unknown"),
+                Field("high", "", "upper end of its 95% interval"),
+                Field("p", "", "p of no difference, corrected for all comparisons"),
+                Field("sure", "", "whether the difference is significant"),
+                Field("between", "1", "share of bytes between nodes; empty: unknown"),
                 Field("between_block", "1", "the same in block order"),
-                Field("launches", "", "number of launches, the lesser of the two"),
+                Field("launches", "", "the smaller number of launches of the two"),
             ],
             rows=rows,
             spec=_spec(rows, len(groups), orders),
@@ -68,7 +69,7 @@ def _row(name: str, effect: OrderEffect) -> Row:
 
 
 def _spec(rows: Sequence[Row], works: int, orders: int) -> Spec:
-    """A band for each work, in it a line for each order."""
+    """A band for each work, with a line for each order."""
     y: Spec = {
         "field": "work",
         "type": "nominal",
@@ -87,7 +88,7 @@ def _spec(rows: Sequence[Row], works: int, orders: int) -> Spec:
     shown = [
         {"field": "work", "title": "work"},
         {"field": "order", "title": "order"},
-        {"field": "ratio", "title": "times block's time", "format": ".4~g"},
+        {"field": "ratio", "title": "time over block order's", "format": ".4~g"},
         {"field": "low", "title": "from", "format": ".4~g"},
         {"field": "high", "title": "to", "format": ".4~g"},
         {"field": "p", "title": "p, corrected", "format": ".2~g"},

@@ -1,7 +1,7 @@
-"""The effect of rank orders: on the time of each work, and on the bytes between its nodes.
+"""The effect of rank orders on the time of each work, and on the bytes between its nodes.
 
 Barczak, Messom & Johnson (2003, figures 5 and 6) found that collectives depend on the order of
-ranks over nodes; here every work is compared with itself in block order.
+ranks over nodes. Here the time of each work is compared with its time in block order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.units import format_size
 
-# At which a difference, corrected for all comparisons, is significant.
+# Maximum p, corrected for all comparisons, of a significant difference.
 SIGNIFICANT = 0.05
 
 
@@ -30,7 +30,7 @@ SIGNIFICANT = 0.05
 class SentBytes:
     """Bytes that ranks send each other, point to point, in one operation.
 
-    ``between`` nodes, and in ``all``. Of a matrix from a file, as parts of it (``all`` is 1).
+    ``between``: between nodes; ``all``: in total. From a matrix in a file: shares (``all`` is 1).
     """
 
     between: float
@@ -38,20 +38,19 @@ class SentBytes:
 
     @property
     def share(self) -> float:
-        """The part that goes from node to node."""
+        """The share of bytes between nodes."""
         return self.between / self.all if self.all > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """One order compared with block order, all else equal.
+    """One order compared with block order, other factors equal.
 
-    ``work``: in words; ``where``: nodes × ranks per node; ``order``: a name, ``fitted``, or the
-    beginning of a list. ``value``: its time over that in block order, with its 95% ``interval``.
-    ``p``: of no difference; ``p_corrected``: by Holm for all comparisons of the run. ``sent``,
-    ``sent_in_block``: None where unknown.
-
-    ``point``: the cell in this order, ``block`` the one in block order.
+    ``work``: as text; ``where``: nodes × ranks per node; ``order``: a name, ``fitted``, or a
+    shortened list. ``point``: the cell in this order; ``block``: the cell in block order.
+    ``value``: its time over that in block order, with its 95% ``interval``. ``p``: of no
+    difference; ``p_corrected``: by Holm for all comparisons of the run. ``sent``,
+    ``sent_in_block``: None if unknown.
     """
 
     work: str
@@ -68,13 +67,13 @@ class OrderEffect:
 
     @property
     def significant(self) -> bool:
-        """Whether there is a difference: by the test, and by the interval."""
+        """Whether there is a difference by both the test and the interval."""
         low, high = self.interval
         return self.p_corrected <= SIGNIFICANT and not low <= 1.0 <= high
 
     @property
     def bytes_ratio(self) -> float | None:
-        """Bytes between nodes over those in block order; None where unknown, or block has none."""
+        """Bytes between nodes over those in block order; None if unknown, or 0 in block order."""
         if self.sent is None or self.sent_in_block is None or self.sent_in_block.between <= 0:
             return None
         return self.sent.between / self.sent_in_block.between
@@ -93,20 +92,20 @@ class OrderFindings:
 
     @property
     def headline(self) -> list[OrderEffect]:
-        """The significant effects, strongest first; all, where none is significant."""
+        """The significant effects, strongest first; all effects if none is significant."""
         significant = [effect for effect in self.effects if effect.significant]
         strongest = sorted(significant, key=lambda effect: -abs(math.log(effect.value)))
         return strongest or list(self.effects)
 
 
 def find(measured: Measured) -> OrderFindings | None:
-    """All comparisons; None where no order could be compared."""
+    """All comparisons; None if no order could be compared."""
     found = compare_orders(measured.cells, measured.run)
     return found if found.effects else None
 
 
 def compare_orders(cells: Sequence[CellSummary], run: RunData) -> OrderFindings:
-    """Every order that was measured together with block order, everything else equal."""
+    """Compare each order with block order, other factors equal."""
     from assay.stats.compare.groups import location_differs
     from assay.stats.core.multiple import corrected
 
@@ -152,7 +151,7 @@ def compare_orders(cells: Sequence[CellSummary], run: RunData) -> OrderFindings:
 
 
 def _groups(cells: Sequence[CellSummary]) -> list[list[Point]]:
-    """Points that differ in order alone, two at least, of ranks on several nodes."""
+    """Groups of two or more points on several nodes that differ only in order."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for kernel in dict.fromkeys(cell.kernel for cell in cells):
         for point in points(cells, kernel, METRIC):
@@ -168,7 +167,7 @@ def _groups(cells: Sequence[CellSummary]) -> list[list[Point]]:
 
 
 def sent_bytes(cell: Cell, run: RunData) -> SentBytes | None:
-    """Bytes in a cell's order: by its kernel's formula, or by the matrix of a file."""
+    """Bytes sent in a cell's order: by its kernel's formula, or by the matrix of a file."""
     share = run.manifest.plan.between.get(cell.id)
     if share is not None:
         return SentBytes(share, 1.0)
@@ -185,7 +184,7 @@ def sent_bytes(cell: Cell, run: RunData) -> SentBytes | None:
 
 
 def order_name(cell: Cell, run: RunData) -> str:
-    """``cyclic``, ``fitted``, or a list, shortened in the middle."""
+    """``cyclic``, ``fitted``, or a shortened list."""
     order = cell.placement.order
     if order in ORDERS:
         return order
@@ -195,12 +194,12 @@ def order_name(cell: Cell, run: RunData) -> str:
 
 
 def is_collective(point: Point) -> bool:
-    """Whether it is of one collective operation by itself."""
+    """Whether the point measures a single collective operation."""
     return point.summary.kernel == collective_points.KERNEL
 
 
 def effect_key(effect: OrderEffect) -> tuple[str, str]:
-    """Equal for an order's effects on one kernel, or on one collective operation."""
+    """A key that is equal for an order's effects on one kernel or collective operation."""
     name = effect.point.summary.kernel
     if is_collective(effect.point):
         name = collective_points.operation(effect.point)

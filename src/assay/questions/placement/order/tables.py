@@ -1,4 +1,4 @@
-"""The table of rank orders: each against block order, with the bytes between nodes."""
+"""Table of rank orders: each compared with block order, with the bytes between nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.questions.steadiness.factors.answer import p_text
 
 
 def tables(found: OrderFindings) -> list[Table]:
-    """Every order that was measured together with block order."""
+    """All orders that were compared with block order."""
     effects = found.effects
     return [
         TableBuilder(effects)
@@ -25,16 +25,18 @@ def tables(found: OrderFindings) -> list[Table]:
         .text("where", "Nodes × ranks", lambda each: each.where)
         .text("order", "Order", lambda each: each.order)
         .numbers("time", "Time", lambda each: measured(each.point), unit="s")
-        .numbers("ratio", "Times block's", lambda each: quantity(each.value, "", each.interval))
+        .numbers(
+            "ratio", "Time over block order's", lambda each: quantity(each.value, "", each.interval)
+        )
         .numbers("p", "p, corrected", _corrected)
         .numbers("sent", "Bytes between nodes", lambda each: _sent(each.sent), unit="B")
-        .numbers("block", "in block order", lambda each: _sent(each.sent_in_block), unit="B")
+        .numbers("block", "In block order", lambda each: _sent(each.sent_in_block), unit="B")
         .table(
             "placement-order",
             "Rank orders against block order",
             caption="Medians over launches with 95% intervals; below 1 the order is faster than "
-            f"block. p by Holm for {len(effects)} comparisons. Bytes are point-to-point, in one "
-            "operation: between nodes, and as a share of all.",
+            f"block order. p: corrected by Holm for {len(effects)} comparisons. Bytes: "
+            "point-to-point, between nodes, in one operation, and their share of all.",
             folded=len(effects) > 30,
         )
     ]

@@ -1,4 +1,4 @@
-"""The topic, for its question."""
+"""Topic: rank orders."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The evidence of ratios between placements."""
+"""The part of the answer on ratios between placements: evidence."""
 
 from __future__ import annotations
 
 from assay.kernels.naming import cell_name
+from assay.kernels.npb.own_code import code_note
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings
@@ -20,8 +21,14 @@ def part(found: RatioFindings) -> Part:
         evidence=[
             _evidence(one) for work in found.works for one in (*work.same_nodes, *work.same_ranks)
         ],
-        method=[METHOD],
+        method=[METHOD, *_code_method(found)],
     )
+
+
+def _code_method(found: RatioFindings) -> list[str]:
+    """Which code the benchmarks are, if any was measured."""
+    note = code_note(point.summary.kernel for work in found.works for point in work.points)
+    return [note] if note else []
 
 
 def _evidence(found: PlacementRatio) -> Evidence:

@@ -19,21 +19,24 @@ from assay.charts.marks import (
     ratio_tooltip,
 )
 from assay.kernels.naming import cell_name
+from assay.questions.common.figure_rows import intervals_text
 from assay.questions.common.selection import Interval, Point
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.questions.placement.works import METRIC, size_of
 from assay.units import counted
 
-# Numbers of ranks per node with a line for each work: of more, 2 and the most are drawn.
+# Maximum number of lines per work in figures of ratios; of more, 2 ranks per node and the maximum
+# are drawn.
 _RATIO_LINES = 2
-# Numbers of ranks per node with a line: of more, the two fewest and the most are drawn.
+# Maximum number of lines in figures of performance; of more, the two smallest numbers of ranks per
+# node and the maximum are drawn.
 _SPEED_LINES = 4
-# Bars that fit into half of the text's width.
+# Maximum number of bars of a figure of half width.
 _BARS_IN_HALF = 14
 
 
 def figures(found: RatioFindings) -> list[Figure]:
-    """Ratios on as many nodes and of as many ranks, and the performances themselves."""
+    """Ratios on the same number of nodes and of ranks, and performance."""
     return [
         *ratio_figures("nodes", found.same_nodes),
         *ratio_figures("ranks", found.same_ranks),
@@ -42,12 +45,12 @@ def figures(found: RatioFindings) -> list[Figure]:
 
 
 def ratio_figures(fixed: str, compared: Sequence[PlacementRatio]) -> list[Figure]:
-    """A figure of each benchmark's largest problem class, one of the next smaller ones, …"""
+    """A figure of each benchmark's largest problem class, one of the next smaller class, …"""
     return [_ratio_figure(fixed, group, place) for place, group in enumerate(by_size(compared))]
 
 
 def by_size(compared: Sequence[PlacementRatio]) -> list[list[PlacementRatio]]:
-    """Ratios at the largest problem class of each benchmark, at the next smaller one, …"""
+    """Ratios at the largest problem class of each benchmark, at the next smaller class, …"""
     sizes: dict[str, set[int]] = {}
     for one in compared:
         cell = one.above.summary.cell
@@ -61,9 +64,9 @@ def by_size(compared: Sequence[PlacementRatio]) -> list[list[PlacementRatio]]:
 
 
 def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) -> Figure:
-    """Ratios on as many ``nodes`` or of as many ``ranks``: bars for one such number, else lines.
+    """Ratios for the same number of ``nodes`` or ``ranks``: bars for one number, else lines.
 
-    ``place``: how many problem classes are larger.
+    ``place``: number of larger problem classes.
     """
     counts = sorted({_count(fixed, one.above) for one in compared})
     ppns = {_ppn(one.above) for one in compared}
@@ -87,14 +90,15 @@ def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) ->
     else:
         _lines_by_ppn(chart, rows)
     chart.level(1.0)
-    same = "as many nodes" if fixed == "nodes" else "as many ranks on fewer nodes"
+    same = "same nodes" if fixed == "nodes" else "same ranks on fewer nodes"
     paper = "figures 1.B.a to 6.B.a" if fixed == "nodes" else "figures 1.B.c to 6.B.c"
     return chart.figure(
         f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
         f"Performance with several ranks per node over one, {same}"
         + ", smaller classes" * bool(place),
-        caption="At 1 (dashed) further ranks bring no gain. 95% intervals of the ratio. After "
-        f"Luecke, Li & Cuma (2005), {paper}.",
+        caption="At 1 (dashed) more ranks per node bring no gain. "
+        f"{intervals_text(rows, 'whiskers')} "
+        f"After Luecke, Li & Cuma (2005), {paper}.",
         alt=f"Performance ratios over 1 rank per node, {same}, from "
         f"{min(one.value for one in compared):.2f} to {max(one.value for one in compared):.2f}.",
         fields=[
@@ -136,7 +140,7 @@ def _lines_by_ppn(chart: Chart, rows: Sequence[Row]) -> None:
 
 
 def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
-    """Of each work that was measured on several numbers of nodes: over nodes and over ranks."""
+    """Performance over nodes and over ranks of each work with several numbers of nodes."""
     drawn = (
         _speed_figure(fixed, place, work)
         for place, work in enumerate(works)
@@ -146,7 +150,7 @@ def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
 
 
 def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | None:
-    """The performance of a work over ``nodes`` or ``ranks``; None where there is one number."""
+    """The performance of a work over ``nodes`` or ``ranks``; None for a single number of these."""
     ppns = sorted({_ppn(point) for point in work})
     if len(ppns) > _SPEED_LINES:
         ppns = [*ppns[:2], ppns[-1]]
@@ -177,8 +181,8 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
     return chart.figure(
         f"placement-speed-{fixed}-{place + 1}",
         f"{name}: performance for a fixed number of {fixed}",
-        caption="Medians over launches with 95% intervals. After Luecke, Li & Cuma (2005), figures "
-        f"1.B.{paper} to 6.B.{paper}.",
+        caption=f"Medians over launches. {intervals_text(rows, 'whiskers')} After Luecke, Li & "
+        f"Cuma (2005), figures 1.B.{paper} to 6.B.{paper}.",
         alt=f"Lines of the performance of {name} over {fixed}, one per number of ranks per node; "
         f"highest with {best['ppn']} on {best['count']} {fixed}.",
         fields=[
@@ -202,7 +206,7 @@ def _speed_row(fixed: str, point: Point) -> Row:
 
 
 def _performance(point: Point) -> tuple[float, Interval | None, int]:
-    """Its rate where it has one, else executions per second, with 95% interval and launches."""
+    """The rate, or else executions per second, its 95% interval and the number of launches."""
     metric = point.summary.metrics.get("rate")
     if metric is not None:
         return metric.median, metric.ci95, metric.n

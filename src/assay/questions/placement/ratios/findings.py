@@ -1,7 +1,7 @@
 """Ratios of performance between placements of the same work: Luecke, Li & Cuma (2005), section 3.
 
-Several ranks per node are compared with one: on as many nodes (their figures a), and with as many
-ranks on fewer nodes (their figures b and c).
+Several ranks per node are compared with one: on the same number of nodes (their figures a), and
+with the same number of ranks on fewer nodes (their figures b and c).
 """
 
 from __future__ import annotations
@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from assay.kernels.naming import cell_name
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point, ratio
 from assay.questions.placement.works import works_of
+from assay.stats.core.intervals import Estimate
 
 
 @dataclass(frozen=True)
 class PlacementRatio:
     """Performance at ``above`` over that at ``below``: 2 is twice as fast.
 
-    ``value`` has the 95% ``interval``; None where either side has too few launches.
+    ``interval``: 95% interval of ``value``; None if either side has too few launches.
     """
 
     above: Point
@@ -30,7 +33,7 @@ class PlacementRatio:
 
     @property
     def launches(self) -> int:
-        """The lesser number of launches of the two."""
+        """The smaller number of launches of the two."""
         return min(self.above.metric.n, self.below.metric.n)
 
 
@@ -38,8 +41,9 @@ class PlacementRatio:
 class WorkRatios:
     """The ratios of one work.
 
-    ``same_nodes``: each number of ranks per node over one, on as many nodes. ``same_ranks``: as
-    many ranks on fewer nodes over one rank per node. ``points``: the work at plain placements.
+    ``same_nodes``: each number of ranks per node over one, on the same number of nodes.
+    ``same_ranks``: the same number of ranks on fewer nodes over one rank per node. ``points``: the
+    work at plain placements.
     """
 
     same_nodes: list[PlacementRatio]
@@ -55,31 +59,37 @@ class RatioFindings:
 
     @property
     def same_nodes(self) -> list[PlacementRatio]:
-        """Those on as many nodes, of all works."""
+        """The ratios on the same number of nodes, of all works."""
         return [one for work in self.works for one in work.same_nodes]
 
     @property
     def same_ranks(self) -> list[PlacementRatio]:
-        """Those of as many ranks, of all works."""
+        """The ratios with the same number of ranks, of all works."""
         return [one for work in self.works for one in work.same_ranks]
 
 
 def find(measured: Measured) -> RatioFindings | None:
-    """All ratios of the run; None where no work ran at a plain placement."""
+    """All ratios of the run; None if no work ran at a plain placement."""
     works = works_of(measured.cells)
     if not works:
         return None
     return RatioFindings([WorkRatios(same_nodes(work), same_ranks(work), work) for work in works])
 
 
-def compare(above: Point, below: Point) -> PlacementRatio:
-    """Performance at one point over that at another, of the same work."""
+def compare(above: Point, below: Point, time: Estimate | None = None) -> PlacementRatio:
+    """Performance at one point over that at another, of the same work.
+
+    ``time``: of the first one, where that is not the median of its launches.
+    """
+    metric = above.metric
+    if time is not None:
+        metric = msgspec.structs.replace(metric, median=time.value, ci95=time.interval)
     # The inverse ratio of times.
-    return PlacementRatio(above, below, *ratio(below.metric, above.metric))
+    return PlacementRatio(above, below, *ratio(below.metric, metric))
 
 
 def same_nodes(work: Sequence[Point]) -> list[PlacementRatio]:
-    """On as many nodes, each number of ranks per node over one (paper: figures a)."""
+    """Each number of ranks per node over one, on the same number of nodes (paper: figures a)."""
     by_place = _by_place(work)
     return [
         compare(point, by_place[nodes, 1])
@@ -89,7 +99,7 @@ def same_nodes(work: Sequence[Point]) -> list[PlacementRatio]:
 
 
 def same_ranks(work: Sequence[Point]) -> list[PlacementRatio]:
-    """As many ranks on fewer nodes over one rank per node (paper: figures b and c)."""
+    """The same number of ranks on fewer nodes over one per node (paper: figures b and c)."""
     by_place = _by_place(work)
     return [
         compare(point, by_place[nodes * ppn, 1])
@@ -99,7 +109,7 @@ def same_ranks(work: Sequence[Point]) -> list[PlacementRatio]:
 
 
 def compared_name(found: PlacementRatio, compared: Sequence[PlacementRatio]) -> str:
-    """The work of a ratio; with its toolchain where there are several."""
+    """The work of a ratio, with its toolchain if there are several."""
     cell = found.above.summary.cell
     several = len({each.above.summary.cell.toolchain for each in compared}) > 1
     return f"{cell_name(cell)}, {cell.toolchain}" if several else cell_name(cell)

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from assay.kernels.naming import kernel_code
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, quantity
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
-from assay.reference.placement import MACHINES, SOURCE, published
+from assay.reference.placement import CODE, MACHINES, SOURCE, published
 from assay.units import MISSING
 
 
 def tables(found: RatioFindings) -> list[Table]:
-    """Ratios on equally many nodes, of as many ranks, and published ratios of two."""
+    """Ratios on the same number of nodes and of ranks, and published ratios of two per node."""
     return [
         *([_ratios("nodes", found.same_nodes)] if found.same_nodes else []),
         *([_ratios("ranks", found.same_ranks)] if found.same_ranks else []),
@@ -29,7 +30,7 @@ def _ratios(fixed: str, compared: Sequence[PlacementRatio]) -> Table:
         placement = one.above.summary.cell.placement
         number = placement.nodes if fixed == "nodes" else placement.ranks
         rows.setdefault((compared_name(one, compared), number), {})[placement.ppn] = one
-    same = "on as many nodes" if fixed == "nodes" else "of as many ranks, on fewer nodes"
+    same = "same nodes" if fixed == "nodes" else "same ranks on fewer nodes"
     table = (
         TableBuilder(rows.items())
         .text("work", "Work", lambda row: row[0][0])
@@ -53,7 +54,7 @@ def _entry(found: PlacementRatio | None) -> Entry:
 
 
 def _with_published(found: RatioFindings) -> list[Table]:
-    """Two ranks per node over one, by benchmark, beside the paper's clusters."""
+    """Two ranks per node over one, by benchmark, here and on the paper's clusters."""
     kernels = dict.fromkeys(
         one.above.summary.kernel
         for one in (*found.same_nodes, *found.same_ranks)
@@ -64,20 +65,24 @@ def _with_published(found: RatioFindings) -> list[Table]:
     table = (
         TableBuilder(kernels)
         .text("work", "", kernel_code)
-        .numbers("nodes", "As many nodes, here", lambda kernel: _range(kernel, found.same_nodes))
+        .numbers("nodes", "Same nodes, here (1)", lambda kernel: _range(kernel, found.same_nodes))
     )
     for machine in MACHINES:
-        table.column(f"nodes-{machine.lower()}", f"{machine} (1)", partial(_nodes_of, machine))
-    table.numbers("ranks", "As many ranks, here", lambda kernel: _range(kernel, found.same_ranks))
+        table.column(f"nodes-{machine.lower()}", f"{machine} (2)", partial(_nodes_of, machine))
+    table.numbers("ranks", "Same ranks, here (1)", lambda kernel: _range(kernel, found.same_ranks))
     for machine in MACHINES:
-        table.numbers(f"ranks-{machine.lower()}", f"{machine} (1)", partial(_ranks_of, machine))
+        table.numbers(f"ranks-{machine.lower()}", f"{machine} (2)", partial(_ranks_of, machine))
     return [
         table.table(
             "placement-published",
-            "Two ranks per node over one, beside published clusters",
-            caption="Performance with 2 ranks per node over that with 1: on as many nodes, then of "
-            "as many ranks on half the nodes. Ranges are over the numbers of nodes or ranks.",
-            notes=[f"{SOURCE}; the text's statements, for its figures hold no numbers."],
+            "Two ranks per node over one, compared with published clusters",
+            caption="Performance with 2 ranks per node over that with 1: on the same number of "
+            "nodes, then with the same number of ranks on half the nodes. Ranges are over the "
+            "numbers of nodes or ranks.",
+            notes=[
+                f"NPB: {OWN_CODE}.",
+                f"{SOURCE}: {CODE}; statements of the text, since its figures have no numbers.",
+            ],
         )
     ]
 
@@ -95,7 +100,7 @@ def _ranks_of(machine: str, kernel: str) -> Entry:
 
 
 def _range(kernel: str, compared: Sequence[PlacementRatio]) -> Entry:
-    """The ratio of two ranks per node over one; over several numbers of nodes its range."""
+    """The ratio of two ranks per node over one, or its range over several numbers of nodes."""
     two = [
         one
         for one in compared

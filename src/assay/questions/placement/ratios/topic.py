@@ -1,4 +1,4 @@
-"""The topic, for its question."""
+"""Topic: ratios of performance between placements."""
 
 from __future__ import annotations
 

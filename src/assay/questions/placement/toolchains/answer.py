@@ -1,4 +1,4 @@
-"""What the answer says of crossed factors: the share of each, and the fastest levels."""
+"""The part of the answer on crossed factors: the share of each, and the fastest levels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assay.questions.placement.toolchains.findings import (
     ToolchainFindings,
 )
 from assay.questions.steadiness.factors.answer import p_text
-from assay.units import format_share
+from assay.units import capitalised, format_share
 
 if TYPE_CHECKING:
     from assay.stats.compare.anova import Effect
 
-# Interactions that explain less are left to the table.
+# Minimum share of an interaction in the verdict.
 _MIN_INTERACTION = 0.005
-# Works up to which each has its own sentence in the verdict, and cells that failed and are listed.
+# Maximum number of works with a sentence each in the verdict; maximum number of listed failures.
 _SENTENCES, _LISTED_FAILURES = 2, 6
 
 
@@ -30,7 +30,7 @@ def part(found: ToolchainFindings) -> Part:
     """The shares of all factors, and the fastest level of each part of the toolchain."""
     remark = _remark(found.programs)
     return Part(
-        remark=f"{remark[:1].upper()}{remark[1:]}.",
+        remark=f"{capitalised(remark)}.",
         headline=[each.best for each in found.programs],
         evidence=[
             _evidence(each, effect, p) for each in found.programs for effect, p in each.single
@@ -43,15 +43,14 @@ def part(found: ToolchainFindings) -> Part:
         ],
         method=[
             "Factors: an analysis of variance of the logarithms of all launches' times over the "
-            "toolchain's parts and the placement, each program by itself (type II sums of squares, "
-            "pairs of factors). Shares are omega squared, of all variance over the plan, with 95% "
-            "intervals from resampled launches. p-values are corrected for all effects of all "
-            "programs (Benjamini & Hochberg): of the significant effects an expected 5% are false. "
-            "Each test follows from checks of its assumptions."
+            "toolchain's parts and the placement, for each program separately (type II sums of "
+            "squares, pairs of factors). Shares are omega squared, of all variance over the plan, "
+            "with 95% intervals from resampled launches. p-values are corrected for all effects of "
+            "all programs (Benjamini & Hochberg): at most 5% of the significant effects are false "
+            "positives on average. Tests are chosen by checks of their assumptions."
         ],
         limits=[
-            "A factor's share depends on its levels in the plan: with more or other levels it "
-            "differs."
+            "A factor's share depends on its levels in the plan and changes with other levels."
         ],
     )
 
@@ -72,7 +71,7 @@ def sentence(each: CrossedFactors) -> str:
         ]
         text = ", ".join(words)
     else:
-        text = f"of {each.title}'s variation no factor explains any by itself"
+        text = f"no single factor has a significant effect on {each.title}"
     pairs = [
         f"{' × '.join(effect.factors)} {share_text(effect.share)}{_p_note(p)}"
         for effect, p in each.significant
@@ -82,7 +81,7 @@ def sentence(each: CrossedFactors) -> str:
 
 
 def share_text(share: float | None) -> str:
-    """Whole percents, and tenths where there is less than one of them."""
+    """A share in whole percents, below 1% in tenths."""
     if share is None:
         return format_share(share)
     return "under 0.1%" if share < 0.001 else f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
@@ -102,7 +101,7 @@ def _remark(found: Sequence[CrossedFactors]) -> str:
     for factor, group in sorted(groups.items(), key=lambda item: (not item[0], -len(item[1]))):
         names = ", ".join(each.title for each in group)
         if not factor:
-            clauses.append(f"of {names} no factor has a significant effect")
+            clauses.append(f"no factor has a significant effect on {names}")
             continue
         shares = [each.leading.share or 0.0 for each in group if each.leading]
         low, high = share_text(min(shares)), share_text(max(shares))
@@ -110,12 +109,12 @@ def _remark(found: Sequence[CrossedFactors]) -> str:
         clauses.append(f"{factor} explains the largest share of {names} ({between})")
     strongest = max(found, key=_of_toolchain)
     if _of_toolchain(strongest) > 0.0:
-        clauses.append(f"where the toolchain matters most, {sentence(strongest)}")
+        clauses.append(f"largest effect of the toolchain: {sentence(strongest)}")
     return "of the variation over the plan " + "; ".join(clauses)
 
 
 def _of_toolchain(each: CrossedFactors) -> float:
-    """The share of the toolchain's parts, of significant effects."""
+    """The share of the significant effects of the toolchain's parts."""
     return sum(e.share or 0.0 for e, _ in each.single if e.factors[0] in each.parts)
 
 
@@ -153,5 +152,5 @@ def _ranking(found: LevelRanking) -> str:
     where = f"in {found.programs[0]}"
     if len(found.programs) > 1:
         where = f"in the geometric mean over {len(found.programs)} programs"
-    part = f"{found.part[:1].upper()}{found.part[1:]}"
+    part = f"{capitalised(found.part)}"
     return f"{part}: {found.best} is the fastest {where}; {others}."

@@ -1,4 +1,4 @@
-"""Of each program's variation over a plan the share that each factor explains."""
+"""Figure of the share that each factor explains of each program's variation over a plan."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from assay.questions.placement.toolchains.answer import sentence
 from assay.questions.placement.toolchains.findings import CrossedFactors, ToolchainFindings
 
 _STEP = 34
-# Parts of a bar that are no single factor.
-TOGETHER, LEFT = "factors together", "left"
+# Segments of a bar that are not a single factor.
+TOGETHER, LEFT = "interactions", "residual"
 
 
 def figures(found: ToolchainFindings) -> list[Figure]:
-    """A bar for each program, of the shares of all factors."""
+    """A bar for each program with the shares of all factors."""
     programs = found.programs
     factors = list(dict.fromkeys(name for each in programs for name in each.factors))
     rows = [row for each in programs for row in _rows(each, factors)]
@@ -23,16 +23,16 @@ def figures(found: ToolchainFindings) -> list[Figure]:
         Figure(
             id="placement-variance",
             title="Shares of each program's variation over the plan",
-            caption="Omega squared of the logarithms of times, by an analysis of variance; left: "
-            "the variation between launches of the same cell, and interactions of three factors or "
-            "more. The table has intervals and tests.",
+            caption="Omega squared of the logarithms of times, by an analysis of variance. "
+            "Interactions: of pairs of factors. Residual: variation between launches of the same "
+            "cell, and interactions of three or more factors. The table has intervals and tests.",
             alt="Shares of variance: " + "; ".join(sentence(each) for each in programs[:4]) + ".",
             fields=[
                 Field("work", "", "program and its class"),
-                Field("factor", "", "factor; pairs of factors together; the residual"),
+                Field("factor", "", "factor; interactions of pairs of factors; residual"),
                 Field("share", "1", "omega squared"),
-                Field("low", "1", "lower end of its 95% interval; empty of sums"),
-                Field("high", "1", "upper end of it"),
+                Field("low", "1", "lower end of its 95% interval; empty for sums"),
+                Field("high", "1", "upper end of its 95% interval"),
             ],
             rows=rows,
             spec=_spec(rows, len(programs)),
@@ -42,7 +42,7 @@ def figures(found: ToolchainFindings) -> list[Figure]:
 
 
 def _rows(each: CrossedFactors, factors: Sequence[str]) -> list[Row]:
-    """Single factors in the run's order, then pairs together, then the residual."""
+    """Single factors in the run's order, then the sum of all interactions, then the residual."""
     alone = {e.factors[0]: e for e in each.anova.effects if len(e.factors) == 1}
     rows: list[Row] = []
     for name in factors:

@@ -26,7 +26,7 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from assay.stats.compare.anova import Anova, Effect
 
-# At which an effect, corrected for all of a run, is significant.
+# Maximum p, corrected for all effects of a run, of a significant effect.
 SIGNIFICANT = 0.05
 _WITH_BLAS = ("linpack", "compute.dgemm")
 # Factors of the placement, and their names.
@@ -40,12 +40,10 @@ _PLACEMENT = {
 class CrossedFactors:
     """The analysis of variance of one program's times over the factors of a plan.
 
-    ``p``: of each effect, corrected by Benjamini & Hochberg for all effects of all programs (Holm's
-    correction needs smaller p than two thousand permutations give). ``parts``: the factors that the
-    toolchain was divided into. ``cells``: ids; ``best``: the fastest of them. ``factors``: the
-    levels of each factor, in the plan's order.
-
-    ``title``: the program; ``anova``: the analysis.
+    ``title``: the program; ``anova``: the analysis. ``p``: of each effect, corrected by Benjamini &
+    Hochberg for all effects of all programs (Holm's correction needs smaller p than two thousand
+    permutations give). ``parts``: the factors that the toolchain was divided into. ``cells``: ids;
+    ``best``: the fastest of them. ``factors``: the levels of each factor, in the plan's order.
     """
 
     title: str
@@ -58,7 +56,7 @@ class CrossedFactors:
 
     @property
     def significant(self) -> list[tuple[Effect, float]]:
-        """The significant effects with their p, those of single factors first, by share."""
+        """The significant effects with their p: single factors, then pairs, each by share."""
         found = [
             (effect, p)
             for effect, p in zip(self.anova.effects, self.p, strict=True)
@@ -73,7 +71,7 @@ class CrossedFactors:
 
     @property
     def leading(self) -> Effect | None:
-        """The single factor with the largest significant share, if any has one."""
+        """The significant effect of a single factor with the largest share; None without any."""
         return self.single[0][0] if self.single else None
 
 
@@ -81,10 +79,9 @@ class CrossedFactors:
 class LevelRanking:
     """The levels of one of the toolchain's parts over all programs.
 
-    ``programs``: their names. ``best``: the fastest level in the geometric mean. ``others``: of
-    each other level the geometric mean of its times over the best's, and these ratios themselves.
-
-    ``part``: compiler, MPI or BLAS.
+    ``part``: compiler, MPI or BLAS. ``programs``: their names. ``best``: the level with the least
+    geometric mean of the times. ``others``: for each other level, the geometric mean of the ratios
+    of its times to the best level's, and these ratios.
     """
 
     part: str
@@ -98,7 +95,7 @@ class ToolchainFindings:
     """Programs that were measured with several toolchains.
 
     ``programs``: their analyses. ``rankings``: of the parts with a significant effect. ``broken``:
-    cells of these programs without usable numbers.
+    cells of these programs without usable results.
     """
 
     programs: list[CrossedFactors]
@@ -107,7 +104,7 @@ class ToolchainFindings:
 
 
 def find(measured: Measured) -> ToolchainFindings | None:
-    """All analyses; None where no program was measured with several toolchains."""
+    """All analyses; None if no program was measured with several toolchains."""
     programs = crossed_factors(measured.cells, measured.run)
     if not programs:
         return None
@@ -121,7 +118,7 @@ def _work_of(cell: CellSummary) -> tuple[str, str]:
 
 
 def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedFactors]:
-    """Every program that was measured with several toolchains, in the plan's order."""
+    """The analyses of programs with several toolchains, in the plan's order."""
     from assay.stats.core.multiple import corrected
 
     values = {name: list(own.values()) for name, own in costs_of(run).items()}
@@ -143,9 +140,9 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
 
 
 def _works(cells: Sequence[CellSummary], run: RunData) -> list[list[Point]]:
-    """The usable points of each program, the same but for toolchain and placement.
+    """The usable points of each program, which differ only in toolchain and placement.
 
-    Without candidates of a search, which have more launches of the best placements.
+    Candidates of a search are left out: the best placements have more launches.
     """
     search = run.manifest.plan.search
     searched = frozenset(search.optional) if search else frozenset()
@@ -168,7 +165,7 @@ def _works(cells: Sequence[CellSummary], run: RunData) -> list[list[Point]]:
 def _analysed(
     work: Sequence[Point], values: Mapping[str, Sequence[float]], run: RunData
 ) -> tuple[Anova, tuple[str, ...], dict[str, tuple[str, ...]]] | None:
-    """The analysis, the toolchain's parts, and all factors' levels; None where nothing varies."""
+    """The analysis, the toolchain's parts, and all factors' levels; None if nothing varies."""
     from assay.stats.compare.anova import anova
 
     cells = [point.summary.cell for point in work]

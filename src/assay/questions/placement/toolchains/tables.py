@@ -1,4 +1,4 @@
-"""The tables of crossed factors: the analysis of variance, and each level against the fastest."""
+"""Tables of crossed factors: the analysis of variance, and each level over the fastest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.questions.steadiness.factors.answer import p_text
 from assay.stats.compare.anova import Effect
 from assay.units import MISSING
 
-# F from which on it is written without decimals.
+# F is written without decimals from this value on.
 _LARGE = 100.0
 
 
@@ -40,13 +40,13 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
         title = Entry(f"{each.title} ({number})")
         for effect, p in zip(each.anova.effects, each.p, strict=True):
             rows.append([title, *_effect_row(effect, p)])
-        rows.append([title, *_left_row(each)])
+        rows.append([title, *_residual_row(each)])
     return Table(
         id="placement-variance",
         title="Analysis of variance over the plan",
         caption="Of the logarithms of all launches' times; type II sums of squares. Share: omega "
-        "squared, of all variance; partial: of it and the residual alone. p is corrected for "
-        "all effects (Benjamini & Hochberg).",
+        "squared, of all variance; partial ω²: of the effect's variance and the residual only. p "
+        "is corrected for all effects (Benjamini & Hochberg).",
         columns=[
             Column("work", "Program"),
             Column("effect", "Effect"),
@@ -73,7 +73,7 @@ def _effect_row(effect: Effect, p: float) -> list[Entry]:
 
 
 def _share(effect: Effect) -> str:
-    """Percents with a tenth."""
+    """A share in percent with one decimal, and its interval."""
     if effect.share is None:
         return MISSING
     interval = effect.share_ci95
@@ -81,12 +81,12 @@ def _share(effect: Effect) -> str:
     return f"{effect.share:.1%}{ends}"
 
 
-def _left_row(each: CrossedFactors) -> list[Entry]:
-    """The variance that no effect explains: noise, and interactions of more than two factors."""
+def _residual_row(each: CrossedFactors) -> list[Entry]:
+    """The residual: noise, and interactions of more than two factors."""
     share = 1.0 - each.anova.r2
     freedom = each.anova.freedom
     return [
-        Entry("left", tone="quiet"),
+        Entry("residual", tone="quiet"),
         Entry(f"{share:.1%}", share, "quiet"),
         Entry(""),
         Entry(str(freedom), freedom, "quiet"),
@@ -103,7 +103,7 @@ def _tests(each: CrossedFactors) -> str:
 
 
 def _levels(found: Sequence[CrossedFactors]) -> Table:
-    """Programs in rows, levels in columns: times the fastest level of the factor."""
+    """Programs in rows, levels in columns: time over that of the factor's fastest level."""
     names: dict[tuple[str, str], None] = {}
     for each in found:
         for factor, levels in each.factors.items():
@@ -114,13 +114,13 @@ def _levels(found: Sequence[CrossedFactors]) -> Table:
     return table.table(
         "placement-levels",
         "Relative time of each level",
-        caption="Times the fastest level of the same factor, with the other factors held equal, "
-        "by the model without interactions.",
+        caption="Time over that of the fastest level of the same factor, other factors equal, by "
+        "the model without interactions.",
     )
 
 
 def _level(factor: str, level: str, each: CrossedFactors) -> Entry:
-    """How long a program takes at a level, times its fastest level of that factor."""
+    """The time of a program at a level over that at the factor's fastest level."""
     for effect in each.anova.effects:
         if effect.factors == (factor,) and not math.isnan(effect.levels.get(level, math.nan)):
             known = [value for value in effect.levels.values() if not math.isnan(value)]

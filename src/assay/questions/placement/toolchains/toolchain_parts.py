@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import PurePath
 
-# The factor where the parts of toolchains don't distinguish them.
+# The factor used if the parts of toolchains don't distinguish them.
 WHOLE = "toolchain"
 _MPI = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI", "other": "MPI"}
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -21,12 +21,12 @@ Facts = Mapping[str, object]
 
 
 def parts_of(toolchains: Mapping[str, Facts], *, blas: bool = False) -> dict[str, dict[str, str]]:
-    """Of each toolchain its level of each part that they differ in, from a manifest's facts.
+    """The level of each toolchain in each part in which they differ, from a manifest's facts.
 
-    Parts are called ``compiler`` (with its flags where these differ), ``MPI`` and, with ``blas``,
-    ``BLAS``. Parts of which one determines the other are one, ``compiler and MPI``: their effects
-    can't be separated. Toolchains that differ in something else alone, or of which nothing is
-    known, are distinguished by name, ``toolchain``; those that differ in their names alone aren't.
+    Parts are ``compiler`` (with its flags if these differ), ``MPI`` and, with ``blas``, ``BLAS``.
+    Two parts are combined, as ``compiler and MPI``, if one determines the other: their effects
+    can't be separated. Toolchains that differ only in other facts, or have no facts, are levels of
+    one factor ``toolchain``, by name. Toolchains that differ only in their names are one level.
     """
     kinds = {"compiler": _compilers, "MPI": _mpis, **({"BLAS": _blas} if blas else {})}
     facts = list(toolchains.values())
@@ -43,19 +43,19 @@ def parts_of(toolchains: Mapping[str, Facts], *, blas: bool = False) -> dict[str
 
 
 def _identity(name: str, facts: Facts) -> str:
-    """All known facts of a toolchain; its name where nothing is known."""
+    """All known facts of a toolchain; its name if nothing is known."""
     known = {key: str(facts[key]) for key in _FACTS if key in facts}
     if "cxx" in known:
         known["cxx"] = PurePath(known["cxx"]).name
     return str(sorted(known.items())) if known else name
 
 
-# Names of a part, from the shortest to the most exact: the first that distinguishes all is taken.
+# Names of a part, from the shortest to the most exact; the first that distinguishes all is used.
 Names = tuple[str, ...]
 
 
 def _distinct(names: Sequence[Names]) -> list[str]:
-    """The shortest names by which things that differ in their most exact one differ, too."""
+    """The shortest names that distinguish all levels that the most exact names distinguish."""
     different = len(set(names))
     for length in range(len(names[0])):
         short = [name[length] for name in names]
@@ -65,7 +65,7 @@ def _distinct(names: Sequence[Names]) -> list[str]:
 
 
 def _merged(columns: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """The parts, those of which one determines the other as one."""
+    """The parts, with each pair combined of which one determines the other."""
     left = dict(columns)
     for one, other in combinations(columns, 2):
         if one in left and other in left and _determines(left[one], left[other]):
@@ -75,7 +75,7 @@ def _merged(columns: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _determines(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether either column follows from the other."""
+    """Whether either column determines the other."""
     pairs = len(set(zip(one, other, strict=True)))
     return pairs in (len(set(one)), len(set(other)))
 
@@ -118,6 +118,6 @@ def _text(facts: Facts, name: str) -> str:
 
 
 def _version(text: str) -> str:
-    """The last number with dots in a compiler's version text, to which distributions add words."""
+    """The last dotted number in a compiler's version text; distributions put others before it."""
     found = _VERSION.findall(text)
     return found[-1] if found else ""

@@ -1,4 +1,4 @@
-"""The topic, for its question."""
+"""Topic: compiler, MPI and placement as factors."""
 
 from __future__ import annotations
 

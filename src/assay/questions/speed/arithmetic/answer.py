@@ -1,10 +1,11 @@
-"""Floating-point speed in words: DGEMM against the theoretical and the measured peak."""
+"""The answer on floating-point speed: DGEMM against the theoretical and the measured peak."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from assay.questions.common.answer import Evidence
+from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import (
     ARRIVED,
@@ -20,12 +21,12 @@ from assay.questions.speed.arithmetic.findings import (
     DgemmFindings,
     PeakShare,
 )
-from assay.questions.speed.arithmetic.peak import ABOVE_PEAK
+from assay.questions.speed.arithmetic.peak import bound_of
 from assay.units import counted, format_share
 
 _PEAK_METHOD = (
-    "Measured peak: independent multiply-adds that stay in registers, on every thread at once; the "
-    "fastest vector width counts."
+    "Measured peak: independent multiply-adds that stay in registers, on all threads concurrently; "
+    "the fastest vector width counts."
 )
 # A tuned BLAS on large matrices reaches 85 to 95% of peak; far below that, something is wrong.
 LOW_SHARE = 0.7
@@ -55,8 +56,8 @@ def _dgemm_part(found: ArithmeticFindings, dgemm: DgemmFindings) -> Part:
         headline=[dgemm.headline.point],
         evidence=[_dgemm_row(share, label) for share in shown],
         method=[
-            "DGEMM: C ← A B + C on square matrices, one product on every rank at once, 2 N³ flop "
-            "each, timed on the slowest rank; each result is checked by its residual."
+            "DGEMM: C ← A B + C on square matrices, one product per rank, all ranks concurrently, "
+            "2 N³ flop each, timed on the slowest rank; each result is checked by its residual."
         ],
     )
     if dgemm.speedup is not None:
@@ -101,6 +102,7 @@ def _row(label: str, share: PeakShare, note: str) -> Evidence:
         limit=limit.rate if limit else None,
         limit_source=limit.source if limit else None,
         note=note,
+        bound=bound_of(share.point, limit.rate) if limit else "",
     )
 
 
@@ -115,7 +117,8 @@ def _theoretical(part: Part, dgemm: DgemmFindings) -> None:
         return
     share = metric.median / limit.rate
     interval = scaled(metric.ci95, 1 / limit.rate)
-    part.remark = f"{share:.0%} of {'assumed' if limit.assumed else 'theoretical'} peak"
+    if is_possible(share, interval, "computed"):
+        part.remark = f"{share:.0%} of {'assumed' if limit.assumed else 'theoretical'} peak"
     part.limits.append(f"Theoretical peak: {limit.source}.")
     if limit.assumed:
         part.caveats.append(
@@ -134,15 +137,10 @@ def _theoretical(part: Part, dgemm: DgemmFindings) -> None:
             "that the BLAS is built for this processor and runs one thread per core, and that the "
             "governor lets the clock rise (`assay doctor`)."
         )
-    elif share > ABOVE_PEAK:
-        part.caveats.append(
-            f"DGEMM runs at {format_share(share)} of the theoretical peak, which can't be: the "
-            "clock must have been higher than the one the peak was computed with."
-        )
 
 
 def _measured(part: Part, dgemm: DgemmFindings) -> None:
-    """DGEMM against what multiply-adds alone reach on as many cores."""
+    """DGEMM against the measured peak of the same number of cores."""
     share = dgemm.of_measured_peak
     if share is None:
         return
@@ -155,5 +153,6 @@ def _measured(part: Part, dgemm: DgemmFindings) -> None:
         f"{format_share(share.value, share.ci95)} of it."
     )
     theoretical = dgemm.headline.peak
-    if theoretical is None or theoretical.assumed:
+    possible = is_possible(share.value, share.ci95, "measured")
+    if possible and (theoretical is None or theoretical.assumed):
         part.remark = f"{share.value:.0%} of measured peak"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.charts.builder import STATISTICS, Chart, named, numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, order_axis, peak_layers
-from assay.questions.common.figure_rows import by_size, statistics
+from assay.questions.common.figure_rows import by_size, intervals_text, statistics
 from assay.questions.common.selection import Point, labeller
 from assay.questions.speed.arithmetic.findings import ArithmeticCurves, ArithmeticFindings
 from assay.units import counted, listed
@@ -20,7 +20,7 @@ def figures(found: ArithmeticFindings) -> list[Figure]:
 
 
 def _dgemm(found: ArithmeticCurves) -> Figure | None:
-    """Rate against N; the theoretical peak as a line, a ring where 95% of the best is reached."""
+    """Rate against N, the theoretical peak, and a ring at the smallest N at 95% of the best."""
     if not found.dgemm:
         return None
     label = labeller(found.dgemm)
@@ -58,7 +58,7 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
     return chart.figure(
         "dgemm",
         "DGEMM: floating-point rate against matrix order",
-        caption=f"Median over launches with 95% intervals.{rings}{lines}",
+        caption=f"Median over launches. {intervals_text(chart.rows, 'whiskers')}{rings}{lines}",
         alt=f"Line chart of the DGEMM rate against matrix order N; {listed(where)}.",
         fields=[
             Field("n", "", "order of the matrices"),
@@ -71,7 +71,7 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
 
 
 def _peak(found: Sequence[Point]) -> Figure | None:
-    """Bars of multiply-add rate: widths side by side, one bar per placement."""
+    """Bars of the multiply-add rate, grouped by vector width, one bar per placement."""
     widths = sorted({int(point.parameter("width") or 0) for point in found})
     if len(widths) < 2:
         return None
@@ -99,7 +99,7 @@ def _peak(found: Sequence[Point]) -> Figure | None:
         .figure(
             "peak",
             "Measured peak: multiply-adds in registers",
-            caption="Median over launches; the whiskers are 95% intervals.",
+            caption=f"Median over launches. {intervals_text(chart.rows, 'whiskers')}",
             alt=f"Bar chart of the multiply-add rate at {', '.join(map(str, widths))} bit.",
             fields=[
                 Field("width", "", "bits of a vector register"),

@@ -1,4 +1,4 @@
-"""What a run shows of floating-point speed: DGEMM, the peak it is compared with, and the best N."""
+"""Findings on floating-point speed: DGEMM, the peaks it is compared with, and the best N."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ KERNELS = (DGEMM, PEAK)
 
 @dataclass(frozen=True)
 class PeakShare:
-    """A rate (``point``) and the theoretical ``peak`` of its cores (None where that is unknown).
+    """A rate (``point``) and the theoretical ``peak`` of its cores (None where it is unknown).
 
-    ``arrival``: of DGEMM the smallest order N whose rate is at 95% of the best, for as many cores
-    and the same toolchain; None where a single order was measured.
+    ``arrival``: for DGEMM, the smallest order N whose rate is at least 95% of the best on the same
+    number of cores with the same toolchain; None where a single order was measured.
     """
 
     point: Point
@@ -42,12 +42,12 @@ class PeakShare:
 class DgemmFindings:
     """DGEMM.
 
-    ``by_cores``: the best order on each number of cores, with the toolchain that does best on the
+    ``by_cores``: the best order on each number of cores, with the toolchain that is best on the
     most cores; ``rivals``: the best of each other toolchain. ``order``: the largest N measured on
-    several numbers of cores, ``speedup``: there, from the fewest cores to the most; both None where
-    there is none. ``of_measured_peak``: the headline's rate over the measured peak of as many
-    cores. ``forced_core``: the processor that OPENBLAS_CORETYPE names, if it is set. ``measured``:
-    every point.
+    several numbers of cores; ``speedup``: at this N, from the fewest cores to the most; both None
+    where there is none. ``of_measured_peak``: the headline's rate over the measured peak of the
+    same number of cores. ``forced_core``: the processor that OPENBLAS_CORETYPE names, if it is set.
+    ``measured``: every point.
     """
 
     by_cores: dict[int, PeakShare]
@@ -66,11 +66,11 @@ class DgemmFindings:
 
 @dataclass(frozen=True)
 class ArithmeticCurves:
-    """What the figures draw: usable cells, those included that only a search asked for.
+    """What the figures draw: usable cells, including candidates of a placement search.
 
     ``dgemm``: its rates. ``arrivals``: by cores, the smallest N at 95% of the best, where several
     were measured. ``peaks``: by cores, the theoretical peak in flop/s, where it is known.
-    ``multiply_adds``: the rates of multiply-adds out of registers, of every vector width.
+    ``multiply_adds``: the rates of multiply-adds in registers, of every vector width.
     """
 
     dgemm: Sequence[Point]
@@ -159,7 +159,7 @@ def _order(point: Point) -> int:
 
 
 def _arrival(alike: Sequence[Point]) -> int | None:
-    """The smallest N whose median is at 95% of the best N's; None of a single order."""
+    """The smallest N whose median is at least 95% of the best N's; None for a single order."""
     by_order = best_by(alike, _order)
     if len(by_order) < 2:
         return None
@@ -178,7 +178,7 @@ def _speedup(lead: Sequence[Point]) -> tuple[int | None, Speedup | None]:
 
 
 def _forced_core(run: RunData) -> str | None:
-    """The processor that OpenBLAS was asked from outside to use the kernels of, if any."""
+    """The processor whose kernels OpenBLAS was forced to use by OPENBLAS_CORETYPE, if any."""
     tuning = run.manifest.system.get("tuning")
     core = tuning.get("OPENBLAS_CORETYPE") if isinstance(tuning, dict) else None
     return str(core) if core else None

@@ -1,8 +1,9 @@
-"""The NAS Parallel Benchmarks in words: official Mop/s, rates per core, scaling and its limits."""
+"""The answer on the NAS Parallel Benchmarks: official Mop/s, rates per core, scaling, limits."""
 
 from __future__ import annotations
 
 from assay.kernels.naming import kernel_name, placement_text
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import evidence, labeller, quantity_text
 from assay.questions.common.speedups import Speedup, speedup_row
@@ -13,14 +14,14 @@ from assay.questions.speed.benchmarks.findings import (
     ScalingLoss,
 )
 from assay.questions.speed.benchmarks.scaling import Curve
-from assay.units import counted, format_memory, format_share, listed
+from assay.units import capitalised, counted, format_memory, format_share, listed
 
 _CACHE_EFFECT = "Edmundsson et al. (2004), 5.5; Luecke, Li & Cuma (2005), 4.1"
-# What each loads in addition to the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
+# What each benchmark loads besides the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
 _LOADS = {
     "npb.ep": "hardly uses memory or network, so its scaling shows what sharing a chip costs",
     "npb.cg": "gathers from memory at random",
-    "npb.mg": "streams through memory on grids of every size, with neighbours near and far",
+    "npb.mg": "streams through memory on grids of all sizes, with near and distant neighbours",
     "npb.ft": "transposes its whole array between all ranks",
     "npb.is": "exchanges all its keys between all ranks",
     "npb.lu": "passes many small messages along a wavefront, in which ranks wait for each other",
@@ -30,7 +31,7 @@ _LOADS = {
 
 
 def part(found: BenchmarksFindings) -> Part | None:
-    """The part of the NPB; None where all there is are candidates of a search.
+    """The part of the NPB; None where only candidates of a placement search measured them.
 
     The limit of a parallel run is perfect scaling: the rate on the fewest cores measured times the
     ratio of the core counts. The share of it is the parallel efficiency.
@@ -40,7 +41,7 @@ def part(found: BenchmarksFindings) -> Part | None:
         return None
     part = Part()
     for benchmark in measured:
-        # The largest class leads: the smallest may fit in cache.
+        # The largest class provides the headline: the smallest may fit in cache.
         for number, one in enumerate(benchmark.classes):
             _add(part, one, leads=number == 0)
         leading = benchmark.classes[0]
@@ -51,9 +52,9 @@ def part(found: BenchmarksFindings) -> Part | None:
         if leading.loss is not None:
             _add_loss(part, leading, leading.loss, speedups[-1])
     part.method = [
-        f"NPB {listed([b.title for b in measured])} (Bailey et al., RNR-94-007): the timed part of "
-        "the benchmark, verified against the official values; the rate counts the official "
-        "operations."
+        f"NPB {listed([b.title for b in measured])} (Bailey et al., RNR-94-007): {OWN_CODE}. The "
+        "timed part of the benchmark, verified against the official values; the rate counts the "
+        "official operations, of which the code does fewer or more (flop/s done)."
     ]
     loads = [f"{b.title} {_LOADS[b.kernel]}" for b in measured if b.kernel in _LOADS]
     part.limits.append(f"What the NPB load in addition to the cores: {'; '.join(loads)}.")
@@ -61,23 +62,26 @@ def part(found: BenchmarksFindings) -> Part | None:
 
 
 def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
-    """The evidence of one class: of the leading class all counts, of others the ends."""
+    """The evidence of one class: all core counts if it leads, else the fewest and the most."""
     curve, title = one.scaling.curve, one.scaling.title
     counts = list(curve.points) if leads else [curve.few, curve.most]
     shown = [curve.points[count] for count in dict.fromkeys(reversed(counts))]
     rows = [(point, counted(point.cores, "core")) for point in shown]
-    if one.threaded is not None:  # beside as many processes
+    if one.threaded is not None:  # next to processes without threads
         rows.append((one.threaded, placement_text(one.threaded.summary.cell.placement)))
     rows += [(point, counted(point.cores, "core")) for point in one.rivals]
     label = labeller([point for point, _ in rows])
     for point, where in rows:
         each = quantity_text(point.metric.median / point.cores, "op/s")
         note = label(point) + ("" if point.cores == 1 else f"; {each} per core")
+        if one.per_operation is not None:
+            flops = quantity_text(point.metric.median * one.per_operation, "flop/s")
+            note += f"; {flops} done"
         if one.rivals:
             where = f"{where}, {point.summary.cell.toolchain}"
         part.evidence.append(evidence(f"{title}, {where}", point, "rate", note=note))
     effect = one.cache_effect
-    speedups = [*one.scaling.speedups[-1:]]  # that on the most cores, and the best superlinear one
+    speedups = [*one.scaling.speedups[-1:]]  # on the most cores, and the best superlinear one
     if effect is not None and effect.best not in speedups:
         speedups.append(effect.best)
     for speedup in speedups:
@@ -89,7 +93,7 @@ def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
 
 
 def _of(curve: Curve, count: int) -> str:
-    """``8 processes``, or cores where threads kept some of them busy."""
+    """``8 processes``, or cores where ranks had several threads."""
     return counted(count, "process" if curve.processes else "core")
 
 
@@ -98,7 +102,7 @@ def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
     curve, best = one.scaling.curve, effect.best
     each = "process" if curve.processes else "core"
     others = len(effect.counts) - 1
-    also = f"; superlinear too on {counted(others, 'other count')}" if others else ""
+    also = f"; also superlinear on {counted(others, 'other count')}" if others else ""
     superlinear = (
         f"{one.scaling.title} is superlinear: on {_of(curve, best.most.cores)} each {each} reaches "
         f"{format_share(best.efficiency, best.efficiency_interval)} of its rate on "
@@ -117,49 +121,58 @@ def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
             f"({_CACHE_EFFECT}); the sizes of data per process and of caches are not known here."
         )
     return superlinear + (
-        "By what a process allocates, its data do not begin to fit into any cache on the way: a "
-        f"part that is used most may ({_CACHE_EFFECT}), or the rate on {_of(curve, curve.few)} "
-        "was low for another reason."
+        "The data that a process allocates do not begin to fit into any cache at these counts: "
+        f"the most used part of them may ({_CACHE_EFFECT}), or the rate on "
+        f"{_of(curve, curve.few)} was low for another reason."
     )
 
 
 def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedup) -> None:
-    """Why the parallel efficiency on the most cores is poor, and what to do."""
+    """Why the parallel efficiency on the most cores is poor, and what to do.
+
+    The code is named first: it is not the one that users run.
+    """
     curve = one.scaling.curve
     title, where = kernel_name(curve.kernel), counted(curve.most, "core")
     share = format_share(speedup.efficiency, speedup.efficiency_interval)
     reason, action = _cause(loss)
-    if reason:
+    code = f"the code is assay's own ({loss.code})" if loss.code else ""
+    if reason or code:
         part.limits.append(
-            f"{one.scaling.title} keeps {share} of perfect scaling on {_of(curve, curve.most)}: "
-            f"{reason}."
+            f"{one.scaling.title} reaches {share} of perfect scaling on {_of(curve, curve.most)}: "
+            f"{'; '.join(filter(None, (code, reason)))}."
         )
+    first = f"First, {code}: NASA's code may scale differently. " if code else ""
     if speedup.value < 1:
         part.advice.append(
-            f"{title} is slower on {where} than on fewer: ranks shared cores with each other or "
-            "with other work, or waited for each other most of the time."
+            f"{title} is slower on {where} than on fewer. {first}"
+            f"{'Then, ranks' if code else 'Ranks'} may have shared cores with each other or with "
+            "other processes, or waited for each other most of the time."
         )
     elif curve.kernel == "npb.ep":
         part.advice.append(
-            f"EP keeps only {share} of perfect scaling on {where} though its ranks share almost "
-            "nothing: check for ranks on two hardware threads of one core, a clock that falls "
+            f"EP reaches only {share} of perfect scaling on {where} though its ranks share almost "
+            "nothing: check for ranks on two hardware threads of one core, a clock rate that falls "
             "under load, steal time, or a container's CPU quota."
         )
     else:
-        part.advice.append(f"{title} keeps only {share} of perfect scaling on {where}: {action}")
+        part.advice.append(
+            f"{title} reaches only {share} of perfect scaling on {where}. {first}"
+            f"{capitalised(action)}"
+        )
 
 
 def _cause(loss: ScalingLoss) -> tuple[str, str]:
-    """What takes the lost time ("" where that is not known), and what to do."""
+    """The cause of the lost time ("" where it is not known), and what to do."""
     phases, stream = loss.phases, loss.stream
     share = format_share(phases.communication) if phases is not None else ""
     if loss.cause == "communication" and phases is not None:
         largest = phases.largest_communication
         return (
-            f"communication takes {share} of the time, waiting for others included (most of it "
-            f"{largest}, {format_share(phases.shares[largest])})",
+            f"communication, including waiting for other ranks, takes {share} of the time (most of "
+            f"it {largest}, {format_share(phases.shares[largest])})",
             "its ranks wait for messages and for each other. A larger problem, or threads instead "
-            "of ranks, communicates less per operation.",
+            "of ranks, needs less communication per operation.",
         )
     if stream is not None:
         also = f", communication only {share} of the time" if phases is not None else ""
@@ -172,7 +185,7 @@ def _cause(loss: ScalingLoss) -> tuple[str, str]:
         return (
             f"communication takes only {share} of the time; computing itself is slower on each "
             "core",
-            "computing is slower on each core when all are busy. Check for a clock that falls "
+            "computing is slower on each core when all are busy. Check for a clock rate that falls "
             "under load, hardware threads that share a core, and memory bandwidth "
             "(`assay run memory`).",
         )

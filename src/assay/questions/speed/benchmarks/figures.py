@@ -1,4 +1,4 @@
-"""The NAS Parallel Benchmarks as Edmundsson et al. (2004), figures 4 to 6: rates, and speedups."""
+"""Rates and speedups of the NPB, as in figures 4 to 6 of Edmundsson et al. (2004)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, count_axis, count_span, ideal_line
 from assay.kernels.naming import placement_text
 from assay.kernels.npb import CLASS_ORDER
-from assay.questions.common.figure_rows import by_size, statistics
+from assay.kernels.npb.own_code import OWN_CODE
+from assay.questions.common.figure_rows import by_size, intervals_text, statistics
 from assay.questions.common.selection import Point, scaled
 from assay.questions.speed.benchmarks.findings import (
     BenchmarkFindings,
@@ -21,7 +22,7 @@ from assay.questions.speed.benchmarks.phase_figures import phase_figure
 from assay.units import counted, listed
 
 _MEGA = (1e6, "M")  # NPB's official unit is Mop/s, whatever the size
-# Counts of cores from which rates are drawn as lines instead of bars.
+# Number of core counts from which rates are drawn as lines instead of bars.
 _MIN_COUNTS_OF_LINES = 3
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]
 _SHAPES = [
@@ -31,7 +32,7 @@ _SHAPES = [
 
 
 def figures(found: BenchmarksFindings) -> list[Figure]:
-    """Each benchmark's rate, the speedup of all of them, and where their time goes."""
+    """Each benchmark's rate, the speedup of all of them, and each one's phases."""
     drawn = [
         *(rate_figure(benchmark) for benchmark in found.benchmarks),
         speedup_figure(found),
@@ -41,7 +42,7 @@ def figures(found: BenchmarksFindings) -> list[Figure]:
 
 
 def rate_figure(found: BenchmarkFindings) -> Figure:
-    """Mop/s per core of one benchmark: lines over core counts, bars where those are few."""
+    """Mop/s per core of one benchmark: lines over core counts, bars where there are few counts."""
     counts = {point.cores for point in found.measured}
     return _bars(found) if len(counts) < _MIN_COUNTS_OF_LINES else _lines(found)
 
@@ -77,7 +78,8 @@ def _bars(found: BenchmarkFindings) -> Figure:
         .figure(
             found.kernel.replace(".", "-"),
             f"NPB {found.title}: rate per core",
-            caption="Bars of equal height would be perfect scaling. Whiskers: 95% intervals.",
+            caption="Bars of equal height would be perfect scaling. "
+            f"{intervals_text(chart.rows, 'whiskers')} NPB: {OWN_CODE}.",
             alt=f"Bar chart of NPB {found.title} Mop/s per core for class "
             f"{listed(_classes(measured))} on {listed(counts)}.",
             fields=[
@@ -124,8 +126,8 @@ def _lines(found: BenchmarkFindings) -> Figure:
     ).figure(
         found.kernel.replace(".", "-"),
         f"NPB {found.title}: rate per {noun}",
-        caption="A level line would be perfect scaling; a rising one is superlinear. The band is "
-        "the 95% interval. The axis of counts is logarithmic.",
+        caption="A level line would be perfect scaling; a rising one is superlinear. "
+        f"{intervals_text(chart.rows, 'band')} The axis of counts is logarithmic. NPB: {OWN_CODE}.",
         alt=f"Line chart of NPB {found.title} Mop/s per {noun} for class "
         f"{listed(_classes(measured))} on {counts[0]} to {counts[-1]} {nouns}.",
         fields=[
@@ -146,7 +148,7 @@ def _classes(found: Sequence[Point]) -> list[str]:
 
 
 def _marked(field: str, rows: Sequence[Row], ranges: list[Any], legend: Spec | None) -> Spec:
-    """A shape or dash by a field; the same domain as others of it merges their legends."""
+    """A shape or dash by a field; encodings with the same domain share a legend."""
     return {
         "field": field,
         "type": "nominal",
@@ -163,7 +165,7 @@ def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
 def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     """Speedup over processes with the ideal, a line per benchmark and class.
 
-    The fewest processes of a line count as that many times one; their own ratio is 1 by
+    The speedup on the fewest processes of a line is set to their number. Their ratio is 1 by
     definition, so they have no interval.
     """
     known: list[ClassScaling] = []
@@ -207,10 +209,10 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     return chart.figure(
         "npb-speedup",
         f"NPB: speedup over {nouns}",
-        caption=f"Speedup over the fewest {nouns} of each line, whose own is set to their number; "
-        "above the ideal line is superlinear. "
+        caption=f"Speedup over the fewest {nouns} of each line, where it is set to their number; "
+        "above the ideal line it is superlinear. "
         + ("Solid: the largest class of each benchmark, dashed: the others. " if dashed else "")
-        + "Both axes logarithmic. Whiskers: 95% intervals.",
+        + f"Both axes logarithmic. {intervals_text(chart.rows, 'whiskers')}",
         alt=f"Line chart of the speedup of {listed([scaling.title for scaling in known])} from "
         f"{counts[0]} to {counts[-1]}, with the ideal line.",
         fields=[

@@ -1,4 +1,4 @@
-"""What a run holds of the NAS Parallel Benchmarks: rates, scaling, and what limits it."""
+"""Findings on the NAS Parallel Benchmarks: rates, scaling, and what limits it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from assay.kernels import known_kernel
 from assay.kernels.naming import benchmark_codes, kernel_name
 from assay.kernels.npb import CLASS_ORDER
+from assay.kernels.npb.own_code import done_per_operation, scaling_difference
 from assay.model.placement import Placement
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import (
+    Interval,
     Point,
     best_by,
     leading,
     on_any_memory,
     points,
     rivals,
+    scaled,
 )
-from assay.questions.common.speedups import Speedup
+from assay.questions.common.speedups import Speedup, speedup_of
 from assay.questions.speed.benchmarks.phases import NpbPhases, npb_phases
 from assay.questions.speed.benchmarks.scaling import (
     Chip,
@@ -38,7 +42,7 @@ from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
 from assay.stats.core.model import CellSummary
 
 PROCESSES = "processes"
-# Parallel efficiency below which the cause is looked for.
+# Parallel efficiency below which a cause is searched for.
 POOR_EFFICIENCY = 0.75
 # Share of the lost time from which communication counts as its cause.
 _MAIN_PART = 0.5
@@ -57,25 +61,27 @@ class StreamGrowth:
 class ScalingLoss:
     """Why the parallel efficiency on the most cores is poor.
 
-    ``cause``: ``communication`` where its share of the time beyond that on the fewest cores is at
-    least half of the loss; else ``memory`` where STREAM scales as poorly and the data are not in
-    cache; else ``computing`` where phases were timed; else ``unknown``. ``phases``: on the most
-    cores, None where none were timed. ``stream``: None unless memory is the cause.
+    ``cause``: ``communication`` where it takes at least half of the lost time; else ``memory``
+    where STREAM's parallel efficiency is poor too and the data are not in cache; else ``computing``
+    where phases were timed; else ``unknown``. ``phases``: on the most cores, None where none were
+    timed. ``stream``: None unless memory is the cause. ``code``: how the code differs from NASA's
+    in what scales, "" where it does not.
     """
 
     cause: Literal["communication", "memory", "computing", "unknown"]
     phases: NpbPhases | None
     stream: StreamGrowth | None
+    code: str = ""
 
 
 @dataclass(frozen=True)
 class CacheEffect:
     """Superlinear speedup, and whether caches account for it.
 
-    ``best``: the superlinear speedup with the highest efficiency. ``counts``: of cores with a
-    superlinear speedup, ascending. ``fit``: from which count on the data of a process fit into its
-    share of a cache, None where they do from no count. ``sizes_known``: whether the sizes of data
-    and caches are known.
+    ``best``: the superlinear speedup with the highest efficiency. ``counts``: numbers of cores with
+    a superlinear speedup, ascending. ``fit``: from which count on the data of a process fit into
+    its share of a cache, None where there is no such count. ``sizes_known``: whether the sizes of
+    data and caches are known.
     """
 
     best: Speedup
@@ -86,10 +92,11 @@ class CacheEffect:
 
 @dataclass(frozen=True)
 class ClassScaling:
-    """One class of a benchmark over counts of cores.
+    """One class of a benchmark over numbers of cores.
 
-    ``curve``: the best point at each count. ``speedups``: over the fewest cores, ascending.
-    ``phases``: where the time goes, by count of cores, where phases were timed.
+    ``curve``: the best point on each number of cores. ``speedups``: over the fewest cores, by
+    ascending cores. ``phases``: the shares of the time, by number of cores, where phases were
+    timed.
     """
 
     curve: Curve
@@ -104,12 +111,13 @@ class ClassScaling:
 
 @dataclass(frozen=True)
 class ClassFindings:
-    """One class of a benchmark, as the answer judges it.
+    """One class of a benchmark, as the answer reports it.
 
-    ``scaling``: over counts of cores. ``threaded``: where the curve is over processes, the best
+    ``scaling``: over numbers of cores. ``threaded``: where the curve is over processes, the best
     point with several threads per rank on the most cores. ``rivals``: the best point of each other
     toolchain on its most cores. ``cache_effect``: None where no speedup is superlinear. ``loss``:
-    of the largest class alone, None where its efficiency is good or not known.
+    for the largest class only, None where its efficiency is good or not known. ``per_operation``:
+    floating-point operations done per official operation, None where none are done.
     """
 
     scaling: ClassScaling
@@ -117,11 +125,12 @@ class ClassFindings:
     rivals: tuple[Point, ...]
     cache_effect: CacheEffect | None
     loss: ScalingLoss | None
+    per_operation: float | None = None
 
 
 @dataclass(frozen=True)
 class RateLine:
-    """The best points over counts of cores, ascending, of one class, kind and toolchain.
+    """The best points by ascending number of cores, of one class, kind and toolchain.
 
     ``kind``: what uses the cores, such as ``processes`` or ``threads``.
     """
@@ -133,18 +142,36 @@ class RateLine:
 
 
 @dataclass(frozen=True)
+class DoneRate:
+    """The floating-point operations that a benchmark really does, beside its official rate.
+
+    ``title``: the benchmark. ``point``: the rate, of official operations. ``flops``: flop/s done,
+    with its 95% ``interval``; ``per_operation``: those done per official operation
+    (``kernels/npb/own_code.py``). All three are None for a benchmark that does none.
+    """
+
+    title: str
+    point: Point
+    flops: float | None
+    interval: Interval | None
+    per_operation: float | None
+
+
+@dataclass(frozen=True)
 class BenchmarkFindings:
     """One benchmark.
 
-    ``kernel``: its name in the catalogue. ``title``: for people. ``classes``: the largest first;
-    candidates of a placement search (few launches each) are left out. ``measured``, ``lines`` and
-    ``drawn``: all points, and lines and curves through them, candidates included, for figures and
-    tables.
+    ``kernel``: its name in the catalogue. ``title``: its display name. ``classes``: the largest
+    first; candidates of a placement search (few launches each) are left out. ``done``: operations
+    done, of each class on each number of cores, including candidates. ``measured``,
+    ``lines`` and ``drawn``: all points, and lines and curves through them, including candidates,
+    for figures and tables.
     """
 
     kernel: str
     title: str
     classes: tuple[ClassFindings, ...]
+    done: tuple[DoneRate, ...]
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
     lines: tuple[RateLine, ...] = field(metadata=INTERNAL)
     drawn: tuple[ClassScaling, ...] = field(metadata=INTERNAL)
@@ -158,9 +185,9 @@ class BenchmarksFindings:
 
 
 def find(measured: Measured) -> BenchmarksFindings | None:
-    """What was measured of the NPB; None if no usable cell measured any.
+    """Findings on the NPB; None if no usable cell measured any.
 
-    ``measured``: with the candidates of a placement search, if there was one.
+    ``measured`` includes the candidates of a placement search, if there was one.
     """
     judged = measured.without_candidates()
     chip = chip_of(measured.run)
@@ -186,6 +213,11 @@ def find(measured: Measured) -> BenchmarksFindings | None:
                     )
                     for number, scaling in enumerate(of_own)
                 ),
+                tuple(
+                    _done_rate(scaling.title, point)
+                    for scaling in scalings
+                    for point in scaling.curve.points.values()
+                ),
                 tuple(drawn),
                 _lines(drawn),
                 scalings,
@@ -194,8 +226,22 @@ def find(measured: Measured) -> BenchmarksFindings | None:
     return BenchmarksFindings(tuple(found)) if found else None
 
 
+def _per_operation(point: Point) -> float | None:
+    cell = point.summary.cell
+    kernel = known_kernel(cell.kernel)
+    return done_per_operation(kernel, cell.parameters) if kernel is not None else None
+
+
+def _done_rate(title: str, point: Point) -> DoneRate:
+    share = _per_operation(point)
+    if share is None:
+        return DoneRate(title, point, None, None, None)
+    flops, interval = point.metric.median * share, scaled(point.metric.ci95, share)
+    return DoneRate(title, point, flops, interval, share)
+
+
 def _lines(found: Sequence[Point]) -> tuple[RateLine, ...]:
-    """Large classes first, then plain processes, then other kinds by name."""
+    """By descending class; within a class processes first, then other kinds by name."""
     lines: dict[tuple[str, str, str], list[Point]] = {}
     for size, of_size in by_class(found).items():
         for point in of_size:
@@ -210,7 +256,7 @@ def _lines(found: Sequence[Point]) -> tuple[RateLine, ...]:
 
 
 def _kind(placement: Placement) -> str:
-    """What uses the cores: processes, the threads of each, or both; and how many per node."""
+    """What uses the cores: processes (per node on several nodes), threads, or both."""
     if placement.threads == 1:
         return PROCESSES if placement.nodes == 1 else f"{PROCESSES}, {placement.ppn} per node"
     if placement.ranks == 1:
@@ -219,7 +265,7 @@ def _kind(placement: Placement) -> str:
 
 
 def _scalings(found: Sequence[Point], kernel: str) -> tuple[ClassScaling, ...]:
-    """Each class of one benchmark's points, the largest first."""
+    """The scaling of each class of one benchmark, the largest first."""
     scalings = []
     for size, of_size in by_class(found).items():
         curve = curve_of(of_size, kernel, size)
@@ -235,13 +281,14 @@ def _class_findings(
     cells: Sequence[CellSummary] | None,
     chip: Chip,
 ) -> ClassFindings:
-    """One class. ``cells``: of the run, if the cause of a poor efficiency is to be found."""
+    """One class. ``cells``: all cells, to find the cause of a poor efficiency; None: don't."""
     return ClassFindings(
         scaling,
         _threaded(scaling.curve, of_size),
         tuple(rivals(of_size)),
         _cache_effect(scaling, chip),
         None if cells is None else _loss(scaling, cells, chip),
+        _per_operation(scaling.curve.points[scaling.curve.most]),
     )
 
 
@@ -267,24 +314,25 @@ def _cache_effect(scaling: ClassScaling, chip: Chip) -> CacheEffect | None:
 
 
 def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> ScalingLoss | None:
-    """What takes the time that is lost on the most cores; None where the efficiency is good."""
+    """The cause of the time lost on the most cores; None where the efficiency is good."""
     if not scaling.speedups or scaling.speedups[-1].efficiency >= POOR_EFFICIENCY:
         return None
     curve, efficiency = scaling.curve, scaling.speedups[-1].efficiency
+    code = scaling_difference(curve.kernel)
     few, most = scaling.phases.get(curve.few), scaling.phases.get(curve.most)
     if most is not None:
-        # With perfect scaling each phase would take its share of before in as much less time.
+        # A phase that scales perfectly takes its share on the fewest cores times the efficiency.
         before = few.communication * efficiency if few is not None else 0.0
         if most.communication - before >= _MAIN_PART * (1 - efficiency):
-            return ScalingLoss("communication", most, None)
+            return ScalingLoss("communication", most, None, code)
     stream = _stream_growth(cells, curve)
     if stream is not None and not in_cache(curve.points[curve.most], chip):
-        return ScalingLoss("memory", most, stream)
-    return ScalingLoss("computing" if most is not None else "unknown", most, None)
+        return ScalingLoss("memory", most, stream, code)
+    return ScalingLoss("computing" if most is not None else "unknown", most, None, code)
 
 
 def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth | None:
-    """STREAM over the curve's counts of cores; None where it scales well or was not measured."""
+    """STREAM's growth from the curve's fewest cores; None where it may scale well or is unknown."""
     found = on_any_memory(points(cells, STREAM, "bandwidth"))
     triad = [p for p in found if p.parameter("op") == "triad"]
     if not triad:
@@ -293,6 +341,7 @@ def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth |
     most = max((count for count in by_cores if count <= curve.most), default=0)
     if most <= curve.few or curve.few not in by_cores:
         return None
-    ratio = by_cores[most].metric.median / by_cores[curve.few].metric.median
-    poor = ratio / (most / curve.few) < POOR_EFFICIENCY
-    return StreamGrowth(most, curve.few, ratio) if poor else None
+    growth = speedup_of(by_cores[curve.few], by_cores[most])
+    ends = growth.efficiency_interval
+    poor = ends is not None and ends[1] < POOR_EFFICIENCY
+    return StreamGrowth(most, curve.few, growth.value) if poor else None

@@ -1,4 +1,4 @@
-"""Where the time of a kernel goes: bars of phases, each a whole."""
+"""Figures of the phases of a kernel: stacked bars of their shares of the time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.units import counted, listed
 
 
 def phase_figure(found: BenchmarkFindings) -> Figure | None:
-    """Where the time of a benchmark's largest class goes: bars of phases over core counts."""
+    """The phases of a benchmark's largest class that timed them: stacked bars by core count."""
     scaling = next((scaling for scaling in found.drawn if scaling.phases), None)
     if scaling is None:
         return None
@@ -34,7 +34,7 @@ def phase_figure(found: BenchmarkFindings) -> Figure | None:
 
 
 def phase_rows(phases: CellPhases, **fields: Datum) -> list[Row]:
-    """A row per phase of a cell, with further fields that say which cell it is."""
+    """A row per phase of a cell, with further fields that identify the cell."""
     where = placement_text(phases.point.summary.cell.placement)
     rows: list[Row] = []
     for name, metric in phases.seconds.items():
@@ -69,7 +69,7 @@ def phases_figure(
     caption: str,
     alt: str,
 ) -> Figure:
-    """Stacked bars of ``phase_rows`` along the field ``x``, each bar a whole."""
+    """Stacked bars of ``phase_rows`` along the field ``x``; each bar sums up to 1."""
     order = f"indexof({phases_among(rows)!r}, datum.phase)"
     axis: Spec = {"labelAngle": 0, "ticks": False, "labelPadding": 6, "labelOverlap": "greedy"}
     return Figure(

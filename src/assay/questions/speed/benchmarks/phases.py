@@ -1,4 +1,4 @@
-"""Where the time of a kernel goes: the phases that it times in addition to the whole."""
+"""The phases that a kernel times in addition to the total, and their shares of the time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NpbPhases(CellPhases):
     """The phases of a benchmark that times computing and each kind of communication.
 
     ``communication``: the share of all phases but computing. ``compute_interval``: the 95% interval
-    of the share of computing, the other phases taken as certain; None where there is none.
+    of computing's share, with the other phases treated as exact; None where there is none.
     """
 
     communication: float
@@ -40,20 +40,20 @@ class NpbPhases(CellPhases):
 
     @property
     def largest_communication(self) -> str:
-        """The kind of communication that takes most of the time; "" where none takes any."""
+        """The kind of communication that takes the most time; "" where none takes any."""
         others = {name: share for name, share in self.shares.items() if name != COMPUTE}
         name = max(others, key=lambda name: others[name], default="")
         return name if name and others[name] > 0 else ""
 
 
 def cell_phases(point: Point) -> CellPhases | None:
-    """Where the time of a point's cell goes; None where no phase was timed or none took time."""
+    """The phases of a point's cell; None where no phase was timed or none took time."""
     shares = phase_shares(point.summary)
     return CellPhases(point, shares, phase_times(point.summary)) if shares else None
 
 
 def npb_phases(point: Point) -> NpbPhases | None:
-    """The same for a cell of the NPB."""
+    """The phases of an NPB cell; None where no phase was timed or none took time."""
     shares = phase_shares(point.summary)
     if not shares:
         return None
@@ -77,7 +77,7 @@ def phase_times(cell: CellSummary) -> dict[str, MetricSummary]:
 
 
 def phase_shares(cell: CellSummary) -> dict[str, float]:
-    """Each phase's share of all; empty where no phase was timed or all took no time."""
+    """Each phase's share of their sum; empty where no phase was timed or none took time."""
     seconds = {name: metric.median for name, metric in phase_times(cell).items()}
     whole = sum(seconds.values())
     return {name: value / whole for name, value in seconds.items()} if whole > 0 else {}

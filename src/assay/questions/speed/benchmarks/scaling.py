@@ -1,7 +1,7 @@
 """Strong scaling of a benchmark, and whether caches account for a superlinear speedup.
 
-They do where a process's data begin to fit into its share of a cache (Edmundsson et al. 2004, 5.5;
-Luecke, Li & Cuma 2005, 4.1).
+They do where the data of a process begin to fit into its share of a cache (Edmundsson et al. 2004,
+5.5; Luecke, Li & Cuma 2005, 4.1).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """One benchmark and class with one toolchain over counts of cores.
+    """One benchmark and class with one toolchain over numbers of cores.
 
-    ``kernel``: its name in the catalogue. ``size``: the class. ``points``: the best point at each
-    count of cores, counts ascending. ``processes``: each core runs one process, so that counts of
-    cores are counts of processes.
+    ``kernel``: its name in the catalogue. ``size``: the class. ``points``: the best point by
+    ascending number of cores. ``processes``: whether each core runs one process, so that the
+    numbers of cores are numbers of processes.
     """
 
     kernel: str
@@ -52,7 +52,7 @@ class ScalingFit:
     """From which count on the data of a process fit into its share of a cache level.
 
     ``count``: processes (or cores, where a curve is not over processes). ``level``: of the cache.
-    ``data``: bytes that a process allocates. ``share``: bytes of the cache that it has.
+    ``data``: bytes that a process allocates. ``share``: bytes of the cache per process.
     """
 
     count: int
@@ -62,9 +62,10 @@ class ScalingFit:
 
 
 def curve_of(found: Sequence[Point], kernel: str, size: str) -> Curve:
-    """The curve of points of one benchmark and class; there must be one.
+    """The curve of the points of one benchmark and class; there must be at least one point.
 
-    Over processes where those were measured on several counts, else over all points.
+    Over processes without threads where several numbers of them were measured, else over all
+    points.
     """
     lead = leading(found)
     plain = [point for point in lead if point.summary.cell.placement.threads == 1]
@@ -88,13 +89,13 @@ def curves(found: Sequence[Point], kernel: str) -> list[Curve]:
 
 
 def speedups(curve: Curve) -> list[Speedup]:
-    """The speedup on each count of cores beyond the fewest, over that on the fewest."""
+    """The speedups over the fewest cores, by ascending number of cores."""
     base = curve.points[curve.few]
     return [speedup_of(base, point) for count, point in curve.points.items() if count != curve.few]
 
 
 def superlinear(found: Iterable[Speedup]) -> list[Speedup]:
-    """Those above perfect scaling with their whole 95% interval."""
+    """The speedups whose whole 95% interval is above perfect scaling."""
     return [s for s in found if s.efficiency_interval is not None and s.efficiency_interval[0] > 1]
 
 
@@ -115,22 +116,22 @@ class Chip:
 
 
 def chip_of(run: RunData) -> Chip:
-    """Caches and cores as the run's manifest has them."""
+    """Caches and cores by the run's manifest."""
     from assay.system.model import System
 
     try:
         processor = System.from_dict(run.manifest.system).processor
-    except AssayError:  # described by another version
+    except AssayError:  # described by another version of assay
         return Chip()
     known = [cache for cache in processor.caches if cache.size and cache.kind != "instruction"]
     return Chip(tuple(sorted(known, key=lambda cache: -cache.level)), processor.cores or 0)
 
 
 def cache_share(placement: Placement, cache: Cache, cores: int) -> float:
-    """Bytes of a cache level per process, where the processes of a node divide it evenly.
+    """Bytes of a cache level per process, if the processes of a node divide it evenly.
 
-    Only instances with a busy core count: with compact binding those of the first cores, with any
-    other as many as there can be. ``cores``: of a node.
+    Only cache instances with a busy core count: with compact binding those of the first cores, with
+    any other binding as many as possible. ``cores``: of a node.
     """
     instances = max(cache.count or 1, 1)
     busy = min(placement.ppn * placement.threads, cores)
@@ -153,10 +154,10 @@ def data_per_process(point: Point) -> float | None:
 
 
 def begins_to_fit(curve: Curve, chip: Chip, upto: int) -> ScalingFit | None:
-    """From which count, ``upto`` at most, the data fit into a cache level that they exceed before.
+    """From which count, up to ``upto``, the data fit into a cache level that they exceed before.
 
-    Of several levels the outermost. None where there is none, or where the sizes of the data or of
-    the caches are not known.
+    Of several levels the outermost is returned. None where there is none, or where the sizes of the
+    data or of the caches are not known.
     """
     counts = [count for count in curve.points if count <= upto]
     for cache in chip.caches if chip.cores else ():

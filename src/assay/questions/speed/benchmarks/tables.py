@@ -1,19 +1,70 @@
-"""Where the time of the NAS Parallel Benchmarks goes, as a table."""
+"""Tables of the NAS Parallel Benchmarks: operations done, and computing and communication."""
 
 from __future__ import annotations
 
 from assay.kernels.naming import placement_text
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.selection import quantity_text
-from assay.questions.common.tables import Column, Entry, Table
+from assay.questions.common.tables import (
+    Column,
+    Entry,
+    Table,
+    TableBuilder,
+    measured,
+    quantity,
+    written,
+)
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
 from assay.questions.speed.benchmarks.phases import COMPUTE, NpbPhases
 from assay.units import format_share
 
 
 def tables(found: BenchmarksFindings) -> list[Table]:
+    """Operations done, and, where kernels timed their phases, where the time goes."""
+    return [*_rates(found), *_phases(found)]
+
+
+def _rates(found: BenchmarksFindings) -> list[Table]:
+    """The official rate and the flop/s done of each class, a row per core count."""
+    rows = [done for benchmark in found.benchmarks for done in benchmark.done]
+    if not rows:
+        return []
+    table = (
+        TableBuilder(rows)
+        .text("benchmark", "Benchmark", lambda done: done.title)
+        .text(
+            "placement", "Placement", lambda done: placement_text(done.point.summary.cell.placement)
+        )
+        .numbers("rate", "Official operations", lambda done: measured(done.point), unit="op/s")
+        .numbers(
+            "done",
+            "Done",
+            lambda done: quantity(done.flops, "flop/s", done.interval),
+            unit="flop/s",
+        )
+        .numbers(
+            "per_operation",
+            "Done per official operation",
+            lambda done: written(done.per_operation, "{:.2f}"),
+        )
+    )
+    return [
+        table.table(
+            "npb-rates",
+            f"NPB: {OWN_CODE}",
+            notes=[
+                "Official operations are those that the NPB count, whatever a code does: random "
+                "numbers for EP, keys for IS. Done: floating-point operations that the code "
+                "executes, as counted on one rank."
+            ],
+        )
+    ]
+
+
+def _phases(found: BenchmarksFindings) -> list[Table]:
     """Time, computing and communication of each benchmark's largest class, a row per core count.
 
-    None where no kernel timed its phases.
+    Empty where no kernel timed its phases.
     """
     rows = [
         _row(scaling.title, phases)

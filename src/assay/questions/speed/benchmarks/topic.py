@@ -1,4 +1,4 @@
-"""The NAS Parallel Benchmarks as one topic of the question of speed."""
+"""The NAS Parallel Benchmarks as a topic of speed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from assay.questions.speed.benchmarks.figures import figures
 from assay.questions.speed.benchmarks.findings import find
 from assay.questions.speed.benchmarks.tables import tables
 
-# Names of the kernels that this topic answers from.
+# Names of the kernels that this topic reports.
 KERNELS = tuple(benchmark_codes())
 TOPIC = Topic(name="benchmarks", find=find, part=part, figures=figures, tables=tables)

@@ -1,1 +1,1 @@
-"""Linpack: Rmax, N½, its limits, and its place on the TOP500."""
+"""Linpack: Rmax, N½, its limits, and its rank on the TOP500."""

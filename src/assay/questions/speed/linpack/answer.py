@@ -1,13 +1,15 @@
-"""Linpack in words: Rmax and its orders, its shares of the machine's limits, what bounds it."""
+"""The answer on Linpack: Rmax and its orders, shares of the machine's limits, what bounds it."""
 
 from __future__ import annotations
 
+from assay.kernels.linpack import OWN_CODE
 from assay.kernels.naming import metric_name, placement_text
 from assay.models.linpack import sizing_text
+from assay.questions.common.answer import Bound
+from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import measured_text, quantity_text
 from assay.questions.common.speedups import speedup_row
-from assay.questions.speed.arithmetic.peak import ABOVE_PEAK
 from assay.questions.speed.linpack.evidence import linpack_rows
 from assay.questions.speed.linpack.findings import POOR_EFFICIENCY, Gain, LinpackFindings
 from assay.questions.speed.linpack.results import order_of
@@ -16,13 +18,13 @@ from assay.questions.speed.linpack.shares import MEASURED_PEAK, THEORETICAL_PEAK
 from assay.questions.speed.linpack.top500_places import standing
 from assay.units import counted, format_share
 
-# A gain between the two largest orders under which no larger one is recommended.
+# A gain between the two largest orders below which no larger one is recommended.
 SMALL_GAIN = 0.02
 # Share of the peak from which it is rounded to whole percents.
 _WHOLE_PERCENTS = 0.1
-# Share of the time from which a phase other than the update is reported as what limits the rate.
+# Share of the time from which a phase other than the update is reported as limiting the rate.
 _LARGE_PHASE = 0.1
-# What to do where a phase takes much of the time, by phase.
+# Advice for a phase that takes much of the time, by phase.
 _PHASE_ADVICE = {
     "panel": "Panel factorisation takes {} of Linpack's time, the most after the update: it "
     "proceeds column by column. Its share falls with a larger N.",
@@ -35,15 +37,15 @@ _LARGER = {
     "memory": "; it takes more memory",
 }
 _METHOD = (
-    "Linpack: a random dense system of order N solved by LU with partial pivoting, 2/3 N³ + 3/2 N² "
-    "flop, timed on the slowest rank; each solution is checked by HPL's scaled residual, which "
-    "must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the smallest order "
-    "with half of it (docs/methods/speed.md, Linpack)."
+    f"Linpack: {OWN_CODE}. A random dense system of order N solved by LU with partial pivoting, "
+    "2/3 N³ + 3/2 N² flop, timed on the slowest rank; each solution is checked by HPL's scaled "
+    "residual, which must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the "
+    "smallest order with half of it (docs/methods/speed.md, Linpack)."
 )
 
 
 def part(found: LinpackFindings) -> Part:
-    """Linpack's part of "how fast"."""
+    """Linpack's part of the answer."""
     part = Part(headline=[found.rmax], method=[_METHOD])
     part.evidence += linpack_rows(found)
     _add_scaling(part, found)
@@ -62,7 +64,7 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
     if found.rmax.cores < found.most_cores:
         part.caveats.append(
             f"Linpack is fastest on {counted(found.rmax.cores, 'core')}, though it was measured on "
-            f"{found.most_cores}: Rmax is not of all of them."
+            f"{found.most_cores}: Rmax does not use all of them."
         )
     speedup = found.speedup
     if speedup is None:
@@ -84,7 +86,7 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
     )
     share = format_share(speedup.efficiency, speedup.efficiency_interval)
     part.limits.append(
-        f"Linpack keeps {share} of perfect scaling from {few} to {counted(most, 'core')}{reason}."
+        f"Linpack reaches {share} of perfect scaling from {few} to {counted(most, 'core')}{reason}."
     )
 
 
@@ -114,7 +116,7 @@ def _gain_text(gain: Gain) -> str:
 
 
 def _add_phases(part: Part, found: LinpackFindings) -> None:
-    """Where the time of Rmax goes, and which phase other than the update limits the rate."""
+    """The phases of Rmax, and which phase other than the update limits the rate."""
     if found.rmax_phases is None:
         return
     taking = {name: share for name, share in found.rmax_phases.shares.items() if share > 0}
@@ -130,7 +132,7 @@ def _add_phases(part: Part, found: LinpackFindings) -> None:
 
 
 def _add_search(part: Part, search: LinpackSearch) -> None:
-    """What the settings matter, by the search."""
+    """The effect of the settings, by the search."""
     orders = " to ".join(
         f"{order:,}" for order in dict.fromkeys(search.orders[:1] + search.orders[-1:])
     )
@@ -166,13 +168,13 @@ def _add_threads(part: Part, found: LinpackFindings) -> None:
 
 
 def _add_dgemm(part: Part, found: LinpackFindings) -> None:
-    """DGEMM on all cores at once, which no grid lets Linpack exceed."""
+    """DGEMM on all cores concurrently, a bound on Linpack's rate for any grid."""
     dgemm = found.dgemm
     if dgemm is None:
         return
     rate = dgemm.point.metric
     part.limits.append(
-        f"DGEMM on all {found.rmax.cores} cores at once reaches "
+        f"DGEMM on all {found.rmax.cores} cores concurrently reaches "
         f"{quantity_text(rate.median, 'flop/s', rate.ci95)}, {format_share(dgemm.of_single)} of "
         f"{dgemm.single}; Linpack reaches {format_share(dgemm.rmax_ratio, dgemm.interval)} of it."
     )
@@ -183,16 +185,11 @@ def _add_caveats(part: Part, found: LinpackFindings) -> None:
     if len(orders) > 1:
         part.caveats.append(
             f"The launches of Rmax solved orders from {orders[0]:,} to {orders[-1]:,}: without a "
-            "search each launch derives its own order from the memory that is free."
+            "search each launch derives its own order from the free memory."
         )
     if peak is not None and peak.assumed:
         part.caveats.append(
             f"The theoretical peak is an assumption ({peak.source}), and so is Linpack's share."
-        )
-    if found.peak_ratio is not None and found.peak_ratio > ABOVE_PEAK:
-        part.caveats.append(
-            f"Linpack runs at {format_share(found.peak_ratio)} of the theoretical peak, which is "
-            "impossible: the true clock must be above the one that the peak was computed with."
         )
     if found.half is not None and found.half.how != "interpolated":
         part.caveats.append(
@@ -202,13 +199,14 @@ def _add_caveats(part: Part, found: LinpackFindings) -> None:
 
 
 def _of_peak(found: LinpackFindings) -> str:
-    """Its share of the theoretical peak; of the measured one where that is unknown or assumed."""
+    """Its share of the theoretical peak; of the measured peak where that is unknown or assumed."""
     names = [(MEASURED_PEAK, "measured peak"), (THEORETICAL_PEAK, "assumed peak")]
     if found.peak is not None and not found.peak.assumed:
         names = [(THEORETICAL_PEAK, "theoretical peak")]
     for name, text in names:
         share = found.share(name)
-        if share is not None:
+        bound: Bound = "computed" if name == THEORETICAL_PEAK else "measured"
+        if share is not None and is_possible(share.value, share.interval, bound):
             whole = share.value >= _WHOLE_PERCENTS
             return f", {f'{share.value:.0%}' if whole else format_share(share.value)} of {text}"
     return ""
@@ -217,13 +215,13 @@ def _of_peak(found: LinpackFindings) -> str:
 def _remark(found: LinpackFindings) -> str:
     """The clause of the verdict."""
     rmax, half, price = found.rmax, found.half, found.price
-    words = [f"N = {found.nmax:,}"]
+    orders = [f"N = {found.nmax:,}"]
     if half is not None and half.how != "bounded":
         about = "" if half.how == "interpolated" else ", extrapolated"
-        words.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
+        orders.append(f"N½ = {quantity_text(half.order, 'order')}{about}")
     paid = f", {quantity_text(price.value, price.unit)}" if price is not None else ""
     subject = f"{counted(rmax.cores, 'core')} {'solves' if rmax.cores == 1 else 'solve'}"
     return (
-        f"{subject} Linpack at {measured_text(rmax)} ({'; '.join(words)}){_of_peak(found)}{paid}: "
+        f"{subject} Linpack at {measured_text(rmax)} ({'; '.join(orders)}){_of_peak(found)}{paid}: "
         f"it would have been {standing(found.top500)}"
     )

@@ -5,22 +5,23 @@ from __future__ import annotations
 from assay.models.half_performance import HalfOrder
 from assay.questions.common.answer import Evidence
 from assay.questions.common.selection import Point, evidence, labeller, scaled
+from assay.questions.speed.arithmetic.peak import bound_of
 from assay.questions.speed.linpack.findings import LimitedRate, LinpackFindings
 from assay.questions.speed.linpack.results import order_of
 from assay.questions.speed.linpack.shares import ONE_NODE, THEORETICAL_PEAK, Price, RmaxShare
 from assay.units import counted
 
-# How N½ is known, with the orders it rests on.
+# How N½ was determined, with the orders that it is based on.
 _HALF_NOTES = {
     "interpolated": "measured: interpolated between N = {} and {}",
-    "met": "measured: N = {} has just half",
+    "met": "measured: N = {} reaches exactly half",
     "extrapolated": "extrapolated: the smallest order measured, N = {}, reaches more than half",
     "bounded": "at most this: the smallest order measured, N = {}, reaches more than half",
 }
 
 
 def linpack_rows(found: LinpackFindings) -> list[Evidence]:
-    """Rmax against each limit, N½, the price, and the best on other counts and toolchains."""
+    """Rmax against each limit, N½, the price, and the best rates on other cores and toolchains."""
     rmax, label = found.rmax, labeller(found.measured)
     settings = settings_text(rmax)
     peak = found.share(THEORETICAL_PEAK)
@@ -32,6 +33,7 @@ def linpack_rows(found: LinpackFindings) -> list[Evidence]:
             limit=peak.of if peak else None,
             limit_source=peak.source if peak else None,
             note=f"{label(rmax)}; {settings}" if settings else label(rmax),
+            bound=bound_of(rmax, peak.of) if peak else "",
         ),
         *(
             _against(rmax, share)
@@ -51,27 +53,27 @@ def linpack_rows(found: LinpackFindings) -> list[Evidence]:
 
 def settings_text(point: Point) -> str:
     """``NB 192, 1 × 2, broadcast ring, swap spread``: the settings of a result."""
-    words = []
+    settings = []
     if point.parameter("nb"):
-        words.append(f"NB {point.parameter('nb')}")
+        settings.append(f"NB {point.parameter('nb')}")
     rows = point.parameter("p")
     if isinstance(rows, int) and rows > 0:
         columns = point.summary.cell.placement.ranks // rows
-        words.append(f"{rows} × {columns}")
-        # A single column of processes broadcasts no panel, and a single row swaps its own rows.
+        settings.append(f"{rows} × {columns}")
+        # A single column of processes broadcasts no panel; a single row swaps rows locally.
         used = {"broadcast": columns > 1, "swap": rows > 1}
-        words += [
+        settings += [
             f"{name} {point.parameter(name)}"
             for name, matters in used.items()
             if matters and point.parameter(name) not in (None, "auto")
         ]
     if point.parameter("depth") == 0:
-        words.append("no look-ahead")
-    return ", ".join(words)
+        settings.append("no look-ahead")
+    return ", ".join(settings)
 
 
 def _against(rmax: Point, share: RmaxShare) -> Evidence:
-    """Rmax against something measured: the share's interval is that of the ratio."""
+    """Rmax against a measured limit: the share's interval is that of the ratio."""
     return Evidence(
         label=f"Linpack Rmax against {share.name}",
         metric="rate",
@@ -83,6 +85,7 @@ def _against(rmax: Point, share: RmaxShare) -> Evidence:
         share=share.value,
         share_ci95=share.interval,
         cells=share.cells,
+        bound="measured",
     )
 
 
@@ -120,7 +123,7 @@ def _half_row(found: LinpackFindings, half: HalfOrder) -> Evidence:
 def _price_row(rmax: Point, price: Price) -> Evidence:
     cost = f"{counted(price.nodes, 'node')} for {price.system:,.0f} {price.currency}"
     return Evidence(
-        label="Price of a Gflop/s",
+        label="Price per Gflop/s",
         metric="price",
         unit=price.unit,
         value=price.value,
@@ -138,4 +141,5 @@ def _other(one: LimitedRate, where: str) -> Evidence:
         limit=one.peak.rate if one.peak else None,
         limit_source=one.peak.source if one.peak else None,
         note=where,
+        bound=bound_of(one.point, one.peak.rate) if one.peak else "",
     )

@@ -1,4 +1,4 @@
-"""Linpack: rate over order and over processes, where its time goes, and the TOP500 over time."""
+"""Linpack: rate over order and over processes, phases of its time, and the TOP500 over time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, ideal_line, named_level, order_axis
 from assay.kernels.naming import placement_text
 from assay.models.half_performance import HalfOrder
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, labeller, quantity_text
 from assay.questions.speed.benchmarks.phase_figures import phase_rows, phases_among, phases_figure
 from assay.questions.speed.linpack.findings import LinpackFindings
@@ -83,7 +83,8 @@ def order_figure(found: LinpackFindings) -> Figure | None:
     return chart.figure(
         "linpack",
         "Linpack: rate over order",
-        caption="Median over launches with 95% intervals. The ring marks Rmax"
+        caption=f"Median over launches. {intervals_text(chart.rows, 'whiskers')} "
+        "The ring marks Rmax"
         + (f", the dashed corner N½ ({half.how})" if half else "")
         + "."
         + (f" Dashed: {listed(list(levels))}." if levels else ""),
@@ -100,7 +101,7 @@ def order_figure(found: LinpackFindings) -> Figure | None:
 
 
 def _half_layers(at: float, half: HalfOrder) -> list[Spec]:
-    """From the axis at half of Rmax to the curve, and down to N½."""
+    """Rules from the axis at half of Rmax to the curve, and from there down to N½."""
     name = "N½" if half.how == "interpolated" else "N½ (extrapolated)"
     rule: Spec = {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1.5}
     corner = {"values": [{"n": half.order, "at": at, "zero": 0}]}
@@ -166,7 +167,7 @@ def ranks_figure(found: LinpackFindings) -> Figure | None:
             "linpack-ranks",
             f"Linpack: rate over {noun}",
             caption=f"The dashed line is perfect scaling from {counted(first, 'core')}. {solved} "
-            "Whiskers: 95% intervals.",
+            f"{intervals_text(chart.rows, 'whiskers')}",
             alt=f"Line chart of the Linpack rate on {listed([str(count) for count in counts])} "
             f"{noun}, with the ideal line.",
             fields=[
@@ -180,7 +181,7 @@ def ranks_figure(found: LinpackFindings) -> Figure | None:
 
 
 def time_figure(found: LinpackFindings) -> Figure | None:
-    """Where the time goes over N, at the placement of Rmax."""
+    """The phases of the time over N, at the placement of Rmax."""
     rows = [
         row
         for order, phases in found.phases.items()

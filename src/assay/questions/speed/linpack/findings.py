@@ -1,4 +1,4 @@
-"""What a run holds of Linpack: Rmax, its limits, its scaling, and where it would have stood."""
+"""Findings on Linpack: Rmax, its limits, its scaling, and its rank on the TOP500."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from assay.questions.speed.linpack.top500_places import Top500Places, find_place
 from assay.records.model import RunData, system_name
 from assay.stats.core.model import CellSummary
 
-# Parallel efficiency below which the phase that causes the loss is looked for.
+# Parallel efficiency below which the phase that causes the loss is searched for.
 POOR_EFFICIENCY = 0.75
 
 
@@ -80,11 +80,11 @@ class Gain:
 
 @dataclass(frozen=True)
 class DgemmOnAllCores:
-    """DGEMM on all cores of Rmax at once.
+    """DGEMM on all cores of Rmax concurrently.
 
-    ``point``: its rate. ``single``: the name of the rate of single ranks or cores times their
-    number; ``of_single``: its share of that. ``rmax_ratio``: Rmax over it, with its 95%
-    ``interval``.
+    ``point``: its rate. ``single``: the name of the rate of a single rank or core times their
+    number; ``of_single``: the rate of ``point`` over that. ``rmax_ratio``: Rmax over the rate of
+    ``point``, with its 95% ``interval``.
     """
 
     point: Point
@@ -101,27 +101,27 @@ class LinpackFindings:
     ``rmax``: the fastest result.
     ``nmax``: its order.
     ``curve``: the best at each order with the placement and toolchain of Rmax.
-    ``half``: N½ on that curve, None under two orders.
+    ``half``: N½ on that curve, None for fewer than two orders.
     ``peak``: the theoretical peak of the cores of Rmax.
     ``peak_ratio``: Rmax over it.
     ``shares``: Rmax over peaks, DGEMM and one node.
-    ``price``: per flop/s, None where the site named none.
-    ``most_cores``: on which Linpack was measured.
-    ``others``: the best on other counts of cores, most first, and of each other toolchain.
-    ``scaling``: points over counts of cores, of the same planned parameters where there are such.
-    ``speedup``: from its fewest cores to its most, None on a single count.
+    ``price``: per flop/s, None where no price of a node is configured.
+    ``most_cores``: the most cores on which Linpack was measured.
+    ``others``: the best on other numbers of cores, most first, and of each other toolchain.
+    ``scaling``: points by number of cores, with the same planned parameters where there are such.
+    ``speedup``: from its fewest cores to its most, None for a single number of cores.
     ``loss``: the phase that causes a poor efficiency, None where it is good or no phase was timed.
-    ``sizing``: the largest order by the search, None where N was given.
+    ``sizing``: the largest order by the search, None without a search or where N was given.
     ``last_gain``: Rmax over the rate at the next smaller order, where Rmax is at the largest.
-    ``phases``: where the time goes, by order along ``curve``.
+    ``phases``: the shares of the time, by order along ``curve``.
     ``search``: of the settings, None where there was none.
-    ``same_cores``: Rmax over the best with other threads per rank on as many cores.
-    ``dgemm``: on all cores at once.
+    ``same_cores``: Rmax over the best rate with each other number of threads per rank on its cores.
+    ``dgemm``: on all cores concurrently, None where not measured.
     ``launch_orders``: the orders that launches of Rmax solved, ascending.
-    ``top500``: where Rmax would have stood.
+    ``top500``: the rank that Rmax would have had on each list.
     ``measured``: all results.
     ``curves``: over the order, of two orders or more, one per placement and toolchain.
-    ``rmax_phases``: where the time of Rmax goes.
+    ``rmax_phases``: the shares of the time of Rmax, None where no phase was timed.
     ``system``: the machine's name.
     """
 
@@ -157,9 +157,9 @@ class LinpackFindings:
 
 
 def find(measured: Measured) -> LinpackFindings | None:
-    """What was measured of Linpack; None if no usable cell measured it.
+    """Findings on Linpack; None if no usable cell measured it.
 
-    Candidates of a placement search, of few launches each, are left out.
+    Candidates of a placement search, which have few launches each, are left out.
     """
     run, cells = measured.run, measured.without_candidates().cells
     known = results(cells)
@@ -205,11 +205,11 @@ def find(measured: Measured) -> LinpackFindings | None:
 
 
 def _loss(speedup: Speedup) -> PhaseLoss | None:
-    """Which phase causes most of the loss, where the efficiency is poor and phases were timed."""
+    """The phase that causes most of the loss, if the efficiency is poor and phases were timed."""
     before, after = cell_phases(speedup.few), cell_phases(speedup.most)
     if speedup.efficiency >= POOR_EFFICIENCY or before is None or after is None:
         return None
-    # With perfect scaling each phase would take its share of before in as much less time.
+    # A phase that scales perfectly takes its share on the fewest cores times the efficiency.
     grown = {
         name: share - before.shares.get(name, 0.0) * speedup.efficiency
         for name, share in after.shares.items()
@@ -237,7 +237,7 @@ def _same_cores(known: Results) -> tuple[Gain, ...]:
 def _on_all_cores(
     rmax: Point, of_limits: Sequence[RmaxShare], cells: Sequence[CellSummary]
 ) -> DgemmOnAllCores | None:
-    """What DGEMM loses when all cores compute at once: no grid gives Linpack more than that."""
+    """DGEMM with all cores of Rmax busy, against single ranks or cores times their number."""
     single = next((s for s in of_limits if s.name in (DGEMM_RANKS, DGEMM_CORES)), None)
     together = [
         p

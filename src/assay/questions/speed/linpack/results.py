@@ -1,4 +1,4 @@
-"""Linpack results of a run: Rmax, the curve over N, N½, and curves over counts of cores."""
+"""Linpack results of a run: Rmax, the curve over N, N½, and curves over numbers of cores."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def order_of(point: Point) -> int:
 
 
 def results(cells: Sequence[CellSummary]) -> Results | None:
-    """What was measured of Linpack; None if no usable cell measured it.
+    """The results of a run; None if no usable cell measured Linpack.
 
-    Matrices other than random ones (parameter ``matrix``) are no Linpack results.
+    Only random matrices (parameter ``matrix``) count as Linpack results.
     """
     found = [
         point
@@ -58,7 +58,7 @@ def results(cells: Sequence[CellSummary]) -> Results | None:
 
 
 def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
-    """The best at each order with a point's placement and toolchain; orders ascend.
+    """The best point by ascending order, with the placement and toolchain of ``like``.
 
     Points without a known order are left out.
     """
@@ -80,33 +80,33 @@ def _where(point: Point) -> tuple[object, str]:
 
 
 def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
-    """The points with the toolchain of Rmax: neither scaling nor shares mix two."""
+    """The points with the toolchain of Rmax: neither scaling nor shares mix toolchains."""
     toolchain = rmax.summary.cell.toolchain
     return [point for point in found if point.summary.cell.toolchain == toolchain]
 
 
 def by_cores(known: Results) -> dict[int, Point]:
-    """The best at each count of cores with the toolchain of Rmax, counts ascending."""
+    """The best point by ascending number of cores, with the toolchain of Rmax."""
     return best_by(alike(known.found, known.rmax), lambda point: point.cores)
 
 
 def asked_alike(known: Results) -> list[Point]:
     """The points with the planned parameters and the toolchain of Rmax, at any placement."""
-    asked = known.rmax.summary.cell.parameters
-    return [p for p in alike(known.found, known.rmax) if p.summary.cell.parameters == asked]
+    planned = known.rmax.summary.cell.parameters
+    return [p for p in alike(known.found, known.rmax) if p.summary.cell.parameters == planned]
 
 
 def growing(known: Results) -> dict[int, Point]:
-    """The points over counts of cores for the parallel efficiency, counts ascending.
+    """The points for the parallel efficiency, by ascending number of cores.
 
-    Those with the same planned parameters, so that each count solves the same share of its largest
-    order; of several such lines that with most counts, then the fastest. Where there is none, the
-    best at each count.
+    They have the same planned parameters, so that each solves the same share of its largest order.
+    Of several such lines the one with the most numbers of cores is chosen, then the fastest. Where
+    there is none, the best point on each number of cores.
     """
     lines: dict[str, list[Point]] = {}
     for point in alike(known.found, known.rmax):
-        asked = repr(sorted(point.summary.cell.parameters.items()))
-        lines.setdefault(asked, []).append(point)
+        planned = repr(sorted(point.summary.cell.parameters.items()))
+        lines.setdefault(planned, []).append(point)
     over_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
     longest = max(over_cores, key=lambda line: (len(line), best(list(line.values())).metric.median))
     return longest if len(longest) > 1 else by_cores(known)

@@ -1,4 +1,4 @@
-"""A search of Linpack's settings: what it tried, and how much the settings matter."""
+"""A search of Linpack's settings: its trials and their loss against the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.records.model import RunData
 
 _CANDIDATE = re.compile(r"candidate_(\d+)")
 _SETTING = re.compile(r"(\w+)=(\S+)")
-# Each setting with its value, for people.
+# The display text of each setting.
 _SETTINGS = {
     "nb": "NB {}",
     "p": "{} × {} processes",
@@ -30,7 +30,7 @@ _SETTINGS = {
 class SettingsTrial:
     """One set of settings.
 
-    ``settings``: values by name. ``n``: the order of its trials. ``rate``: in them, flop/s.
+    ``settings``: values by name. ``n``: the order of its trials. ``rate``: of these, in flop/s.
     ``ranks``: of the placement.
     """
 
@@ -40,7 +40,7 @@ class SettingsTrial:
     ranks: int
 
     def text(self, names: Sequence[str]) -> str:
-        """Those of its settings, in words."""
+        """The settings of these names as text."""
         values = [(name, self.settings[name]) for name in names if name in self.settings]
         return ", ".join(_SETTINGS[name].format(value, self._columns) for name, value in values)
 
@@ -53,7 +53,7 @@ class SettingsTrial:
 
 @dataclass(frozen=True)
 class RatedTrial:
-    """A ``trial`` with its ``loss``: the share of the best rate at its order that it lacks."""
+    """A ``trial`` with its ``loss``: 1 - its rate over the best rate at its order."""
 
     trial: SettingsTrial
     loss: float
@@ -65,9 +65,9 @@ class LinpackSearch:
 
     ``chosen``: the settings it chose. ``count``: how many different settings it tried. ``orders``:
     of the trials, ascending. ``varied``: names of the settings in which trials differ. ``worst``:
-    the trial that loses most, None where no trial is known. ``usual``: the block and the grid that
-    the kernel takes without a search, at the largest order they were tried at; None where they were
-    not. ``tried``: every trial, one per settings and order.
+    the trial with the largest loss, None where no trial is known. ``usual``: the trial with the
+    kernel's default block size and grid, at the largest order where they were tried; None where
+    they were not. ``tried``: every trial, one per settings and order.
     """
 
     chosen: SettingsTrial
@@ -100,7 +100,7 @@ def _search(chosen: SettingsTrial, tried: Sequence[SettingsTrial]) -> LinpackSea
 
 
 def search_of(run: RunData, rmax: Point) -> LinpackSearch | None:
-    """The search that the settings of Rmax came from; None where there was none."""
+    """The search that chose the settings of Rmax; None where there was none."""
     for measurement in measurements_of(run, SEARCH, rmax):
         found = read_facts(measurement.record.facts, measurement.cell.placement.ranks)
         if found is not None:
@@ -109,7 +109,10 @@ def search_of(run: RunData, rmax: Point) -> LinpackSearch | None:
 
 
 def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
-    """The largest order by the search, and what limited it; None where N was given by hand."""
+    """The largest order by the search, and what limits it.
+
+    None without a search or where the plan gives N.
+    """
     cell = rmax.summary.cell
     for measurement in measurements_of(run, SEARCH, rmax):
         found = read_search(measurement.record.facts, cell.placement.ranks)
@@ -119,7 +122,7 @@ def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
 
 
 def read_facts(facts: Mapping[str, Value], ranks: int) -> LinpackSearch | None:
-    """A search from its facts; None where they hold no choice with a rate."""
+    """A search, read from its facts; None where they hold no choice with a rate."""
     settings = {name: _plain(facts[name]) for name in _SETTINGS if name in facts}
     n, rate = facts.get("n"), facts.get("rate")
     if not settings or not isinstance(n, int | float) or not isinstance(rate, int | float):
@@ -137,8 +140,8 @@ def _candidate(text: str, order: int, ranks: int) -> SettingsTrial | None:
 
     None for a text without a rate.
     """
-    words, _, rate = text.rpartition(":")
-    settings = dict(_SETTING.findall(words))
+    listed, _, rate = text.rpartition(":")
+    settings = dict(_SETTING.findall(listed))
     try:
         n, value = int(settings.pop("n", order)), float(rate)
     except ValueError:
@@ -147,5 +150,5 @@ def _candidate(text: str, order: int, ranks: int) -> SettingsTrial | None:
 
 
 def _plain(value: Value) -> str:
-    """A fact as the candidates write it: whole numbers without a point."""
+    """A fact in the form that candidates have: whole numbers without a decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -31,11 +31,11 @@ ONE_NODE = "one node"
 
 @dataclass(frozen=True)
 class RmaxShare:
-    """Rmax over something else.
+    """Rmax over another rate.
 
-    ``name``: of what, such as ``DGEMM × ranks``. ``value``: the ratio with its 95% ``interval``.
-    ``of``: the divisor in flop/s. ``source``: where the divisor comes from. ``cells``: ids of the
-    cells that both were computed from.
+    ``name``: of the divisor, such as ``DGEMM × ranks``. ``value``: the ratio with its 95%
+    ``interval``. ``of``: the divisor in flop/s. ``source``: where the divisor comes from.
+    ``cells``: ids of the cells that both were computed from.
     """
 
     name: str
@@ -48,10 +48,10 @@ class RmaxShare:
 
 @dataclass(frozen=True)
 class Price:
-    """What a flop/s costs.
+    """The price per flop/s.
 
-    ``currency``: "" where the site named none. ``system``: of all nodes of Rmax. ``nodes``: their
-    number. ``value``: the price per flop/s, with its 95% ``interval``.
+    ``currency``: "" where none is configured. ``system``: the price of all nodes of Rmax.
+    ``nodes``: their number. ``value``: the price per flop/s, with its 95% ``interval``.
     """
 
     currency: str
@@ -62,7 +62,7 @@ class Price:
 
     @property
     def unit(self) -> str:
-        """As ``questions.common.selection.quantity_text`` reads it."""
+        """The unit in the form that ``questions.common.selection.quantity_text`` reads."""
         return f"{self.currency}/(flop/s)"
 
 
@@ -103,7 +103,7 @@ def shares(known: Results, cells: Sequence[CellSummary], peak: PeakLimit | None)
 
 
 def _times(name: str, rmax: Point, found: Sequence[Point], by: int) -> list[RmaxShare]:
-    """Rmax over the best of these times a whole number; nothing where there are none."""
+    """Rmax over ``by`` times the best of these; empty where there are none."""
     if not found:
         return []
     base = best(found)
@@ -130,7 +130,7 @@ def _source(point: Point) -> str:
 
 
 def price_of(rmax: Point, prices: Prices) -> Price | None:
-    """The price per flop/s of the nodes that reached Rmax; None where the site named no price."""
+    """The price per flop/s of the nodes that reached Rmax; None without a configured price."""
     amount = prices.amounts.get("node")
     if not amount:
         return None

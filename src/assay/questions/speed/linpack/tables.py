@@ -1,9 +1,10 @@
-"""Linpack's tables: with published clusters, and on every TOP500 list."""
+"""Linpack's tables: comparison with published clusters, and ranks on every TOP500 list."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.kernels.linpack import OWN_CODE
 from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.common.tables import NOTHING, Column, Entry, Table
 from assay.questions.speed.linpack.findings import LinpackFindings
@@ -26,7 +27,7 @@ _DIGITS = 4
 
 
 def tables(found: LinpackFindings) -> list[Table]:
-    """Linpack with published results, and on the TOP500 lists."""
+    """Linpack compared with published results, and on the TOP500 lists."""
     return [_beside_published(found), _on_lists(found)]
 
 
@@ -41,7 +42,7 @@ class ShareRow:
 
 
 def _beside_published(found: LinpackFindings) -> Table:
-    """Rmax, its orders, its shares and its price, here and where they were published."""
+    """Rmax, its orders, shares and price, of this machine and of published clusters."""
     each = DGEMM_CORES if found.share(DGEMM_CORES) is not None else DGEMM_RANKS
     share_rows = [
         ShareRow("Share of the theoretical peak", THEORETICAL_PEAK, "of_peak"),
@@ -62,11 +63,11 @@ def _beside_published(found: LinpackFindings) -> Table:
             ]
             for row in share_rows
         ),
-        [Entry("Price of a Gflop/s"), _price(found), *map(_published_price, PUBLISHED)],
+        [Entry("Price per Gflop/s"), _price(found), *map(_published_price, PUBLISHED)],
     ]
     return Table(
         id="linpack",
-        title="Linpack beside published clusters",
+        title="Linpack compared with published clusters",
         columns=[
             Column("what", ""),
             Column("here", found.system, numeric=True),
@@ -76,7 +77,10 @@ def _beside_published(found: LinpackFindings) -> Table:
             ),
         ],
         rows=[row for row in rows if row[1].value is not None],
-        notes=[f"{one.system}: {one.source}." for one in PUBLISHED],
+        notes=[
+            f"{found.system}: {OWN_CODE}.",
+            *(f"{one.system}: {one.code}; {one.source}." for one in PUBLISHED),
+        ],
     )
 
 
@@ -85,7 +89,7 @@ def _number(value: float | None, unit: str, interval: Interval | None = None) ->
         return NOTHING
     if unit == "1":
         return Entry(format_share(value, interval), value)
-    if unit == "flop/s" and interval is None:  # published, with as many digits
+    if unit == "flop/s" and interval is None:  # a published number, with its digits
         return Entry(format_quantity(value, unit, digits=_DIGITS), value)
     return Entry(quantity_text(value, unit, interval), value)
 
@@ -121,7 +125,7 @@ def _published_price(one: PublishedLinpack) -> Entry:
 
 
 def _on_lists(found: LinpackFindings) -> Table:
-    """The rank that Rmax would have had, and the Rmax of some ranks, list by list."""
+    """The rank that Rmax would have had, and the Rmax of some ranks, per list."""
     return Table(
         id="linpack-top500",
         title="Linpack on every TOP500 list",
@@ -138,6 +142,6 @@ def _on_lists(found: LinpackFindings) -> Table:
             ]
             for one in found.top500.lists
         ],
-        notes=[f"{SOURCE}."],
+        notes=[f"{SOURCE}. Codes are each site's, mostly HPL; here {OWN_CODE}."],
         folded=True,
     )

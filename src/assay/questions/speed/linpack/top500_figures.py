@@ -1,4 +1,4 @@
-"""The TOP500 lists over time, and a machine's rate among them."""
+"""Figure of the TOP500 lists over time with the machine's rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.questions.speed.linpack.top500_places import Top500Places, standing
 from assay.reference.top500 import SOURCE
 
 _STROKES: Spec = {"symbolType": "stroke", "symbolStrokeWidth": 3}
-# A rate that is on the lists until such a year is so high that there is more room on the left.
+# For a rate that is on the lists until this year or later, the label has more room on the left.
 _HIGH_FROM = 2009
 _LINE_HEIGHT = 16
 # The lines drawn through the lists, by rank.
@@ -18,7 +18,7 @@ RANKS = (1, 10, 100, 500)
 
 
 def lists_figure(found: Top500Places) -> Figure:
-    """The rates of some ranks over all lists, and an Rmax among them."""
+    """The rates of some ranks over all lists, with an Rmax as a level line."""
     rate = quantity_text(found.rate, "flop/s")
     rows: list[Row] = [
         {
@@ -32,14 +32,14 @@ def lists_figure(found: Top500Places) -> Figure:
         for one in found.lists
     ]
     fastest, listed = found.on(found.fastest_until), found.on(found.listed_until)
-    words = [f"this machine, {rate}"]
+    lines = [f"this machine, {rate}"]
     if fastest is not None:
-        words.append(f"the fastest until {fastest.name}")
+        lines.append(f"the fastest until {fastest.name}")
     if found.last_rank is not None:
-        words.append(f"rank {found.last_rank} in {found.last_list}")
+        lines.append(f"rank {found.last_rank} in {found.last_list}")
     elif listed is not None:
-        words.append(f"on the list until {listed.name}")
-    # The lists rise from the lower left to the upper right: above a low rate the right is free.
+        lines.append(f"on the list until {listed.name}")
+    # The curves rise from lower left to upper right: the right of a low level line is free.
     right = listed is None or listed.year < _HIGH_FROM
     x: Spec = {
         "field": "date",
@@ -55,12 +55,12 @@ def lists_figure(found: Top500Places) -> Figure:
         "data": {"values": [{}]},
         "mark": {
             "type": "text",
-            "text": words,
+            "text": lines,
             "lineHeight": _LINE_HEIGHT,
             "align": "right" if right else "left",
             "baseline": "bottom",
             "dx": -4 if right else 4,
-            "dy": -6 - _LINE_HEIGHT * (len(words) - 1),
+            "dy": -6 - _LINE_HEIGHT * (len(lines) - 1),
         },
         "encoding": {"x": {"value": "width" if right else 0}, "y": {"datum": found.rate}},
     }

@@ -1,4 +1,4 @@
-"""Where a Linpack rate would have stood on the TOP500 lists."""
+"""The rank that a Linpack rate would have had on the TOP500 lists."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ class ListPlace:
 class Top500Places:
     """A rate on all lists.
 
-    ``rate``: flop/s. ``fastest_until`` and ``listed_until``: the name of the last list on which it
-    would have been the first, and on the list at all; None: on no list. ``best_rank`` on
-    ``best_list``: its best rank, on the last of several lists. ``last_rank``: on the last list,
-    ``last_list``; None beyond it. ``lists``: list by list, the oldest first.
+    ``rate``: flop/s. ``fastest_until`` and ``listed_until``: the last list on which it would have
+    been first, and the last on which it would have been listed; None where there is no such list.
+    ``best_rank``: its best rank; ``best_list``: the last list on which it has this rank.
+    ``last_rank``: on the last list, ``last_list``; None where it is not listed there. ``lists``:
+    the oldest first.
     """
 
     rate: float
@@ -49,7 +50,7 @@ class Top500Places:
 
 
 def find_places(rate: float, interval: Interval | None = None) -> Top500Places:
-    """Where a rate in flop/s with its 95% interval would have stood, list by list."""
+    """The ranks that a rate in flop/s with its 95% interval would have had on each list."""
     lists = tuple(
         ListPlace(
             found,
@@ -76,7 +77,7 @@ def find_places(rate: float, interval: Interval | None = None) -> Top500Places:
 def standing(found: Top500Places) -> str:
     """``the fastest in the world until June 1993, on the TOP500 until November 2001``.
 
-    It names the last list, since there are later ones than are known here.
+    It names the last known list, because there are later ones.
     """
     last = found.last_list
     if found.listed_until is None:
@@ -105,8 +106,8 @@ def rank_text(place: ListPlace) -> str:
     def shown(rank: int | None) -> str:
         return str(rank) if rank is not None else f"> {LAST_RANK}"
 
-    middle = shown(place.place)
+    rank = shown(place.place)
     if place.interval is None:
-        return middle
+        return rank
     ends = [shown(end) for end in place.interval]
-    return middle if ends == [middle, middle] else f"{middle} [{', '.join(ends)}]"
+    return rank if ends == [rank, rank] else f"{rank} [{', '.join(ends)}]"

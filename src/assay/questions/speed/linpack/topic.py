@@ -1,4 +1,4 @@
-"""Linpack as one topic of the question of speed."""
+"""Linpack as a topic of speed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from assay.questions.speed.linpack.figures import figures
 from assay.questions.speed.linpack.findings import find
 from assay.questions.speed.linpack.tables import tables
 
-# Names of the kernels that this topic answers from.
+# Names of the kernels that this topic reports.
 KERNELS = (KERNEL, SEARCH)
 TOPIC = Topic(name="linpack", find=find, part=part, figures=figures, tables=tables)

@@ -1,1 +1,1 @@
-"""Memory: bandwidth, access patterns, the hierarchy of caches."""
+"""Memory: bandwidth, access patterns, the memory hierarchy."""

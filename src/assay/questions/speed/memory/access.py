@@ -1,4 +1,4 @@
-"""Memory beyond streams: strides and random places on one core and on all, and their ratios.
+"""Strided and random access to memory on one core and on all, and the ratios of their times.
 
 Luecke, Li & Cuma (2005), section 4.2: if a node's memory serves all of its processors, an access
 takes no longer on all of them than on one, so the ratio of the two times is 1.
@@ -45,8 +45,8 @@ StridedRatios = Mapping[str, Mapping[int, Ratio]]
 class RandomAccess:
     """Random access in one mode.
 
-    ``rate``: the best rate on the most cores. ``placement``: its placement in words. ``time``: the
-    time per access on all cores over that on one; None where not both were measured.
+    ``rate``: the best rate on any number of cores. ``placement``: its placement as text. ``time``:
+    the time per access on all cores over that on one; None where not both were measured.
     """
 
     rate: Point
@@ -56,13 +56,13 @@ class RandomAccess:
 
 @dataclass(frozen=True)
 class AccessFindings:
-    """Access to memory beyond streams, wherever the memory lay by itself but for ``numa``.
+    """Access to memory other than streams; except ``numa``, of cells not bound to a NUMA node.
 
     ``plateaus``: the latency of each level of the memory hierarchy, nearest first. ``loaded``: the
-    latency of main memory on several cores at once over that on one; None where not measured.
+    latency of main memory on several cores concurrently over that on one; None where not measured.
     ``strided``: by operation and ascending stride, the access time on all cores over that on one.
-    ``random``: by mode. ``small_pages``: what was measured on small pages over the same on huge
-    ones: of a random ``update`` and of a ``load``. ``numa``: by kernel, remote memory over local.
+    ``random``: by mode. ``small_pages``: the time on small pages over that on huge pages, of a
+    random ``update`` and of a ``load``. ``numa``: by kernel, remote memory over local.
     """
 
     plateaus: Sequence[Plateau]
@@ -74,7 +74,7 @@ class AccessFindings:
 
     @property
     def main_memory(self) -> Plateau | None:
-        """The plateau of main memory, where a working set shows it."""
+        """The plateau of main memory, None where no working set is large enough."""
         last = self.plateaus[-1] if self.plateaus else None
         return last if last and last.level.name == MEMORY else None
 
@@ -82,7 +82,7 @@ class AccessFindings:
 def find_access(
     cells: Sequence[CellSummary], levels: Sequence[MemoryLevel]
 ) -> AccessFindings | None:
-    """What these kernels show; None if no usable cell measured any of it."""
+    """Findings of these kernels; None if no usable cell measured any of it."""
     found = plateaus(alone(cells), levels)
     main = found[-1] if found and found[-1].level.name == MEMORY else None
     access = AccessFindings(
@@ -116,7 +116,7 @@ def strided_pairs(cells: Sequence[CellSummary]) -> dict[str, dict[int, Pair]]:
 
 
 def random_pairs(cells: Sequence[CellSummary], metric: str) -> dict[str, Pair]:
-    """By mode: a metric on one core and on all, with the pages that do best there."""
+    """By mode: a metric on one core and on all, with the page size of the best point."""
     found = on_any_memory(points(cells, RANDOM, metric))
     pairs = {}
     for mode in MODES:
@@ -138,7 +138,7 @@ def _by_stride(found: Sequence[Point]) -> dict[int, Pair]:
 
 
 def _pair(found: Sequence[Point]) -> Pair | None:
-    """One core's point and that of the most cores of the same toolchain; None without both."""
+    """The points of one core and of the most cores, with one toolchain; None without both."""
     if not found:
         return None
     lead = leading(found)
@@ -148,7 +148,7 @@ def _pair(found: Sequence[Point]) -> Pair | None:
 
 
 def _loaded(cells: Sequence[CellSummary], idle: Point) -> Ratio | None:
-    """The latency of the same working set on the most cores at once over that on one."""
+    """The latency of the same working set on the most cores concurrently over that on one."""
     alike = [
         point
         for point in latencies(cells, pages=str(idle.parameter("pages")))
@@ -173,7 +173,7 @@ def _random(cells: Sequence[CellSummary]) -> dict[str, RandomAccess]:
 
 
 def _small_pages(cells: Sequence[CellSummary]) -> dict[str, Ratio]:
-    """What small pages cost where both kinds were measured."""
+    """Times on small pages over those on huge pages, where both were measured."""
     found = on_any_memory(points(cells, RANDOM, "access"))
     compared = {
         "update": _by_pages([point for point in found if point.parameter("mode") == "update"]),
@@ -183,7 +183,7 @@ def _small_pages(cells: Sequence[CellSummary]) -> dict[str, Ratio]:
 
 
 def _by_pages(found: Sequence[Point]) -> Ratio | None:
-    """Small pages over huge, on the most cores, and there of the largest size, that have both."""
+    """Small pages over huge, at the most cores, then the largest size, that have both."""
     kinds: dict[tuple[int, int, str], dict[str, Point]] = {}
     for point in found:
         size = working_set(point) or int(point.parameter("elements") or 0)

@@ -1,4 +1,4 @@
-"""Access to memory in words: latency per level, strides, random places, pages, NUMA."""
+"""The answer on access to memory: latency per level, strides, random access, pages, NUMA."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.questions.speed.memory.hierarchy import MEMORY, working_set
 from assay.reference.memory_access import RANDOM_RATIOS, SOURCE, STRIDED_RATIOS, SharedMemoryRatio
 from assay.units import counted, format_quantity, format_size
 
-# From this ratio on, filling a node costs what Luecke, Li & Cuma call poor.
+# From this ratio on, the loss from using all cores is what Luecke, Li & Cuma call poor.
 POOR = 1.5
-# Up to here memory serves all cores without loss: their Opteron's "nearly perfect".
+# Up to this ratio, memory serves all cores without loss: "nearly perfect", as on their Opteron.
 PERFECT = 1.05
-# What small pages must add for advice.
+# From this ratio of small over huge pages on, huge pages are recommended.
 WORTH_HUGE_PAGES = 1.2
-# A cache that ends below this part of its size is shared, or only partly assigned to this system.
+# A cache whose plateau ends below this part of its size is shared, or only partly assigned.
 SHORT = 0.5
 
 _NUMA_TITLES = {STREAM: "STREAM", LATENCY: "Latency of a load"}
@@ -28,7 +28,7 @@ _PAGE_TITLES = {"update": "Random update", "load": "Latency of a load"}
 
 
 def access_part(found: AccessFindings) -> Part:
-    """This part of the answer. Its remark is on the first of these that was measured."""
+    """The part on access. Its remark is on the first kind of access that was measured."""
     part = Part()
     _latency(part, found)
     _strided(part, found)
@@ -62,7 +62,8 @@ def _latency(part: Part, found: AccessFindings) -> None:
         part.method.append(
             "Latency: dependent loads, one pointer per cache line, along a random cycle through "
             "the working set, so that neither prefetch nor overlap hides them; a level's latency "
-            "is that of the set in the middle between its size and the size of the level before."
+            "is that of the set nearest to the geometric mean of its size and the size of the "
+            "level before."
         )
     main = found.main_memory
     if main is not None:
@@ -73,7 +74,7 @@ def _latency(part: Part, found: AccessFindings) -> None:
         busy = found.loaded.above
         part.evidence.append(
             ratio_row(
-                f"Latency from main memory, {counted(busy.cores, 'core')} at once over 1",
+                f"Latency from main memory, {counted(busy.cores, 'core')} over 1",
                 found.loaded,
                 note=f"{format_quantity(busy.metric.median, 's')} per load",
             )
@@ -96,9 +97,9 @@ def _strided(part: Part, found: AccessFindings) -> None:
             )
         )
     part.method.append(
-        "Strided access: one pass over every stride-th element of long arrays by every rank at "
-        "once, after the caches were flushed and a barrier; the slowest rank's time, as time per "
-        "access; the ratio is the time on all cores over that on one. At a ratio of 1 memory "
+        "Strided access: one pass over every stride-th element of long arrays, all ranks "
+        "concurrently, after a flush of the caches and a barrier; the slowest rank's time, as time "
+        "per access; the ratio is the time on all cores over that on one. At a ratio of 1 memory "
         "serves all cores without loss."
     )
     everything = [ratio for ratios in found.strided.values() for ratio in ratios.values()]
@@ -106,25 +107,25 @@ def _strided(part: Part, found: AccessFindings) -> None:
 
 
 def _all_cores(part: Part, worst: Ratio) -> None:
-    """What the greatest ratio of all operations and strides says of filling a node."""
+    """Remark and advice on using all cores, by the largest ratio of all operations and strides."""
     cores = worst.above.cores
     part.headline += (worst.below, worst.above)
     if not part.remark:
         part.remark = (
-            f"on {cores} cores at once a strided access takes up to {worst.value:.2f} times as "
-            "long as on 1"
+            f"on {cores} cores concurrently a strided access takes up to {worst.value:.2f} times "
+            "as long as on 1"
         )
     if worst.value >= POOR:
         part.advice.append(
-            f"With all {cores} cores at work a strided access to memory takes up to "
+            f"With all {cores} cores in use a strided access to memory takes up to "
             f"{worst.value:.2f} times as long as with one: codes bound by memory may run faster "
             "with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
         )
     elif worst.value <= PERFECT:
         part.advice.append(
-            f"Memory serves all {cores} cores at once nearly without loss (a strided access takes "
-            f"at most {worst.value:.2f} times as long as with one core): use all cores of a node, "
-            "as on the Opterons of Luecke, Li & Cuma (2005)."
+            f"Memory serves all {cores} cores concurrently nearly without loss (a strided access "
+            f"takes at most {worst.value:.2f} times as long as with one core): use all cores of a "
+            "node, as on the Opterons of Luecke, Li & Cuma (2005)."
         )
 
 
@@ -133,7 +134,7 @@ def _random(part: Part, found: AccessFindings) -> None:
         top, note = access.rate, access.placement
         cores = counted(top.cores, "core")
         if mode == "update":
-            note += f"; {top.metric.median / 1e9:.3g} GUPS, a table for each rank"
+            note += f"; {top.metric.median / 1e9:.3g} GUPS, one table per rank"
             part.headline.append(top)
         if not part.remark:
             rate = quantity_text(top.metric.median, "op/s")
@@ -153,7 +154,7 @@ def _random(part: Part, found: AccessFindings) -> None:
         part.method.append(
             "Random access: each rank accesses a separate table, many times larger than the "
             "caches; reads and writes go through an index array, updates are those of RandomAccess "
-            "of HPC Challenge."
+            "of HPC Challenge, whose table has another size: half of the memory."
         )
 
 

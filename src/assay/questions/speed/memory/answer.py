@@ -1,4 +1,4 @@
-"""Memory in words."""
+"""The answer on memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.questions.speed.memory.findings import MemoryFindings
 
 
 def part(found: MemoryFindings) -> Part | None:
-    """Bandwidth and access; None where neither was measured but for candidates of a search."""
+    """Bandwidth and access; None where only candidates of a placement search measured them."""
     parts = [
         *([bandwidth_part(found.bandwidth)] if found.bandwidth else []),
         *([access_part(found.access)] if found.access else []),

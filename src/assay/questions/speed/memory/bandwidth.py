@@ -1,4 +1,4 @@
-"""Memory bandwidth: STREAM against the best sample ever seen, and how it grows with cores."""
+"""Memory bandwidth: STREAM against the best sample of all runs, and its growth with cores."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from assay.questions.common.selection import (
     leading,
     on_any_memory,
     points,
+    ratio,
     rivals,
 )
 from assay.questions.common.speedups import Speedup, speedup_of
@@ -29,7 +30,7 @@ KERNEL = "memory.stream"
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The best ``bandwidth`` of any sample, in B/s, and in which run it was (``source``)."""
+    """The best ``bandwidth`` of any sample, in B/s, and the run that it is from (``source``)."""
 
     bandwidth: float
     source: str
@@ -37,15 +38,16 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class BandwidthFindings:
-    """STREAM, on memory that no plan bound to a NUMA node where there is such.
+    """STREAM, in cells not bound to a NUMA node where there are such.
 
-    ``operation``: the one that leads: triad if it was measured, else the first. ``by_cores``: its
-    best point on each number of cores, with the toolchain that does best on the most cores.
+    ``operation``: the leading one: triad if it was measured, else the first. ``by_cores``: its best
+    point on each number of cores, with the toolchain that is best on the most cores.
     ``operations``: the best point of each other operation on the most cores. ``rivals``: the best
     point of each other toolchain. ``ceiling``: the best sample of this run and of stored ones.
     ``of_best_pass``: the headline's median over its own best sample. ``speedup``: from the fewest
-    cores to the most, None for a single count; ``saturated``: the fewest cores that reach 95% of
-    the best bandwidth. ``measured``: every point.
+    cores to the most, None for a single count; ``saturated``: the fewest cores beyond which the
+    bandwidth grows by less than 5% within the intervals, the most cores where there are no such.
+    ``measured``: every point.
     """
 
     operation: str
@@ -68,8 +70,8 @@ class BandwidthFindings:
 class SaturationCurves:
     """STREAM triad against cores.
 
-    ``lines``: for each binding (and toolchain, where there are several) the best point on each
-    number of cores. ``saturated``: the fewest cores that reach 95% of the best bandwidth.
+    ``lines``: by binding (and toolchain, where there are several), the best point on each number of
+    cores. ``saturated``: as in ``BandwidthFindings``.
     """
 
     lines: Mapping[str, Mapping[int, Point]]
@@ -79,7 +81,7 @@ class SaturationCurves:
 def find_bandwidth(
     cells: Sequence[CellSummary], history: Sequence[RunData] = ()
 ) -> BandwidthFindings | None:
-    """What STREAM shows; None if no usable cell measured it."""
+    """Findings on STREAM; None if no usable cell measured it."""
     found = points(cells, KERNEL, "bandwidth")
     found = on_any_memory(found) or found
     if not found:
@@ -145,9 +147,18 @@ def best_bandwidth(run: RunData) -> float | None:
 
 
 def saturation(by_cores: Mapping[int, Point]) -> int:
-    """The fewest cores measured that reach 95% of the best bandwidth; core counts ascend."""
-    top = max(point.metric.median for point in by_cores.values())
-    return next(c for c, point in by_cores.items() if point.metric.median >= ARRIVED * top)
+    """The fewest cores beyond which bandwidth certainly grows by less than 5%.
+
+    On any more cores the ratio to these has an interval below 1/0.95. The most cores, where there
+    are no such: without intervals nothing is known to be saturated. ``by_cores`` ascends.
+    """
+    counts = list(by_cores)
+    for number, few in enumerate(counts[:-1]):
+        base = by_cores[few].metric
+        ratios = (ratio(by_cores[more].metric, base) for more in counts[number + 1 :])
+        if all(ends is not None and ends[1] < 1 / ARRIVED for _, ends in ratios):
+            return few
+    return counts[-1]
 
 
 def _of(found: Sequence[Point], operation: str) -> list[Point]:

@@ -1,4 +1,4 @@
-"""STREAM in words: sustained bandwidth against the best sample, and its growth with cores."""
+"""The answer on STREAM: sustained bandwidth against the best sample, and its growth with cores."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay.units import counted, format_quantity, format_share
 
 # Edmundsson et al. (2004), 5.1: what the second processor of a node added to STREAM there.
 SECOND_PROCESSOR = "17 to 45%"
-# Under this share of the cell's own best sample its median says that something disturbs it.
+# A median below this share of the cell's own best sample indicates a disturbance.
 STEADY = 0.9
-# Below this gain from all cores over one, more ranks hardly help codes that stream through memory.
+# Below this gain from the fewest cores to the most, more ranks hardly help memory-bound codes.
 LITTLE_GAIN = 0.15
 
 
@@ -33,7 +33,7 @@ def bandwidth_part(found: BandwidthFindings) -> Part:
         ],
         method=[_method(headline)],
         limits=[
-            f"Best bandwidth seen: {format_quantity(found.ceiling.bandwidth, 'B/s')} "
+            f"Best observed bandwidth: {format_quantity(found.ceiling.bandwidth, 'B/s')} "
             f"({found.ceiling.source}). The theoretical bandwidth of the memory can't be read "
             "without privileges, so this is a lower bound of the limit."
         ],
@@ -60,6 +60,7 @@ def _row(
             limit=found.ceiling.bandwidth,
             limit_source=found.ceiling.source,
             note=label(point),
+            bound="measured",
         )
 
     return row
@@ -72,11 +73,13 @@ def _method(headline: Point) -> str:
     size = ""
     if isinstance(elements, int) and elements > 0:
         whole = format_quantity(3 * 8.0 * elements * ranks, "B")
-        size = f" Its three arrays hold {whole} together, {elements} elements per rank."
+        size = f" Its three arrays hold {whole} in total, {elements} elements per rank."
     how = f" Stores: {stores}." if isinstance(stores, str) and stores != "auto" else ""
     return (
         "STREAM (McCalpin): each pass over the arrays is a sample, timed on the slowest rank; the "
-        f"bandwidth counts the bytes that the operation names, not the write-allocate traffic."
+        "bandwidth counts the bytes of the operation, without write-allocate traffic. It is tuned "
+        "STREAM, not a standard result: non-temporal stores where they are faster, huge pages, "
+        "medians, where stream.c prints the best pass."
         f"{size}{how}"
     )
 
@@ -89,17 +92,19 @@ def _scaling(part: Part, found: BandwidthFindings, speedup: Speedup) -> None:
         part.remark = f"memory bandwidth saturates at {found.saturated} of {counted(most, 'core')}"
         part.advice.append(
             f"Beyond {counted(found.saturated, 'core')}, codes bound by memory bandwidth gain less "
-            f"than {1 / ARRIVED - 1:.0%}: spread their ranks over more nodes before filling one."
+            f"than {1 / ARRIVED - 1:.0%}: spread their ranks over more nodes first."
         )
-    gain, interval = speedup.value - 1, speedup.interval
-    more = format_share(gain, (interval[0] - 1, interval[1] - 1) if interval else None)
-    if gain < LITTLE_GAIN:
+    if speedup.interval is None:
+        return
+    low, high = (end - 1 for end in speedup.interval)
+    more = format_share(speedup.value - 1, (low, high))
+    if high < LITTLE_GAIN:
         part.advice.append(
             f"With {counted(few, 'core')} memory bandwidth is nearly exhausted ({more} more with "
             f"{most}): run codes that stream through memory on fewer ranks per node, and use the "
             "other cores for work that stays in cache."
         )
-    else:
+    elif low >= LITTLE_GAIN:
         part.advice.append(
             f"From {counted(few, 'core')} to {most}, codes bound by memory bandwidth gain about "
             f"{more} at most; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from the second "

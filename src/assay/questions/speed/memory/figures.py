@@ -1,4 +1,4 @@
-"""Memory as it is used: by more and more cores, at strides, and by loads that wait for loads."""
+"""Figures of memory: bandwidth against cores, strided access, latency of dependent loads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, count_axis, level, ratio_fields, size_axis, vertical_rule
 from assay.kernels.memory import STREAM_WORK
-from assay.questions.common.figure_rows import by_size, statistics
+from assay.questions.common.figure_rows import by_size, intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller
 from assay.questions.speed.memory.access import StridedRatios
 from assay.questions.speed.memory.bandwidth import SaturationCurves
@@ -18,10 +18,10 @@ from assay.units import counted, format_size, listed
 
 _NANOSECONDS = (1e-9, "n")
 _MIN_ON_A_CURVE = 3
-_BARS_IN_HALF = 16  # bars that stay wide enough to distinguish in half of the text's width
+_BARS_IN_HALF = 16  # at most this number of bars fits half of the text's width
 _STRIDED_FIELDS = (
     Field("stride", "", "elements of 8 bytes from one access to the next"),
-    Field("operation", "", "what is done per element"),
+    Field("operation", "", "operation per element"),
 )
 
 
@@ -39,7 +39,7 @@ def figures(found: MemoryFindings) -> list[Figure]:
 
 
 def _stream(found: Sequence[Point]) -> Figure | None:
-    """Bars of bandwidth: operations side by side, one bar per placement."""
+    """Bars of bandwidth, grouped by operation, one bar per placement."""
     if not found:
         return None
     label = labeller(found)
@@ -63,7 +63,7 @@ def _stream(found: Sequence[Point]) -> Figure | None:
         .figure(
             "stream",
             "STREAM: sustained memory bandwidth",
-            caption="Median over launches; the whiskers are 95% intervals.",
+            caption=f"Median over launches. {intervals_text(rows, 'whiskers')}",
             alt=f"Bar chart of STREAM bandwidth for {listed(operations)}; the highest bar is "
             f"{top.parameter('op')} on {counted(top.cores, 'core')}.",
             fields=[
@@ -76,7 +76,7 @@ def _stream(found: Sequence[Point]) -> Figure | None:
 
 
 def _saturation(found: SaturationCurves | None) -> Figure | None:
-    """STREAM's bandwidth against cores, a line per binding; STREAM's bars show fewer than three."""
+    """STREAM's bandwidth against cores, a line per binding; None for fewer than three counts."""
     counts = sorted({cores for line in found.lines.values() for cores in line}) if found else []
     if found is None or len(counts) < _MIN_ON_A_CURVE:
         return None
@@ -93,17 +93,18 @@ def _saturation(found: SaturationCurves | None) -> Figure | None:
     )
     names = [("cores", "cores"), ("binding", "binding")]
     chart = Chart(rows, x, "bandwidth", "B/s", hue="binding", names=names).curves()
+    saturates, at = "", ""
     if found.saturated < counts[-1]:
+        saturates = " Saturated: the fewest cores beyond which it certainly grows by less than 5%."
+        at = f"; it saturates at {counted(found.saturated, 'core')}"
         chart.add(*vertical_rule("cores", found.saturated, f"saturates at {found.saturated}"))
     return chart.figure(
         "saturation",
         "STREAM triad: bandwidth against cores",
-        caption="The band is the 95% interval. Saturated: the fewest cores that reach 95% of the "
-        "best bandwidth.",
-        alt=f"Line chart of STREAM triad's bandwidth on {counts[0]} to {counts[-1]} cores; "
-        f"{counted(found.saturated, 'core')} reach 95% of the best.",
+        caption=intervals_text(rows, "band") + saturates,
+        alt=f"Line chart of STREAM triad's bandwidth on {counts[0]} to {counts[-1]} cores{at}.",
         fields=[
-            Field("cores", "", "cores at work"),
+            Field("cores", "", "cores in use"),
             Field("binding", "", "how ranks are pinned"),
         ],
     )
@@ -142,10 +143,10 @@ def _strided(found: StridedRatios) -> Figure | None:
         "strided",
         "Strided access: time per access, one core and all",
         caption="Solid: one core, dashed: all. Both axes logarithmic. Stride in elements of 8 "
-        "bytes; the caches are flushed before each pass. The band is the 95% interval.",
+        f"bytes; the caches are flushed before each pass. {intervals_text(rows, 'band')}",
         alt=f"Line chart of the time per access of {listed(list(found))} against stride, on 1 and "
         f"on {counts[-1]} cores.",
-        fields=[*_STRIDED_FIELDS, Field("cores", "", "cores at work")],
+        fields=[*_STRIDED_FIELDS, Field("cores", "", "cores in use")],
         width="full",
     )
 
@@ -177,8 +178,8 @@ def _strided_ratio(found: StridedRatios) -> Figure | None:
         .figure(
             "strided-ratio",
             "Strided access: all cores against one",
-            caption="At 1, dashed, memory serves all cores at once without loss. The band is the "
-            "95% interval.",
+            caption="At 1, dashed, memory serves all cores concurrently without loss. "
+            f"{intervals_text(rows, 'band')}",
             alt=f"Line chart of the ratio of access times on {most} cores and on 1 against stride, "
             f"for {listed(list(found))}.",
             fields=_STRIDED_FIELDS,
@@ -219,8 +220,8 @@ def _hierarchy(found: Sequence[Point], levels: Sequence[MemoryLevel]) -> Figure 
     return chart.figure(
         "hierarchy",
         "Latency of dependent loads against working set",
-        caption="Both axes logarithmic; dashed, the sizes of the caches. The band is the 95% "
-        "interval.",
+        caption="Both axes logarithmic; dashed, the sizes of the caches. "
+        f"{intervals_text(rows, 'band')}",
         alt=f"Line chart of the time of a load for working sets of {format_size(sizes[0])} to "
         f"{format_size(sizes[-1])}, with rules at the sizes of {len(caches)} caches.",
         fields=[

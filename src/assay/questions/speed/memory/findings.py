@@ -1,4 +1,4 @@
-"""What a run shows of memory: bandwidth, access, latency, and the curves of the figures."""
+"""Findings on memory: bandwidth, access, latency, and the curves of the figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.questions.speed.memory.hierarchy import MemoryLevel, latencies, memor
 
 @dataclass(frozen=True)
 class MemoryCurves:
-    """What the figures draw: usable cells, those included that only a search asked for.
+    """What the figures draw: usable cells, including candidates of a placement search.
 
     ``stream``: STREAM's bandwidths. ``saturation``: triad against cores, None where not measured.
     ``strided``: by operation and stride, the access time on all cores over that on one.
@@ -45,7 +45,7 @@ class MemoryFindings:
 
     ``bandwidth``: STREAM. ``access``: strided and random access, latency, NUMA. Either is None
     where no usable cell measured it. ``levels``: the levels of the memory hierarchy that hold data,
-    with their sizes in bytes, as the system describes them.
+    with their sizes in bytes, as the system reports them.
     """
 
     bandwidth: BandwidthFindings | None
@@ -55,7 +55,7 @@ class MemoryFindings:
 
 
 def find(measured: Measured) -> MemoryFindings | None:
-    """What was measured of memory; None if nothing was."""
+    """Findings on memory; None if nothing was measured."""
     own = measured.without_candidates().own_cells()
     levels = memory_levels(measured.run)
     access = find_access(own.cells, levels)

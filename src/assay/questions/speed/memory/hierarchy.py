@@ -29,8 +29,8 @@ class Plateau:
     """The latency of one ``level``, at the ``point`` that is least affected by other levels.
 
     ``first`` and ``last``: bytes of the smallest and the largest working set that this level
-    answers. It ends where all larger sets measured take rather the next level's time than its own
-    (nearer on a logarithmic scale), so that a set that was disturbed ends nothing.
+    serves. ``last`` is the largest set whose latency is nearer to this level's than to the next
+    one's on a logarithmic scale, so that a single disturbed set doesn't end the plateau.
     """
 
     level: MemoryLevel
@@ -40,7 +40,7 @@ class Plateau:
 
 
 def working_set(point: Point) -> int:
-    """Bytes that a rank's loads go over."""
+    """The working set of a rank's loads, in bytes."""
     size = point.parameter("bytes")
     return int(size) if isinstance(size, (int, float)) else 0
 
@@ -48,7 +48,7 @@ def working_set(point: Point) -> int:
 def latencies(
     cells: Sequence[CellSummary], *, ranks: int | None = None, pages: str | None = None
 ) -> list[Point]:
-    """Latencies by ascending working set, wherever the memory lay by itself."""
+    """Latencies by ascending working set, of cells not bound to a NUMA node."""
     found = [
         point
         for point in on_any_memory(points(cells, KERNEL, "latency"))
@@ -60,7 +60,7 @@ def latencies(
 
 
 def alone(cells: Sequence[CellSummary]) -> list[Point]:
-    """The latencies of one rank, of huge pages where they were measured, of one toolchain."""
+    """The latencies of one rank and one toolchain, of huge pages where they were measured."""
     one = latencies(cells, ranks=1)
     huge = [point for point in one if point.parameter("pages") == "huge"] or one
     names = [point.summary.cell.toolchain for point in huge]
@@ -68,12 +68,12 @@ def alone(cells: Sequence[CellSummary]) -> list[Point]:
 
 
 def memory_levels(run: RunData) -> list[MemoryLevel]:
-    """The levels that hold data, nearest first, main memory last; only that if none is known."""
+    """The levels that hold data, nearest first; main memory is last, and alone if none is known."""
     from assay.system.model import System
 
     try:
         caches = System.from_dict(run.manifest.system).processor.caches
-    except AssayError:  # described by another version: the sizes are not known
+    except AssayError:  # described by another version of assay: the sizes are not known
         caches = []
     sizes: dict[int, int] = {}
     for cache in caches:
@@ -85,12 +85,12 @@ def memory_levels(run: RunData) -> list[MemoryLevel]:
 
 
 def plateaus(found: Sequence[Point], known: Sequence[MemoryLevel]) -> list[Plateau]:
-    """A plateau for each level that a working set shows; ``found`` ascend, ``known`` too.
+    """The plateau of each level that has a working set; ``found`` and ``known`` ascend.
 
-    A level's purest point is the set between its size and that of the level before that is nearest
-    to the middle (on a logarithmic scale): of smaller ones the level before answers a part, of
-    larger ones the level beyond, all the more where others share the cache. Main memory's is the
-    largest of all, which must exceed the last cache twice.
+    A cache level is represented by the set between its size and that of the level before that is
+    nearest to their geometric mean: smaller sets are partly served by the level before, larger ones
+    by the next level, especially where the cache is shared. Main memory is represented by the
+    largest set, if it is at least twice the last cache.
     """
     chosen: list[tuple[MemoryLevel, Point]] = []
     before = 0
@@ -99,16 +99,16 @@ def plateaus(found: Sequence[Point], known: Sequence[MemoryLevel]) -> list[Plate
             fitting = [point for point in found if working_set(point) >= 2 * before]
             chosen += [(level, fitting[-1])] if fitting else []
             continue
-        middle = math.sqrt((before or level.size / 4) * level.size)
+        mean = math.sqrt((before or level.size / 4) * level.size)
         fitting = [point for point in found if before < working_set(point) <= level.size]
         if fitting:
-            purest = min(fitting, key=lambda p: abs(math.log(working_set(p) / middle)))
-            chosen.append((level, purest))
+            nearest = min(fitting, key=lambda p: abs(math.log(working_set(p) / mean)))
+            chosen.append((level, nearest))
         before = level.size
     edges = [0.0]
     for (_, here), (_, beyond) in pairwise(chosen):
-        middle = math.sqrt(here.metric.median * beyond.metric.median)
-        within = [working_set(p) for p in found if p.metric.median <= middle]
+        mean = math.sqrt(here.metric.median * beyond.metric.median)
+        within = [working_set(p) for p in found if p.metric.median <= mean]
         past = [working_set(p) for p in found if working_set(p) > max(within, default=0)]
         edges.append(float(min(past, default=math.inf)))
     edges.append(math.inf)

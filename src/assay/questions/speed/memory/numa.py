@@ -1,4 +1,4 @@
-"""Local and remote memory: pairs of the NUMA node of the cores and that of the memory."""
+"""Local and remote memory: pairs of the cores' NUMA node and the memory's NUMA node."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ class NumaFindings:
 
     @property
     def local(self) -> Point:
-        """Cores with memory of their own node, the best of them."""
+        """The best pair of cores and memory of the same node."""
         return self.ratio.below
 
 
 def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matrix:
-    """By (node of the cores, node of the memory), alike in all else; of few pairs, nothing.
+    """The points by (node of the cores, node of the memory).
 
-    Alike: the parameters and cores of which most pairs were measured.
+    All have the same other parameters and number of cores: those with the most pairs. Empty where
+    these have a single node of the memory.
     """
     groups: dict[tuple[str, int], Matrix] = {}
     found = points(cells, kernel, metric)
@@ -47,14 +48,14 @@ def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matri
         if near is None or not isinstance(far, int) or far < 0:
             continue
         cell = point.summary.cell
-        words = parameters_text(cell).replace(f"memory_node={far}", "")
-        groups.setdefault((words, point.cores), {})[near, far] = point
+        others = parameters_text(cell).replace(f"memory_node={far}", "")
+        groups.setdefault((others, point.cores), {})[near, far] = point
     whole = max(groups.values(), key=len, default={})
     return whole if len({far for _, far in whole}) > 1 else {}
 
 
 def find_numa(cells: Sequence[CellSummary]) -> dict[str, NumaFindings]:
-    """For each kernel the best local pair and the slowest remote one, where both were measured."""
+    """By kernel, the slowest remote pair over the best local one, where both were measured."""
     found = {}
     for kernel, metric in _METRICS.items():
         matrix = numa_matrix(cells, kernel, metric)

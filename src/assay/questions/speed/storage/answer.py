@@ -1,4 +1,4 @@
-"""Storage in words: the device, the page cache, small records, many ranks, operations on files."""
+"""The answer on storage: device, page cache, small records, many ranks, operations on files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.questions.speed.storage.findings import (
 from assay.questions.speed.storage.sharing import operation_name, way_of, way_text
 from assay.units import counted, format_share, format_size
 
-# From this ratio of the fastest way to share the work to the slowest, the fastest is recommended.
+# From this ratio of the fastest layout and interface to the slowest, the fastest is recommended.
 MUCH_SLOWER = 1.1
 
 
@@ -32,7 +32,7 @@ Label = Callable[[Point], str]
 
 
 def part(found: StorageFindings) -> Part | None:
-    """Storage's part of the answer; None where only candidates of a search measured any."""
+    """Storage's part of the answer; None where only candidates of a search measured it."""
     if not found.measured:
         return None
     label = labeller(found.measured)
@@ -51,7 +51,7 @@ def part(found: StorageFindings) -> Part | None:
 
 
 def _remark(found: StorageFindings) -> str:
-    """What the device itself sustains, writing and reading; else what there is."""
+    """The bandwidth that the device sustains, writing and reading, else the best measured."""
     sustained = [f"{op}s {_quantity(point)}" for op, point in found.device.items()]
     if not sustained:
         (top,) = found.headline
@@ -78,7 +78,7 @@ def _files(part: Part, found: StorageFindings, label: Label) -> None:
                 f"{operation_name(ratio.above).capitalize()}, buffered over direct, "
                 f"records of {_record(ratio.above)}",
                 ratio,
-                note="what the page cache and its read-ahead add",
+                note="gain from the page cache and its read-ahead",
                 above_first=True,
             )
         )
@@ -101,8 +101,8 @@ def _record(point: Point) -> str:
     return format_size(float(number(point, "record")))
 
 
-def _joined(*words: str) -> str:
-    return "; ".join(word for word in words if word)
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def _cache_note(facts: StorageFacts) -> str:
@@ -112,7 +112,7 @@ def _cache_note(facts: StorageFacts) -> str:
 def _parallel(
     part: Part, found: StorageFindings, op: str, parallel: ParallelAccess, label: Label
 ) -> None:
-    """Each way to share the work on the most ranks, and how each grows with ranks."""
+    """Each layout and interface on the most ranks, and its growth with ranks."""
     ranks = counted(parallel.ranks, "rank")
     for way, point in parallel.ways.items():
         note = _joined(label(point), _cache_note(found.facts_of(point)))
@@ -125,7 +125,7 @@ def _parallel(
                 f"Parallel {op}, {few} → {most} ranks, {way_text(*way)}",
                 speedup,
                 metric="speedup",
-                note="bandwidth of all ranks together; 1 where one rank saturates the device",
+                note="total bandwidth of all ranks; 1 where one rank saturates the device",
             )
         )
     spread = parallel.spread
@@ -137,20 +137,20 @@ def _parallel(
 
 
 def _caveats(part: Part, found: StorageFindings) -> None:
-    """When the page cache or a file system in memory served in place of a device."""
+    """Caveats where the page cache or a file system in memory served instead of a device."""
     if found.in_memory:
         part.caveats.append(
-            f"The files of {counted(len(found.in_memory), 'cell')} lay in a file system in memory "
+            f"The files of {counted(len(found.in_memory), 'cell')} were in a file system in memory "
             f"(tmpfs), not on a device ({cell_name(found.in_memory[0].summary.cell)}"
             f"{', …' if len(found.in_memory) > 1 else ''})."
         )
     if found.cached:
         worst = max(found.cached, key=lambda point: found.facts_of(point).cached)
         part.caveats.append(
-            f"In {counted(len(found.cached), 'storage cell')} the page cache served in place of "
+            f"In {counted(len(found.cached), 'storage cell')} the page cache served instead of "
             f"the device, up to {format_share(found.facts_of(worst).cached)} of the bytes "
-            f"({cell_name(worst.summary.cell)}): their bandwidth is that of memory, and lasts as "
-            "long as the data fit into it."
+            f"({cell_name(worst.summary.cell)}): their bandwidth is that of memory, as long as the "
+            "data fit into it."
         )
 
 
@@ -162,7 +162,8 @@ def _method(measured: Sequence[Point]) -> list[str]:
             "Storage: each pass over a file is a sample, timed on the slowest rank, without "
             "opening and closing. Before a read the file is dropped from the page cache, but not "
             "before a reread; before a write all earlier data are written to the device. Each "
-            "record carries a pattern of its offset and of the pass, and is compared afterwards."
+            "record holds a pattern derived from its offset and the pass, and is checked "
+            "afterwards."
         )
     if METADATA in kernels:
         sentences.append(
@@ -180,6 +181,6 @@ def _limits(facts: Iterable[StorageFacts]) -> str:
     )
     where = f"Storage was measured in {', '.join(places)}. " if places else ""
     return (
-        f"{where}The limit of its device isn't known; caches below this node (of the device, of a "
-        "server, of a hypervisor) can't be dropped and may have served data."
+        f"{where}The limit of its device is not known; caches outside this node (of the device, a "
+        "server, a hypervisor) can't be dropped and may have served data."
     )

@@ -1,4 +1,4 @@
-"""Storage: bandwidth against record size, ways of writing in parallel, operations on files."""
+"""Storage: bandwidth against record size, parallel access, operations on files."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, size_axis
 from assay.kernels.storage import LAYOUTS, OPERATIONS, READS, WRITES
-from assay.questions.common.figure_rows import statistics
+from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller
 from assay.questions.speed.storage.findings import StorageFindings, number
 from assay.questions.speed.storage.sharing import operation_name, way_of
 from assay.units import counted
 
-_COLUMNS_IN_HALF = 16  # bars that stay wide enough to distinguish in half of the text's width
+_COLUMNS_IN_HALF = 16  # at most this number of bars fits half of the text's width
 _LEVEL_LABELS = 4  # groups whose labels fit side by side
 
 
 def figures(found: StorageFindings) -> list[Figure]:
-    """IOzone's curves of what writes and of what reads; all ranks at once; operations on files."""
+    """IOzone's curves of writing and of reading, all ranks concurrently, operations on files."""
     files = [point for point in found.curves.files if point.metric.median > 0]
     drawn = (
         _records([p for p in files if p.parameter("op") in WRITES], "writing"),
@@ -80,13 +80,13 @@ def _records(found: list[Point], name: str) -> Figure | None:
         .figure(
             f"storage-{name}",
             f"Storage: {name}, bandwidth against record size",
-            caption="Both axes logarithmic; the whiskers are 95% intervals. The page cache may "
-            "serve buffered operations.",
+            caption=f"Both axes logarithmic. {intervals_text(chart.rows, 'whiskers')} The page "
+            "cache may serve buffered operations.",
             alt=f"Line chart of storage bandwidth in {name}, for records from {sizes[0]} "
             f"to {sizes[-1]} bytes.",
             fields=[
                 Field("record", "B", "bytes of a read or write"),
-                Field("operation", "", "what is done to the file"),
+                Field("operation", "", "operation on the file"),
                 Field("method", "", "how it is written or read; ranks where they differ"),
                 Field("file_size", "B", "size of each rank's file"),
             ],
@@ -95,7 +95,7 @@ def _records(found: list[Point], name: str) -> Figure | None:
 
 
 def _parallel(found: Sequence[Point]) -> Figure | None:
-    """Bars of bandwidth for each way of sharing the work, one per number of ranks."""
+    """Bars of bandwidth, grouped by layout and interface, one bar per number of ranks."""
     if not found:
         return None
     ordered = sorted(
@@ -124,14 +124,14 @@ def _parallel(found: Sequence[Point]) -> Figure | None:
         .whiskers()
         .figure(
             "storage-parallel",
-            "Storage: all ranks at once",
-            caption="Bandwidth of all ranks together, median over launches; the whiskers are 95% "
-            "intervals.",
+            "Storage: all ranks concurrently",
+            caption="Total bandwidth of all ranks, median over launches. "
+            f"{intervals_text(chart.rows, 'whiskers')}",
             alt=f"Bar chart of parallel storage bandwidth; the highest bar is "
             f"{top.parameter('op')}, {way_of(top)}, on {counted(top.cores, 'rank')}.",
             fields=[
                 Field("way", "", "operation, files and interface"),
-                Field("ranks", "", "ranks at once"),
+                Field("ranks", "", "concurrent ranks"),
             ],
             width=_width(rows),
         )
@@ -139,14 +139,14 @@ def _parallel(found: Sequence[Point]) -> Figure | None:
 
 
 def _metadata(found: Sequence[Point]) -> Figure | None:
-    """Operations on files per second, by directories and ranks: they differ by powers of ten."""
+    """Operations on files per second, by directories and ranks; logarithmic for their range."""
     if not found:
         return None
     rows: list[Row] = [
         {
             "operation": str(point.parameter("op")),
             "who": f"{counted(point.cores, 'rank')}, "
-            + ("one directory" if point.parameter("layout") == "shared" else "a directory each"),
+            + ("one directory" if point.parameter("layout") == "shared" else "directory per rank"),
             **statistics(point),
         }
         for point in _one_of_each(
@@ -170,13 +170,13 @@ def _metadata(found: Sequence[Point]) -> Figure | None:
         .figure(
             "storage-metadata",
             "Storage: files created, examined, removed",
-            caption="Logarithmic. Operations of all ranks together; the whiskers are 95% "
-            "intervals.",
+            caption="Logarithmic. Operations of all ranks in total. "
+            f"{intervals_text(chart.rows, 'whiskers')}",
             alt=f"Chart of file operations per second; the highest is {top.parameter('op')} on "
             f"{counted(top.cores, 'rank')}.",
             fields=[
-                Field("operation", "", "what is done to each file"),
-                Field("who", "", "ranks at once, and their directories"),
+                Field("operation", "", "operation on each file"),
+                Field("who", "", "concurrent ranks, and their directories"),
             ],
             width=_width(rows),
         )
@@ -188,7 +188,7 @@ def _method(point: Point) -> str:
 
 
 def _one_of_each(found: Sequence[Point], key: Callable[[Point], object]) -> list[Point]:
-    """The best point of each kind, in the order that the kinds appear in."""
+    """The best point of each kind, in the order of first appearance."""
     kinds: dict[object, list[Point]] = {}
     for point in found:
         kinds.setdefault(key(point), []).append(point)

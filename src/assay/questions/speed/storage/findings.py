@@ -1,4 +1,4 @@
-"""What a run shows of storage: what the device sustains, what the page cache adds, many ranks."""
+"""Findings on storage: bandwidth of the device, gain from the page cache, many ranks, metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.records.schema import MeasurementRecord
 from assay.stats.core.model import CellSummary
 
 FILE, PARALLEL, METADATA = KERNELS = ("storage.file", "storage.parallel", "storage.metadata")
-# A page cache that served more than this share of the bytes changes the number.
+# A page cache that served more than this share of the bytes affects the result.
 CACHED = 0.05
 IN_MEMORY = ("tmpfs", "ramfs")
 
@@ -26,11 +26,11 @@ _FROM_CACHE = "from_cache"
 
 @dataclass(frozen=True)
 class StorageFacts:
-    """Where a cell's files lay.
+    """Where a cell's files were.
 
-    ``filesystem``: its type; ``directory``: as it was asked for; "" where the kernel reports
-    none. ``from_cache``: the share of the bytes that the page cache served, median over
-    measurements; None where the kernel doesn't report it.
+    ``filesystem``: its type; ``directory``: as requested; "" where the kernel reports none.
+    ``from_cache``: the share of the bytes that the page cache served, median over measurements;
+    None where the kernel doesn't report it.
     """
 
     filesystem: str
@@ -39,12 +39,12 @@ class StorageFacts:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the file system is memory, so that there is no device."""
+        """Whether the file system is in memory, so that there is no device."""
         return self.filesystem in IN_MEMORY
 
     @property
     def cached(self) -> float:
-        """The share of the bytes that the page cache served where it matters, else 0."""
+        """The share of the bytes that the page cache served if it affects the result, else 0."""
         share = self.from_cache
         return share if share is not None and share > CACHED else 0.0
 
@@ -54,7 +54,7 @@ class BestRecord:
     """One operation by one method: the best record size on the most ranks.
 
     ``point``: its bandwidth. ``arrival``: the smallest record in bytes that reaches 95% of that;
-    None of a single size.
+    None for a single size.
     """
 
     point: Point
@@ -71,11 +71,11 @@ class SmallRecords:
 
 @dataclass(frozen=True)
 class ParallelAccess:
-    """All ranks at once, writing or reading.
+    """All ranks writing or reading concurrently.
 
-    ``ranks``: the most measured. ``ways``: on as many, the best point of each way to share the work
-    (layout and interface). ``speedups``: by way, the bandwidth on the most ranks over that on the
-    fewest. ``spread``: the fastest way's bandwidth over the slowest's, None of a single way.
+    ``ranks``: the most measured. ``ways``: on these, the best point of each layout and interface.
+    ``speedups``: by layout and interface, the bandwidth on the most ranks over that on the fewest.
+    ``spread``: the fastest bandwidth of ``ways`` over the slowest, None for a single one.
     """
 
     ranks: int
@@ -86,7 +86,7 @@ class ParallelAccess:
 
 @dataclass(frozen=True)
 class StorageCurves:
-    """What the figures draw: usable cells, those included that only a search asked for."""
+    """What the figures draw: usable cells, including candidates of a placement search."""
 
     files: Sequence[Point]
     parallel: Sequence[Point]
@@ -97,13 +97,13 @@ class StorageCurves:
 class StorageFindings:
     """Storage.
 
-    ``facts``: by cell. ``device``: by operation (write, read) the best bandwidth that reached the
-    device. ``headline``: those, or else the best of all that was measured. ``operations``: each
+    ``facts``: by cell. ``device``: by operation (write, read), the best bandwidth that reached the
+    device. ``headline``: the points of ``device``, or else the best point. ``operations``: each
     operation and method on files. ``page_cache``: by operation, the bandwidth through the page
-    cache over that around it. ``small_records``: random records, each operation and method.
+    cache over that of direct access. ``small_records``: random records, each operation and method.
     ``parallel``: by operation. ``metadata``: by operation and layout, the best rate on the most
-    ranks. ``in_memory`` and ``cached``: what lay in memory, and what the page cache served in the
-    device's place. ``measured``: every point.
+    ranks. ``in_memory``: points on a file system in memory. ``cached``: points that the page cache
+    served instead of the device. ``measured``: every point.
     """
 
     facts: Mapping[str, StorageFacts]
@@ -120,7 +120,7 @@ class StorageFindings:
     curves: StorageCurves = field(metadata=INTERNAL)
 
     def facts_of(self, point: Point) -> StorageFacts:
-        """Where the files of a point's cell lay."""
+        """Where the files of a point's cell were."""
         return self.facts.get(point.summary.id, _UNKNOWN)
 
 
@@ -128,7 +128,7 @@ _UNKNOWN = StorageFacts("", "", None)
 
 
 def find(measured: Measured) -> StorageFindings | None:
-    """What was measured of storage; None if nothing was."""
+    """Findings on storage; None if nothing was measured."""
     cells = measured.without_candidates().own_cells().cells
     curves = StorageCurves(
         points(measured.cells, FILE, "bandwidth"),
@@ -160,7 +160,7 @@ def find(measured: Measured) -> StorageFindings | None:
 
 
 def number(point: Point, name: str) -> int:
-    """A parameter that is a whole number; 0 where there is none."""
+    """An integer parameter; 0 where the cell has none of that name."""
     value = point.parameter(name)
     return int(value) if isinstance(value, (int, float)) else 0
 
@@ -174,7 +174,7 @@ def _facts(run: RunData) -> dict[str, StorageFacts]:
 
 
 def _facts_of(records: Iterable[MeasurementRecord]) -> StorageFacts:
-    """Of one cell's measurements; of differing ones the last."""
+    """The facts of one cell's measurements; where they differ, the last."""
     shares, filesystem, directory = [], "", ""
     for record in records:
         if _FROM_CACHE in record.facts:
@@ -187,7 +187,7 @@ def _facts_of(records: Iterable[MeasurementRecord]) -> StorageFacts:
 def _reached_device(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
     """Whether a cell's bandwidth is the device's: by what the kernel reports, else by its method.
 
-    A file system that is memory has no device.
+    A file system in memory has no device.
     """
     own = facts.get(point.summary.id, _UNKNOWN)
     if own.in_memory:
@@ -198,7 +198,7 @@ def _reached_device(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
 
 
 def _from_page_cache(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
-    """Whether the page cache served what was meant for the device."""
+    """Whether the page cache served an operation intended for the device."""
     own = facts.get(point.summary.id, _UNKNOWN)
     return not own.in_memory and point.parameter("op") != "reread" and own.cached > 0
 
@@ -227,7 +227,7 @@ def _operations(files: Sequence[Point]) -> list[BestRecord]:
 
 
 def _arrival(alike: Sequence[Point]) -> int | None:
-    """From which record size the bandwidth is at 95% of its best, where several were measured."""
+    """The smallest record at 95% of the best bandwidth; None for a single record size."""
     by_record = best_by(alike, lambda point: number(point, "record"))
     if len(by_record) < 2:
         return None
@@ -236,7 +236,7 @@ def _arrival(alike: Sequence[Point]) -> int | None:
 
 
 def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
-    """The fastest buffered cell of each operation over its like that goes around the cache."""
+    """By operation, the fastest buffered cell over the cell that differs only in direct access."""
     direct = {_alike(p, "method"): p for p in _with(files, method="direct")}
     pairs: dict[str, tuple[Point, Point]] = {}
     for point in _with(files, method="buffered"):
@@ -250,7 +250,7 @@ def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
 
 
 def _alike(point: Point, *but: str) -> tuple[object, ...]:
-    """What two cells share that differ in the named parameters alone."""
+    """Equal for cells that differ only in the named parameters."""
     cell = point.summary.cell
     shared = tuple(sorted((n, v) for n, v in cell.parameters.items() if n not in but))
     return (shared, cell.placement, cell.toolchain)

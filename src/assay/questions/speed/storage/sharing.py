@@ -1,4 +1,4 @@
-"""How ranks share files, and what they do with them, by name."""
+"""Names of the layouts and interfaces of parallel access, and of operations on files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def way_text(layout: str, api: str) -> str:
 
 
 def way_of(point: Point) -> str:
-    """How the ranks of a point share the work."""
+    """The layout and interface of a point, as ``way_text``."""
     return way_text(str(point.parameter("layout")), str(point.parameter("api")))
 
 
 def operation_name(point: Point) -> str:
-    """The operation of a point on its file: ``random read``."""
+    """The operation of a point on its file, such as ``random read``."""
     return level_name("storage.file", "op", str(point.parameter("op")))

@@ -1,1 +1,1 @@
-"""Barrier arrivals: which ranks arrive late, and what waiting for the last costs."""
+"""Barrier arrivals: ranks that arrive late, and the cost of waiting for the last."""

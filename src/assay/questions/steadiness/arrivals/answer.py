@@ -1,4 +1,4 @@
-"""Barrier arrivals in words: who is last, and what waiting for the last costs."""
+"""The part of the answer on barriers: the rank that arrives last, and the cost of waiting."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import evidence
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
-from assay.units import counted, format_quantity, format_share
+from assay.units import capitalised, counted, format_quantity, format_share
 
-# From this share of time waited on, a late rank is worth a recommendation.
+# Minimum share of time spent waiting from which on a recommendation is given.
 _WORTH = 0.01
 
 
@@ -31,9 +31,9 @@ def part(found: ArrivalFindings) -> Part:
     if latest:
         rows.append(_late_row(latest, found))
     clock = (
-        "arrivals by the one clock of the node"
+        "arrivals are measured by the clock of the node"
         if found.one_clock
-        else "arrivals by how long each rank waited, as if all left a barrier at the same moment"
+        else "arrivals are computed from each rank's wait, as if all left the barrier together"
     )
     return Part(
         headline=[point],
@@ -41,8 +41,8 @@ def part(found: ArrivalFindings) -> Part:
         remark=_remark(found, work),
         advice=_advice(found),
         method=[
-            f"Arrivals: {counted(placement.ranks, 'rank')} do the same work of {work} and meet in "
-            f"a barrier, repeatedly; {clock} (the experiment that Kramer & Ryan 2003, "
+            f"Arrivals: {counted(placement.ranks, 'rank')} repeatedly do the same work of {work} "
+            f"and enter a barrier; {clock} (the experiment that Kramer & Ryan 2003, "
             "section 13, propose)."
         ],
     )
@@ -64,8 +64,8 @@ def _advice(found: ArrivalFindings) -> list[str]:
     if late is None or found.lost.metric.median < _WORTH:
         return []
     return [
-        f"{late.place[:1].upper()}{late.place[1:]} delays the others: see what else uses its core "
-        "(interrupts, daemons), and whether the core runs slower."
+        f"{capitalised(late.place)} delays the others: check whether interrupts or "
+        "daemons use its core, and whether the core is slower than the others."
     ]
 
 
@@ -76,7 +76,7 @@ def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
         unit="1",
         value=latest.last,
         limit=found.fair,
-        limit_source="all ranks equally",
+        limit_source="equal shares of all ranks",
         share=latest.last / found.fair,
         cells=[found.lost.summary.id],
         note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "

@@ -1,4 +1,4 @@
-"""Barrier arrivals: how far behind the first each rank arrives."""
+"""Figure of barrier arrivals: the lateness of each rank behind the first."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from assay.charts.marks import Row
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings
 from assay.units import counted
 
-_RANKS = 64  # boxes that fit side by side
+_RANKS = 64  # maximum number of boxes side by side
 _MICRO = (1e-6, "µs")
 
 
 def figures(found: ArrivalFindings) -> list[Figure]:
-    """The lateness of each rank, of those that are last most often."""
+    """The lateness of the ranks that are last most often."""
     latest = found.latest
     if latest is None:
         return []
@@ -36,13 +36,13 @@ def figures(found: ArrivalFindings) -> list[Figure]:
     y = numbers(
         "shown_p05",
         f"behind the first ({unit})",
-        # Linear below 0.1 µs, where the first rank itself has its place, and logarithmic above.
+        # Logarithmic, but linear below 0.1 µs: the first rank's lateness is 0.
         scale={"type": "symlog", "constant": 0.1},
         axis={"values": [0, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6], "format": ",.6~g"},
     )
     figure = Figure(
         id="noise-lateness",
-        title="Barriers: how far behind the first each rank arrives",
+        title="Barriers: lateness of each rank behind the first",
         caption="Bar: 5% to 95% of the barriers, medians over launches; tick: median; dot: worst."
         + (f" The {_RANKS} ranks that are last most often." if len(shown) == _RANKS else ""),
         alt=f"Lateness of {counted(len(shown), 'rank')}; {latest.place} is last most often.",
@@ -50,11 +50,11 @@ def figures(found: ArrivalFindings) -> list[Figure]:
             Field("rank", "", "rank"),
             Field("cpu", "", "its first CPU"),
             Field("last", "1", "share of barriers that it reached last"),
-            Field("p05", "s", "5% quantile of its time behind the first"),
-            Field("median", "s", "median of it"),
-            Field("p95", "s", "95% quantile of it"),
-            Field("p99", "s", "99% quantile of it"),
-            Field("worst", "s", "the worst of all launches"),
+            Field("p05", "s", "5% quantile of its lateness behind the first"),
+            Field("median", "s", "median of its lateness"),
+            Field("p95", "s", "95% quantile of its lateness"),
+            Field("p99", "s", "99% quantile of its lateness"),
+            Field("worst", "s", "maximum lateness of all launches"),
         ],
         rows=rows,
         spec={

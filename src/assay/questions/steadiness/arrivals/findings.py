@@ -1,4 +1,4 @@
-"""Which ranks arrive late at barriers, and what waiting for the last costs."""
+"""Ranks that arrive late at barriers, and the cost of waiting for the last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.questions.common.selection import Point, leading, points
 from assay.records.model import Measurement
 from assay.stats.noise.detours import BARRIER
 
-# A rank that is last so many times as often as its fair share is named.
+# A rank is named if it is last at least this many times as often as its fair share.
 OFTEN = 1.5
 
 
@@ -20,9 +20,9 @@ OFTEN = 1.5
 class Lateness:
     """One rank's arrivals over all launches.
 
-    ``rank``, ``host``, ``cpu``: which, and where it runs. ``last``: share of barriers it reached
-    last. ``levels``: quantiles (of ``LATENESS_LEVELS``) of its lateness behind the first rank, s,
-    medians over launches. ``worst``: the greatest lateness of all, s.
+    ``rank``, ``host``, ``cpu``: the rank, and where it runs. ``last``: share of barriers that it
+    reached last. ``levels``: quantiles (at ``LATENESS_LEVELS``) of its lateness behind the first
+    rank, s, medians over launches. ``worst``: its maximum lateness, s.
     """
 
     rank: int
@@ -48,8 +48,8 @@ class ArrivalFindings:
 
     ``lost``: the share of time waited for the last rank. ``spread``: s from first to last arrival.
     ``barrier``: s from last arrival to leaving. ``ranks``: their lateness. ``fair``: the share of
-    barriers that each rank would reach last if all were alike. ``one_clock``: whether arrivals are
-    by one clock of the node.
+    barriers that each rank would reach last if all were equal. ``one_clock``: whether arrivals are
+    measured by one clock of the node.
     """
 
     lost: Point
@@ -73,7 +73,7 @@ class ArrivalFindings:
 
 
 def find(measured: Measured) -> ArrivalFindings | None:
-    """Arrivals of the cell with the most ranks; None if no usable cell measured them."""
+    """Find the arrivals of the cell with the most ranks; None without usable results."""
     found = points(measured.cells, BARRIER, "lost")
     if not found:
         return None

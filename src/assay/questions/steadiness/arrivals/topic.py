@@ -1,4 +1,4 @@
-"""Which ranks arrive late at barriers."""
+"""Topic: ranks that arrive late at barriers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which causes a variation goes with."""
+"""Causes that variation is associated with."""

@@ -1,6 +1,6 @@
 """Whole jobs by wall clock and by their scheduler's accounting, as in Kramer & Ryan (2003).
 
-While a job is suspended or migrated the wall clock advances and the CPU time does not.
+While a job is suspended or migrated, its wall time increases and its CPU time does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.records.model import RunData
 from assay.stats.core.intervals import smallest_size
 from assay.stats.repeats.wall_clock import WallClock, compare_clocks
 
-# How a job that finished its work ended.
+# How jobs end that finished their work.
 _FINISHED = ("complete", "session")
 
 
@@ -22,8 +22,8 @@ _FINISHED = ("complete", "session")
 class AccountedJobs:
     """The jobs of a run that did the same work.
 
-    ``clocks``: their variation by both clocks. ``source``: whose accounting it is. ``what``: what
-    is compared with the wall clock, "CPU time" or "time without suspension".
+    ``clocks``: their variation by both clocks. ``source``: the scheduler's accounting. ``what``:
+    the quantity compared with the wall clock, "CPU time" or "time without suspension".
     """
 
     clocks: WallClock
@@ -32,10 +32,10 @@ class AccountedJobs:
 
 
 def accounting_of(run: RunData) -> AccountedJobs | None:
-    """The run's jobs that made as many measurements as most of them, by both clocks.
+    """The run's jobs with the most frequent number of measurements, by both clocks.
 
-    None with fewer than six such jobs, and without accounting. The wall clock is the jobs' own,
-    from their start to the end that they recorded.
+    None with fewer than six such jobs, and without accounting. Wall time is from the start to the
+    end that the jobs recorded.
     """
     if run.path is None:
         return None
@@ -53,7 +53,7 @@ def accounting_of(run: RunData) -> AccountedJobs | None:
     usual = max(set(counts), key=counts.count)
     chosen = [(wall, story) for count, wall, story in finished if count == usual]
     wall = np.array([each for each, _ in chosen])
-    # Where suspension is recorded, elapsed time is without it (docs/formats/runs.md).
+    # If suspension is recorded, elapsed time excludes it (docs/formats/runs.md).
     running = np.array([_accounted(story, "elapsed") for _, story in chosen])
     cpu = np.array([_accounted(story, "cpu") for _, story in chosen])
     suspended = np.array([_accounted(story, "suspended") for _, story in chosen])
@@ -67,7 +67,7 @@ def accounting_of(run: RunData) -> AccountedJobs | None:
 
 
 def _accounted(story: JobHistory, name: str) -> float:
-    """One number of the accounting, s; NaN where it is missing."""
+    """One number of the accounting, s; NaN if it is missing."""
     accounted = story.accounted
     value = getattr(accounted.accounting, name) if accounted is not None else None
     return float("nan") if value is None else float(value)

@@ -1,4 +1,4 @@
-"""Why it varies, in words: shares of variance by cause, and what no cause explains."""
+"""The part of the answer on causes: shares of variance by cause, and the unexplained share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from assay.stats.attribution.attribution import LEAST, CauseShare
 from assay.stats.attribution.covariates import cause_of
 from assay.stats.core.intervals import Interval
 from assay.stats.repeats.wall_clock import WallClock
-from assay.units import counted, format_quantity, format_share
+from assay.units import capitalised, counted, format_quantity, format_share
 
-# Cells named in the verdict, and periodic interruptions in the advice.
+# Maximum number of cells in the verdict, and of periodic interruptions in the advice.
 _NAMED = 2
 
 
 def part(found: CauseFindings) -> Part:
-    """The causes of each cell with its unexplained part, and both clocks."""
+    """The causes of each cell, its unexplained share, and both clocks."""
     evidence = []
     for cell in found.cells:
         evidence += [_share_row(cell, share) for share in cell.named]
@@ -64,7 +64,7 @@ def _remark(found: CauseFindings) -> str:
 
 
 def _by_explained(found: CauseFindings) -> list[CellCauses]:
-    """The cells with a named cause, those first of whose variance most is explained."""
+    """The cells with a named cause, the greatest explained variance first."""
     return sorted((cell for cell in found.cells if cell.named), key=lambda cell: -cell.explained)
 
 
@@ -166,7 +166,7 @@ def _clock_row(cell: CellCauses, clocks: WallClock) -> Evidence:
 
 
 def _advice(found: CauseFindings) -> list[str]:
-    """What to do about each named cause, once, with the cells that it touches."""
+    """A recommendation for each named cause, with the cells that it affects."""
     cells: dict[str, list[str]] = {}
     for cell in _by_explained(found):
         for share in cell.named:
@@ -175,7 +175,7 @@ def _advice(found: CauseFindings) -> list[str]:
     for name, labels in cells.items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} cells"
         words = cause_of(name).words
-        advice.append(f"{words[:1].upper()}{words[1:]} ({where}): {cause_of(name).advice}")
+        advice.append(f"{capitalised(words)} ({where}): {cause_of(name).advice}")
     advice += [
         f"The interruption of {each.where} every {format_quantity(each.period, 's')} for "
         f"{format_quantity(each.length, 's')} can explain up to {format_share(each.share)} of the "
@@ -190,23 +190,23 @@ def _method(found: CauseFindings) -> list[str]:
     method = [
         f"Causes: for each cell up to {tested} covariates and factors (hosts, runs, time) were "
         "tested for association with the cost of its launches, by normal scores with Holm's "
-        "correction, direct causes before indirect ones; without any cause a report names one at "
-        f"most once in {round(1 / REPORT_ALPHA)}. Shares are of the variance of the logarithm of "
+        "correction, direct causes before indirect ones; without any cause at most one report in "
+        f"{round(1 / REPORT_ALPHA)} names one. Shares are of the variance of the logarithm of "
         "the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in found.cells):
         method.append(
             "Wall clock against CPU time (Kramer & Ryan 2003, section 11): CPU time is that of the "
-            "rank with the least of it, for the same work. Ranks that wait for messages by polling "
-            "use CPU time while they wait."
+            "rank with the least CPU time, for the same work. Ranks that wait for messages by "
+            "polling use CPU time while they wait."
         )
     return method
 
 
 def _limits(found: CauseFindings) -> list[str]:
     limits = [
-        "An association is not proof of a cause: that takes an experiment in which only the cause "
-        "changes. Variance that no covariate accounts for is unexplained."
+        "An association does not prove a cause; an experiment in which only the cause changes can. "
+        "Variance that is associated with no covariate is unexplained."
     ]
     over_nodes = [cell for cell in found.cells if not cell.named and cell.cell.placement.nodes > 1]
     if over_nodes:
@@ -214,7 +214,7 @@ def _limits(found: CauseFindings) -> list[str]:
         limits.append(
             f"No recorded covariate explains {over_nodes[0].label}"
             f"{f' and {more} more' if more else ''}: the remaining candidates are the network "
-            "between them, of which only packet losses are recorded, and the program itself."
+            "between the nodes, of which only packet losses are recorded, and the program itself."
         )
     if found.few:
         limits.append(

@@ -15,14 +15,14 @@ from assay.stats.attribution.covariates import cause_of
 from assay.stats.core.intervals import Interval
 from assay.units import counted, format_share, listed
 
-# Cells that fit under each other, and causes that colours keep apart; the others are pooled.
+# Maximum number of cells, and of causes with a colour of their own; the others are pooled.
 _CELLS, _COLOURS = 24, 5
 _OTHERS, _UNEXPLAINED = "other causes", "unexplained"
 _FORMAT = ",.6~g"
 
 
 def figures(found: CauseFindings) -> list[Figure]:
-    """The shares, if any cause is found, and cost against covariates."""
+    """The shares, if any cause was found, and cost against covariates."""
     shares = _shares_figure(found)
     scatters = [_scatter_figure(each, number) for number, each in enumerate(found.scatters, 1)]
     return [*([shares] if shares else []), *scatters]
@@ -32,7 +32,7 @@ def figures(found: CauseFindings) -> list[Figure]:
 
 
 def _shares_figure(found: CauseFindings) -> Figure | None:
-    """A bar per cell, all of its variance, in parts by cause; None without any cause."""
+    """A bar per cell for its variance, divided by cause; None without any cause."""
     cells = sorted(
         found.cells, key=lambda cell: (cell.attribution.unexplained, -cell.attribution.deviation)
     )[:_CELLS]
@@ -45,20 +45,22 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
     return Figure(
         id="causes-shares",
         title="Variance of each cell by cause",
-        caption="Each bar is the whole variance of a cell, whatever its size; pale: unexplained."
+        caption="Each bar is 100% of the variance of a cell; pale: unexplained."
         + (
-            f" {counted(left_out, 'cell')} of which less is explained left out." if left_out else ""
+            f" {counted(left_out, 'cell')} with a smaller explained share not shown."
+            if left_out
+            else ""
         ),
-        alt=f"Shares of variance of {counted(len(cells), 'cell')}; most is explained of "
-        f"{first.label}: {format_share(1.0 - first.attribution.unexplained)}, by {listed(named)}.",
+        alt=f"Shares of variance of {counted(len(cells), 'cell')}; the largest explained share is "
+        f"{format_share(1.0 - first.attribution.unexplained)} ({first.label}), by {listed(named)}.",
         fields=[
             Field("cell", "", "kernel, parameters and placement"),
-            Field("cause", "", "what the variance is associated with"),
+            Field("cause", "", "the cause that the variance is associated with"),
             Field("share", "1", "share of the variance of the logarithm of the cost"),
             Field("low", "1", "lower end of its 95% interval"),
-            Field("high", "1", "upper end of it"),
-            Field("start", "1", "where the bar's part begins"),
-            Field("end", "1", "where it ends"),
+            Field("high", "1", "upper end of its 95% interval"),
+            Field("start", "1", "start of the bar's segment"),
+            Field("end", "1", "end of the bar's segment"),
             Field("deviation", "1", "standard deviation of the logarithm of the cell's cost"),
             Field("measurements", "", "number of measurements"),
         ],
@@ -68,7 +70,7 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
 
 
 def _leading(cells: Sequence[CellCauses]) -> list[str]:
-    """The causes that explain most over all cells, for which there are colours."""
+    """The causes that explain most over all cells, which get a colour of their own."""
     sums: dict[str, float] = {}
     for cell in cells:
         for share in cell.attribution.shares:
@@ -78,7 +80,7 @@ def _leading(cells: Sequence[CellCauses]) -> list[str]:
 
 
 def _bar(cell: CellCauses, leading: Sequence[str]) -> list[Row]:
-    """The parts of a cell's bar, end to end."""
+    """The segments of a cell's bar, from 0 to 1."""
     rows: list[Row] = []
     start = 0.0
     for name, share, ci95 in _parts(cell, leading):
@@ -102,7 +104,7 @@ def _bar(cell: CellCauses, leading: Sequence[str]) -> list[Row]:
 
 
 def _parts(cell: CellCauses, leading: Sequence[str]) -> list[tuple[str, float, Interval | None]]:
-    """Name, share and interval of a bar's parts: those with a colour, the others, unexplained."""
+    """Name, share and interval of each segment: leading causes, other causes, unexplained."""
     attribution = cell.attribution
     by_words = {cause_of(share.cause).words: share for share in attribution.shares}
     parts: list[tuple[str, float, Interval | None]] = [
@@ -165,7 +167,7 @@ def _shares_spec() -> Spec:
                 {**along, "color": {**hue, "legend": {"title": None, "columns": 3}}},
                 only=f"datum.cause != '{_UNEXPLAINED}'",
             ),
-            # A wide rule has the colour of the text, on either background.
+            # A wide rule has the colour of the text on a light and on a dark background.
             layer({"type": "rule", "strokeWidth": 21, "opacity": 0.1}, along, only=unexplained),
             layer(
                 {"type": "text"},
@@ -216,11 +218,11 @@ def _scatter_figure(found: CovariateScatter, number: int) -> Figure:
     return Figure(
         id=f"causes-against-{number}",
         title=f"{found.label} against {words}",
-        caption=f"{found.launches} launches, "
-        f"{format_share(share.share, share.ci95)} of whose variance is associated with {words}."
-        + (" Counted in boxes: the darker, the more launches." if boxed else ""),
-        alt=f"Cost of {found.label} against {share.covariate}: slower launches have "
-        f"{'more' if share.sign >= 0 else 'less'} of it.",
+        caption=f"{found.launches} launches. {format_share(share.share, share.ci95)} of their "
+        f"variance is associated with {words}."
+        + (" Counted in boxes; darker: more launches." if boxed else ""),
+        alt=f"Cost of {found.label} against {share.covariate}, which is "
+        f"{'higher' if share.sign >= 0 else 'lower'} in slower launches.",
         fields=_scatter_fields(share, boxed),
         rows=_scatter_rows(found),
         spec={
@@ -256,13 +258,13 @@ def _scale(share: CauseShare, largest: float) -> tuple[float, str]:
 def _scatter_fields(share: CauseShare, boxed: bool) -> list[Field]:
     unit = share.unit
     meaning = f"{share.covariate}, per second of sampling where it is a delta"
-    slower = "by which share of the median the launch is slower"
+    slower = "excess of the launch over the median, as a share of the median"
     if not boxed:
         return [Field("x", unit, meaning), Field("y", "1", slower)]
     return [
-        Field("x", unit, f"{meaning}: a box from"),
-        Field("x_end", unit, "to"),
-        Field("y", "1", f"{slower}: from"),
-        Field("y_end", "1", "to"),
+        Field("x", unit, f"{meaning}: lower edge of the box"),
+        Field("x_end", unit, "upper edge of the box"),
+        Field("y", "1", f"{slower}: lower edge of the box"),
+        Field("y_end", "1", "upper edge of the box"),
         Field("count", "", "launches in the box"),
     ]

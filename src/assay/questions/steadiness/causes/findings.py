@@ -1,4 +1,4 @@
-"""Why it varies: how much of each cell's variance is associated with which cause, and with none."""
+"""Causes of variation: shares of each cell's variance by associated cause, and the rest."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, Cause
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.wall_clock import WallClock, wall_clock
 
-# A cause of a smaller share of a cell's variance isn't named.
+# Minimum share of a cell's variance of a cause that is named.
 MIN_SHARE = 0.05
-# Chance that a report names any cause in any cell where nothing explains: shared among the cells.
+# Probability that a report without any cause names one, divided among the cells.
 REPORT_ALPHA = 0.05
-# Cells whose cost is drawn against their leading covariate.
+# Maximum number of cells whose cost is drawn against their leading covariate.
 _SCATTERS = 3
 
 
 @dataclass(frozen=True)
 class CellCauses:
-    """What explains how one cell varies.
+    """Causes of one cell's variation.
 
     ``cell``: its id. ``label``: what distinguishes it from the other cells of the run.
     ``attribution``: the share of its variance that is associated with each cause. ``clocks``: its
-    variation by wall clock and by CPU time; None where CPU times are unknown.
+    variation by wall clock and by CPU time; None if CPU times are unknown.
     """
 
     cell: Cell
@@ -59,8 +59,8 @@ class CellCauses:
 class CauseFindings:
     """The causes of variation of all cells.
 
-    ``cells``: those with enough measurements. ``few``: how many others have too few.
-    ``periodic``: periodic interruptions of the noise traces that contribute to samples' variance.
+    ``cells``: those with enough measurements. ``few``: number of cells with too few.
+    ``periodic``: periodic interruptions in the noise traces that can add to samples' variance.
     ``accounted``: whole jobs by their scheduler's accounting; None without it.
 
     Internal, for the figures: ``scatters``, cost against the leading covariate.
@@ -76,9 +76,9 @@ class CauseFindings:
 def find(
     repeats: Sequence[Repeats], run: RunData, noise: NoiseFindings | None = None
 ) -> CauseFindings | None:
-    """The causes of a run's cells; None if no cell was measured often enough.
+    """Find the causes of variation of a run's cells; None if no cell has enough measurements.
 
-    ``noise``: what the noise traces of the run show.
+    ``noise``: findings from the noise traces of the run.
     """
     enough = [each for each in repeats if len(each) >= LEAST]
     if not enough:

@@ -1,4 +1,4 @@
-"""Periodic interruptions of the noise traces as a cause of how samples vary within a launch."""
+"""Periodic interruptions in the noise traces as a cause of variation within a launch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from assay.records.model import RunData
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
-# From which share of a cell's sample variance on a periodic interruption is named.
+# Minimum share of a cell's sample variance of a periodic interruption that is named.
 _MIN_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class PeriodicCause:
-    """A periodic interruption that can explain part of how a cell's samples vary.
+    """A periodic interruption that can explain part of the variance of a cell's samples.
 
     ``label``: of the cell; ``cell``: its id. ``period``: s between interruptions, ``length``: s of
-    each. ``where``: the rank it is strongest on. ``share``: of the variance of the logarithm of the
-    samples of a launch, at most.
+    each. ``where``: the rank on which it is strongest. ``share``: the maximum share that it
+    explains of the variance of the logarithms of a launch's samples.
     """
 
     label: str
@@ -37,7 +37,7 @@ class PeriodicCause:
 def periodic_causes(
     cells: Sequence[tuple[str, Repeats]], run: RunData, noise: NoiseFindings | None
 ) -> list[PeriodicCause]:
-    """What each periodic component can explain of each labelled cell, the greatest share first."""
+    """The share of each cell's variance that each period can explain, the greatest first."""
     if noise is None:
         return []
     found = []
@@ -60,17 +60,17 @@ def periodic_causes(
 
 
 def periodic_deviation(length: float, period: float, duration: float) -> float:
-    """Standard deviation, s, of the time that interruptions of ``length`` s every ``period`` s take
-    from work of ``duration`` s that begins at a random moment.
+    """Standard deviation, s, of the time that interruptions of ``length`` s every ``period`` s add
+    to work of ``duration`` s that begins at a random time.
 
-    The work meets floor(d/P) or one more of them, the latter with probability frac(d/P).
+    The work meets floor(d/P) interruptions, or one more with probability frac(d/P).
     """
     share = math.modf(duration / period)[0]
     return length * math.sqrt(share * (1.0 - share))
 
 
 def _sample_seconds(repeats: Repeats, run: RunData) -> float | None:
-    """How long a sample of the cell lasts, with all operations of its batch."""
+    """Median duration of a sample of the cell with all operations of its batch, s."""
     spans = [
         float(np.median(m.record.series[0].values)) * (m.record.batch or 1)
         for m in run.measurements
@@ -84,7 +84,7 @@ def _sample_seconds(repeats: Repeats, run: RunData) -> float | None:
 
 
 def _sample_deviation(repeats: Repeats) -> float | None:
-    """Standard deviation of the logarithms of a launch's samples, the median over launches."""
+    """Standard deviation of the logarithms of a launch's samples; median over launches."""
     if repeats.sizes.size == 0 or repeats.sizes.min() < 2:
         return None
     logs = np.log(repeats.sample_costs)

@@ -11,7 +11,7 @@ from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import scaled_covariate
 from assay.stats.repeats.repeats import Repeats
 
-# From more points on they are counted in boxes, so many per side.
+# Maximum number of points; more are counted in boxes. Number of boxes per axis.
 _MAX_POINTS, _BOXES = 1500, 48
 
 
@@ -30,10 +30,10 @@ class ScatterBox:
 class CovariateScatter:
     """One cell's launches.
 
-    ``label``: the cell. ``share``: what its leading covariate explains. ``launches``: how many have
-    a value of it. ``points``: pairs of the covariate and of the slowness (share of the median), if
-    they are few; ``boxes``: their counts in boxes if they are many. ``largest``: the greatest
-    magnitude of the covariate.
+    ``label``: the cell. ``share``: the share of its leading covariate. ``launches``: number of
+    launches with a value of it. ``points``: pairs of the covariate and of the slowness (share of
+    the median) if there are few; ``boxes``: their counts in boxes if there are many. ``largest``:
+    the greatest magnitude of the covariate.
     """
 
     label: str
@@ -45,12 +45,12 @@ class CovariateScatter:
 
 
 def leading_covariate(shares: Sequence[CauseShare]) -> CauseShare | None:
-    """The first share that is a covariate's, not that of levels such as hosts."""
+    """The first share of a covariate, not of a factor such as hosts."""
     return next((share for share in shares if share.quick is not None), None)
 
 
 def scatter_of(label: str, share: CauseShare, repeats: Repeats) -> CovariateScatter:
-    """The cost over the median against the covariate, launches without a value left out."""
+    """The cost over the median against the covariate, without launches that have no value of it."""
     covariate = scaled_covariate(repeats, share.covariate)
     known = np.isfinite(covariate)
     x = covariate[known]

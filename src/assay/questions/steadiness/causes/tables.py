@@ -11,7 +11,7 @@ from assay.stats.attribution.covariates import cause_of
 from assay.stats.repeats.wall_clock import BUSY, WallClock
 from assay.units import counted, format_share
 
-# What the comparison of the clocks says, by the verdicts of the statistics.
+# Text of each verdict of the comparison of clocks.
 _CLOCK_VERDICTS = {
     "kept from running": "the ranks were descheduled",
     "ran longer": "shorter waits offset longer computing",
@@ -21,17 +21,17 @@ _CLOCK_VERDICTS = {
 
 
 def tables(found: CauseFindings) -> list[Table]:
-    """The shares, and the clocks where CPU times are known."""
+    """The shares, and the clocks if CPU times are known."""
     clocks = _clocks_table(found)
     return [_shares_table(found), *([clocks] if clocks else [])]
 
 
 def _shares_table(found: CauseFindings) -> Table:
-    """A row for each cause of each cell, and one for the unexplained part."""
+    """A row for each cause of each cell, and one for its unexplained share."""
     causes = [
         (cell, part)
         for cell in found.cells
-        for part in (*cell.attribution.shares, None)  # None: what is left
+        for part in (*cell.attribution.shares, None)  # None: unexplained
     ]
 
     def associated(row: tuple[CellCauses, CauseShare | None]) -> Entry:
@@ -83,9 +83,9 @@ def _unexplained_note(cell: CellCauses) -> str:
 
 
 def _clocks_table(found: CauseFindings) -> Table | None:
-    """Coefficients of variation by wall clock and CPU time, the T3E's published ones beside them.
+    """Coefficients of variation by wall clock and CPU time, then those published for the T3E.
 
-    None where no cell's CPU time is known.
+    None without CPU times of a cell and without accounting of jobs.
     """
     known = [cell for cell in found.cells if cell.clocks is not None]
     accounted = found.accounted
@@ -119,12 +119,10 @@ def _clocks_table(found: CauseFindings) -> Table | None:
             Column("verdict", "Finding"),
         ],
         rows=rows,
-        caption="CPU time, user and kernel, for the same work, of the rank with the least of "
-        "it: ranks that wait by polling use CPU time too. Where ranks are on a CPU for less than "
-        f"{format_share(BUSY)} of the time the clocks are not compared.",
-        notes=[
-            f"{SOURCE}, table 3: 128 processes, class C, system accounting in place of CPU time"
-        ],
+        caption="CPU time: user and kernel time for the same work, of the rank with the least: "
+        "ranks that wait by polling use CPU time, too. If ranks are on a CPU for less than "
+        f"{format_share(BUSY)} of the time, the clocks are not compared.",
+        notes=[f"{SOURCE}, table 3: 128 processes, class C, system accounting instead of CPU time"],
     )
 
 

@@ -1,6 +1,6 @@
-"""Why results vary.
+"""Topic: causes of variation.
 
-By itself it finds variation and noise first; the question hands over those it has.
+The question passes its findings of variation and noise; ``find_alone`` computes them first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.questions.steadiness.variation.findings import find as find_variation
 
 
 def find_alone(measured: Measured) -> CauseFindings | None:
-    """The causes in what was measured."""
+    """Find the causes, and variation and noise first."""
     variation = find_variation(measured)
     return find(variation.repeats, measured.run, find_noise(measured))
 

@@ -1,1 +1,1 @@
-"""What changes variation: levels of a factor held side by side."""
+"""Factors that change variation: comparison of their levels."""

@@ -1,4 +1,4 @@
-"""Factors in words: "two adapters raise FT's variation … and leave its median unchanged"."""
+"""Text of factors: "two adapters raise FT's variation … and leave its median unchanged"."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from assay.units import counted, format_share
 if TYPE_CHECKING:
     from assay.stats.compare.groups import GroupDifference, Pair
 
-# Sentences in the verdict.
+# Maximum number of sentences in the verdict.
 _IN_VERDICT = 3
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
 def corrected_p(difference: GroupDifference) -> float:
-    """The p corrected for all comparisons, or its own where there was only one."""
+    """The p corrected for all comparisons, or the uncorrected one if there was only one."""
     return difference.p if difference.p_corrected is None else difference.p_corrected
 
 
 def part(found: FactorFindings) -> Part:
-    """What raises or lowers variation, and what changes the median."""
+    """Factors that raise or lower variation, and factors that change the median."""
     effects = [each for each in found.comparisons if each.differs]
     limits = list(found.left_out)
     if not effects:
         names = dict.fromkeys(each.factor for each in found.comparisons)
         limits.append(
-            f"No effect of {', '.join(names)} on variation was found; that does not prove that "
-            "there is none: the table has the intervals."
+            f"No effect of {', '.join(names)} on variation was found. This does not prove that "
+            "there is none; see the intervals in the table."
         )
     return Part(
         remark="; ".join(sentence(each) for each in effects[:_IN_VERDICT]),
         evidence=[_evidence(each) for each in effects],
         method=[
-            "Factors: results of cells that differ in one factor alone, each relative to its "
-            "cell's median, so that spreads are coefficients of variation. F test of the "
-            "logarithms where normality is not rejected, Brown & Forsythe's otherwise; medians by "
-            "Welch's, Mann & Whitney's, Kruskal & Wallis' or Brunner & Munzel's test. Holm's "
-            f"correction over {counted(len(found.comparisons), 'comparison')}: without any effect, "
-            "one run in twenty shows one. A median counts as unchanged if its 95% interval stays "
-            "within 1%.",
+            "Factors: results of cells that differ in one factor only, each relative to its "
+            "cell's median, so that spreads are coefficients of variation. Spreads are compared by "
+            "the F test of the logarithms if normality is not rejected, else by Brown & Forsythe's "
+            "test; medians by Welch's, Mann & Whitney's, Kruskal & Wallis' or Brunner & Munzel's "
+            f"test. Holm's correction over {counted(len(found.comparisons), 'comparison')}, for "
+            "spreads and medians separately: without any effect, one run in twenty reports one of "
+            "either kind. A median is unchanged if the 95% interval of its ratio is within 1%.",
         ],
         limits=limits,
     )
@@ -72,7 +72,7 @@ def sentence(comparison: FactorComparison) -> str:
     tail = (
         f" and {_verb('leave', plural)} its variation unchanged"
         if spread.verdict == "alike"
-        else "; a change of its variation is neither shown nor excluded"
+        else "; whether its variation changes is not known"
     )
     return f"{subject} {words}{tail}"
 
@@ -80,7 +80,7 @@ def sentence(comparison: FactorComparison) -> str:
 def _median_words(
     comparison: FactorComparison, location: GroupDifference, plural: bool, whose: str
 ) -> str:
-    """What happens to the median: changed, unchanged or uncertain; with numbers."""
+    """Whether the median changes, stays unchanged or is uncertain, with numbers."""
     pair = location.pairs[0]
     if comparison.median_changes:
         verb = _verb("raise" if (pair.ratio or 1.0) > 1.0 else "lower", plural)
@@ -95,7 +95,7 @@ def _median_words(
 
 
 def _change(pair: Pair) -> str:
-    """By how much a median changes, without sign."""
+    """The relative change of a median, without sign."""
     if pair.ratio is None:
         return "an unknown amount"
     size = abs(pair.ratio - 1.0)
@@ -134,7 +134,7 @@ def _of_several(comparison: FactorComparison) -> str:
 
 
 def level_words(factor: str, level: str, base: str) -> tuple[str, bool]:
-    """A level as the subject of a sentence, and whether that is a plural."""
+    """A level as the subject of a sentence, and whether it is plural."""
     if factor == "adapter":
         number, before = len(level.split(",")), len(base.split(","))
         if number != before and "any" not in level and number < len(_NUMBERS):

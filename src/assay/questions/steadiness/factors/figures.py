@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row
+from assay.questions.common.figure_rows import intervals_text
 from assay.questions.steadiness.factors.findings import FactorFindings
 from assay.questions.steadiness.variation.cov_figures import (
     COV_FIELDS,
@@ -35,13 +36,13 @@ def figures(found: FactorFindings) -> list[Figure]:
     figure = Figure(
         id="variation-factors",
         title="Variation at the levels of each factor",
-        caption="Coefficient of variation at each level, pooled over the other factors; whiskers: "
-        "95% intervals. Most significant differences first."
-        + (f" {_COMPARISONS} of {count} comparisons." if count > len(chosen) else ""),
+        caption="Coefficient of variation at each level, pooled over the other factors. "
+        f"{intervals_text(rows, 'whiskers')} Most significant differences first."
+        + (f" {_COMPARISONS} of {count} comparisons are shown." if count > len(chosen) else ""),
         alt=cov_alt("Coefficients of variation by level", rows),
         fields=[
-            Field("factor", "", "which cells, and which factor"),
-            Field("name", "", "the same with the level"),
+            Field("factor", "", "the cells and the factor"),
+            Field("name", "", "the cells, the factor and the level"),
             Field("where", "", "number of the level, in the plan's order"),
             *COV_FIELDS,
         ],

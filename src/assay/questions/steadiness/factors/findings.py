@@ -1,8 +1,8 @@
-"""What changes variation: cells that differ in one factor alone are compared.
+"""Factors that change variation: comparison of cells that differ in one factor only.
 
-Spread is the question. Where a factor changes the work or the cores (ppn, a class), that it changes
-the time is expected and not reported; for adapters, orders, toolchains, node sets and sessions both
-are.
+Spreads are compared for all factors. Medians are compared only for factors that keep the work and
+the cores (adapters, orders, toolchains, node sets, sessions): where a factor changes these (ppn, a
+class), it is expected to change the time.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from assay.stats.compare.groups import GroupDifference
     from assay.stats.repeats.repeats import Repeats
 
-# Factors that leave the work as it is, so that medians are compared, too.
+# Factors that do not change the work: medians are compared, too.
 LOCATED = (
     "adapter", "order", "toolchain", "node set", "binding", "smt", "hosts", "CPUs", "beside",
     "session",
     "time of day",
 )  # fmt: skip
-# Factors that change what each core has to do, and that the analysis of variance knows too.
+# Factors that change the work of a core; the analysis of variance includes them, too.
 _SIZED = ("nodes", "ppn", "threads")
-# More levels are a sweep, whose differences are no finding; fewer results make no level.
+# Maximum number of levels (more are a sweep, which is expected to differ); minimum number of
+# results of a level.
 _MAX_LEVELS, _MIN_RESULTS = 8, 5
-# Results that a test takes, of all levels together, and an analysis of variance, which may have
-# to permute them two thousand times.
+# Maximum number of results, of all levels together, for a test and for an analysis of variance,
+# which may permute them two thousand times.
 _MAX_RESULTS, _MAX_PERMUTED = 2000, 500
 _DAY = 86400.0
 _QUARTERS = ("00 to 06 h UTC", "06 to 12 h UTC", "12 to 18 h UTC", "18 to 24 h UTC")
-# Factors of one analysis of variance.
+# Maximum number of factors of an analysis of variance.
 _MAX_FACTORS = 4
 
 
 @dataclass(frozen=True)
 class FactorComparison:
-    """One factor's levels over the cells of one kernel, everything else kept equal.
+    """One factor's levels over the cells of one kernel, other factors kept equal.
 
-    ``title``: the kernel and what its cells share. ``factor``: its name. ``spread`` and
-    ``location``: the tests, of times relative to those of the same cell (spread) or of all levels
-    together (location); ``location`` is None where the factor changes the work. ``cells``: their
-    ids.
+    ``title``: the kernel and the parameters that its cells share. ``factor``: its name. ``spread``
+    and ``location``: the tests, of times relative to those of the same cell (spread) or of all
+    levels together (location); ``location`` is None if the factor changes the work. ``cells``: ids.
     """
 
     title: str
@@ -90,9 +90,9 @@ class FactorComparison:
 
     @property
     def median_changes(self) -> bool:
-        """Whether medians differ, and not only by less than the margin.
+        """Whether medians differ significantly and are not all within the margin.
 
-        In thousands of runs a difference of a thousandth is significant, and still irrelevant.
+        With thousands of runs a difference of 0.1% is significant but irrelevant.
         """
         differs = self.location is not None and self.location.verdict == "differs"
         return differs and not self.median_unchanged
@@ -107,7 +107,7 @@ class FactorComparison:
 class FactorVariance:
     """The analysis of variance of one kernel's times.
 
-    ``title``: the kernel and what its cells share. ``anova``: the effects of its factors.
+    ``title``: the kernel and the parameters that its cells share. ``anova``: effects of factors.
     """
 
     title: str
@@ -116,7 +116,7 @@ class FactorVariance:
 
 @dataclass(frozen=True)
 class FactorFindings:
-    """What factors do to spread and median.
+    """Effects of factors on spread and median.
 
     ``comparisons``: one per kernel and factor, p corrected for their number, the most significant
     first. ``variances``: the analysis of variance of each kernel. ``left_out``: sentences on
@@ -132,7 +132,7 @@ class FactorFindings:
 class _Column:
     """One factor: the number of each result's level; ``levels`` are in the plan's order.
 
-    ``observed``: it is a property of the results, such as the hosts, and not of their cells.
+    ``observed``: whether it is a property of results, such as the hosts, and not of cells.
     """
 
     codes: Ints
@@ -150,7 +150,7 @@ class _Table:
     ids: tuple[str, ...]
 
     def blocks(self, without: Collection[str]) -> Ints:
-        """The number of each result's combination of all planned factors but some."""
+        """The number of each result's combination of planned factors, ``without`` some."""
         kept = [
             column.codes
             for name, column in self.columns.items()
@@ -160,7 +160,7 @@ class _Table:
 
 
 def find(variation: VariationFindings) -> FactorFindings | None:
-    """The factors in which the cells differ, compared; None where none could be."""
+    """Compare the factors in which the cells differ; None if none can be compared."""
     from assay.stats.compare.groups import correct
 
     found: list[tuple[str, str, GroupDifference, GroupDifference | None, tuple[str, ...]]] = []
@@ -170,7 +170,7 @@ def find(variation: VariationFindings) -> FactorFindings | None:
         for factor, column in table.columns.items():
             compared = _compare(table, factor)
             if isinstance(compared, str):
-                if not column.observed:  # only what the plan varies is missed
+                if not column.observed:  # reported only for factors that the plan varies
                     left_out.append(compared)
             else:
                 found.append((table.title, factor, *compared, table.ids))
@@ -214,7 +214,7 @@ def _tables(varied: Sequence[CellVariation]) -> Iterator[_Table]:
 
 
 def _table(found: Sequence[CellVariation]) -> _Table | None:
-    """The table of one kernel's cells; None where they differ in no factor."""
+    """The table of one kernel's cells; None if they differ in no factor."""
     repeats = [each.repeats for each in found]
     sizes = [len(each) for each in repeats]
     utc = np.concatenate([each.utc for each in repeats])
@@ -226,7 +226,7 @@ def _table(found: Sequence[CellVariation]) -> _Table | None:
         if len(names) > 1:
             columns[name] = _Column(np.repeat(codes, sizes)[order], names)
     of_cells = combined([column.codes for column in columns.values()], order.size)
-    # What is determined by the cell, as CPUs by the number of ranks, is no further factor.
+    # A property that the cell determines, as the number of ranks does CPUs, is not another factor.
     columns |= {
         name: column
         for name, column in _of_results(repeats, utc[order], order).items()
@@ -243,14 +243,14 @@ def _table(found: Sequence[CellVariation]) -> _Table | None:
 
 
 def _title(cells: Sequence[Cell]) -> str:
-    """``FT``, ``memory.stream op=triad``, or, of several sets of parameters, ``memory.stream``."""
+    """``FT``, ``memory.stream op=triad``, or ``memory.stream`` for several sets of parameters."""
     kernel = cells[0].kernel
     shared = {cell_name(cell) for cell in cells}
     return kernel_code(kernel) or (shared.pop() if len(shared) == 1 else kernel)
 
 
 def _of_cell(cell: Cell) -> dict[str, str]:
-    """The levels that a cell has, by factor."""
+    """The cell's level of each factor."""
     placement = cell.placement
     return {
         **{name: f"{value}" for name, value in cell.parameters.items()},
@@ -269,8 +269,7 @@ def _of_cell(cell: Cell) -> dict[str, str]:
 def _of_results(repeats: Sequence[Repeats], utc: Floats, order: Ints) -> dict[str, _Column]:
     """The observed factors of results: where and when they were measured.
 
-    ``utc``: of all of them, ascending; ``order``: where each stands among the repeats', one cell
-    after the other.
+    ``utc``: of all results, ascending; ``order``: the index of each in the concatenated repeats.
     """
     found = {
         "hosts": _named(repeats, lambda each: each.hosts, order, "unknown hosts"),
@@ -294,7 +293,7 @@ def _named(
     order: Ints,
     missing: str,
 ) -> _Column:
-    """An observed factor with names as levels; ``missing``: the level of results without one."""
+    """An observed factor with names as levels; ``missing``: the level of results without a name."""
     words = [of(each) or ("",) * len(each) for each in repeats]
     if len({word for each in words for word in dict.fromkeys(each)}) == 1:
         return _Column(np.zeros(order.size, dtype=np.int64), (words[0][0] or missing,), True)
@@ -306,10 +305,11 @@ def _named(
 
 
 def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifference | None] | str:
-    """Both differences over a factor's levels; a sentence where they can't be compared.
+    """Differences of spread and of location over a factor's levels; a sentence if the levels can't
+    be compared.
 
-    Only where everything else is equal: results are taken relative to those of their own cell (for
-    the spread) or to those of all levels that share the rest (for the location).
+    Other factors are kept equal: results are relative to those of their own cell (for the spread),
+    or to those of all levels with the same other factors (for the location).
     """
     from assay.stats.compare.groups import location_differs, spread_differs
 
@@ -334,8 +334,8 @@ def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifferen
             place[level].append(some / centre)
     if not spread[levels[0]]:
         return (
-            f"{where}: fewer than {_MIN_RESULTS} results of a level with everything else equal, so "
-            "its effect is confounded with that of other factors."
+            f"{where}: fewer than {_MIN_RESULTS} results of a level with all other factors equal, "
+            "so its effect is confounded with theirs."
         )
     differs = spread_differs({level: np.concatenate(each) for level, each in spread.items()})
     if factor not in LOCATED:
@@ -344,7 +344,7 @@ def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifferen
 
 
 def _variance(table: _Table) -> FactorVariance | None:
-    """ANOVA of the logarithms, relative to the medians of cells of equal work."""
+    """ANOVA of the logarithms, relative to the medians of cells that share all other factors."""
     from assay.stats.compare.anova import anova
 
     names = [
@@ -364,6 +364,6 @@ def _variance(table: _Table) -> FactorVariance | None:
 
 
 def _thinned(size: int, most: int) -> list[int]:
-    """Evenly spaced places, about ``most`` of them or all: more add nothing but time."""
+    """Evenly spaced indices, at most ``most`` (or the minimum number of results), to save time."""
     step = -(-size // max(most, _MIN_RESULTS))
     return list(range(0, size, step))

@@ -1,4 +1,4 @@
-"""The tables of factors: each comparison with its tests, and the analysis of variance."""
+"""Tables of factors: each comparison with its tests, and the analysis of variance."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from assay.stats.compare.anova import Effect
     from assay.stats.compare.groups import GroupDifference
 
-# Up to which corrected p an effect is highlighted.
+# Maximum corrected p of a highlighted effect.
 _SIGNIFICANT = 0.05
 
 
 def tables(found: FactorFindings) -> list[Table]:
-    """The comparisons, and the analysis of variance where there is one."""
+    """The comparisons, and the analysis of variance if there is one."""
     anova = _anova_table(found)
     return [_comparison_table(found), *([anova] if anova else [])]
 
 
 def _comparison_table(found: FactorFindings) -> Table:
-    """Every comparison, also those without a difference."""
+    """All comparisons, including those without a difference."""
     return (
         TableBuilder(enumerate(found.comparisons, 1))
         .text("factor", "Cells and factor", lambda each: each[1].name)
@@ -40,9 +40,9 @@ def _comparison_table(found: FactorFindings) -> Table:
         .numbers("tests", "Tests", lambda each: Entry(f"({each[0]})", tone="quiet"))
         .table(
             "variation-factors",
-            "Factors: what changes variation",
-            caption="p is corrected by Holm's method, over all comparisons of spreads and of "
-            "medians each; uncorrected in brackets.",
+            "Factors that change variation",
+            caption="p is corrected by Holm's method, over all comparisons of spreads and over all "
+            "comparisons of medians; uncorrected in brackets.",
             notes=[_tests_text(each) for each in found.comparisons],
         )
     )
@@ -105,7 +105,7 @@ def _anova_table(found: FactorFindings) -> Table | None:
         .numbers("p", "p", lambda row: Entry(p_text(row[1].p), row[1].p))
         .numbers("corrected", "p, corrected", corrected)
         .numbers("omega2", "Partial ω²", lambda row: share(row[1].omega2))
-        .text("levels", "Times the first level", lambda row: _effects_text(row[1].levels))
+        .text("levels", "Relative to the first level", lambda row: _effects_text(row[1].levels))
         .table(
             "variation-anova",
             "Analysis of variance of run times",
@@ -118,7 +118,7 @@ def _anova_table(found: FactorFindings) -> Table | None:
 
 
 def _effects_text(levels: dict[str, float]) -> str:
-    """Each level against the first, from differences of logarithms."""
+    """The ratio of each level to the first, from differences of logarithms."""
     return ", ".join(
         f"{name} {MISSING if math.isnan(value) else f'{math.exp(value):.3f}'}"
         for name, value in levels.items()

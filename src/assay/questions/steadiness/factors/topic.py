@@ -1,6 +1,6 @@
-"""What changes variation.
+"""Topic: factors that change variation.
 
-By itself it finds the variation first; the question hands over the one it has.
+The question passes its findings of variation; ``find_alone`` computes them first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.questions.steadiness.variation.findings import find as find_variation
 
 
 def find_alone(measured: Measured) -> FactorFindings | None:
-    """The factors of what was measured."""
+    """Find the factors, and the variation first."""
     return find(find_variation(measured))
 
 

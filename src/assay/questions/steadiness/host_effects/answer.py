@@ -1,4 +1,4 @@
-"""Host effects in words: "sets with n8 take 8.4% longer"."""
+"""Text of host effects: "sets with n8 take 8.4% longer"."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.units import counted
 
 
 def part(found: HostEffectFindings) -> Part:
-    """The hosts that slow their sets, or that none does."""
+    """The hosts that slow their sets, or that there is none."""
     remark = f"no effect of single hosts found in {counted(found.sets, 'set')} of hosts"
     return Part(
         remark="; ".join(_sentence(each) for each in found.slow) or remark,
@@ -21,17 +21,18 @@ def part(found: HostEffectFindings) -> Part:
             for each in found.slow
         ],
         method=[
-            "Host effects: a regression of the logarithm of the cost on membership in the set, one "
-            f"value per set; at most {STATED:.0%} of the hosts named are false on average."
+            "Host effects: regression of the logarithm of the cost on membership in the set, one "
+            f"value per set; at most {STATED:.0%} of the reported hosts are false positives on "
+            "average."
         ],
     )
 
 
 def _sentence(slow: SlowHosts) -> str:
-    who = " or ".join(slow.hosts) if len(slow.hosts) <= 3 else names_text(slow.hosts)
-    together = ", which were always together," if len(slow.hosts) > 1 else ""
+    names = " or ".join(slow.hosts) if len(slow.hosts) <= 3 else names_text(slow.hosts)
+    together = " (always in the same sets)" if len(slow.hosts) > 1 else ""
     return (
-        f"sets with {who}{together} take {slow.ratio - 1.0:.1%} longer in {slow.label} "
+        f"sets with {names}{together} take {slow.ratio - 1.0:.1%} longer in {slow.label} "
         f"({slow.sets} of {counted(slow.of_sets, 'set')}, p = {slow.p:.2g}, corrected)"
     )
 
@@ -39,7 +40,7 @@ def _sentence(slow: SlowHosts) -> str:
 def _evidence(slow: SlowHosts) -> Evidence:
     return Evidence(
         label=f"{names_text(slow.hosts)} in the set: {slow.label}",
-        metric="cost beside sets without",
+        metric="cost relative to sets without",
         unit="",
         value=slow.ratio,
         ci95=slow.ci95,

@@ -1,7 +1,7 @@
-"""Which host slows the sets of hosts that it is part of, where cells ran on several sets.
+"""Hosts that slow the sets of hosts they are part of, for cells that ran on several sets.
 
-The causes compare whole sets of hosts and say how much of the variance they explain; they name no
-host of a set. Sets that share hosts allow to estimate each host's effect.
+The topic of causes compares whole sets of hosts and gives the variance that they explain, but not
+the effect of a single host. Sets that share hosts allow estimating it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from assay.stats.repeats.repeats import Repeats
 class SlowHosts:
     """Hosts that slow the sets they are part of.
 
-    ``hosts``: their names; of several, that always were in the same sets. ``cell``: the id of the
+    ``hosts``: their names; several if they were always in the same sets. ``cell``: the id of the
     cell in which the effect is most significant; ``label``: its kernel, parameters and placement.
-    ``ratio``: the cost of sets with these hosts over that of sets without, other hosts held;
-    ``ci95``: its 95% interval. ``sets``: how many sets they were in, ``of_sets`` of so many.
-    ``p``: corrected over hosts.
+    ``ratio``: the cost of sets with these hosts over that of sets without, given the other hosts;
+    ``ci95``: its 95% interval. ``sets``: number of sets that they were in; ``of_sets``: number of
+    all sets. ``p``: corrected over hosts.
     """
 
     hosts: tuple[str, ...]
@@ -42,8 +42,8 @@ class SlowHosts:
 class HostEffectFindings:
     """The effects of hosts on the sets of hosts they are part of.
 
-    ``slow``: hosts that slow their sets, in the order in which they explain most. ``sets``: how
-    many different sets a cell ran on, at most.
+    ``slow``: hosts that slow their sets, in the order of selection, the one that explains most
+    first. ``sets``: maximum number of different sets that a cell ran on.
     """
 
     slow: tuple[SlowHosts, ...]
@@ -51,7 +51,7 @@ class HostEffectFindings:
 
 
 def find(repeats: Sequence[Repeats]) -> HostEffectFindings | None:
-    """None where no cell ran on enough sets, or only on sets without a host in common."""
+    """Find host effects; None if no cell ran on enough sets, or no two sets share a host."""
     usable = [each for each in repeats if _sets_overlap(each)]
     if not usable:
         return None

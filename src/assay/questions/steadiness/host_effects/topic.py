@@ -1,6 +1,6 @@
-"""Which hosts slow the sets they are part of.
+"""Topic: hosts that slow the sets they are part of.
 
-By itself it finds the variation first; the question hands over the one it has.
+The question passes its findings of variation; ``find_alone`` computes them first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from assay.questions.steadiness.variation.findings import find as find_variation
 
 
 def find_alone(measured: Measured) -> HostEffectFindings | None:
-    """The host effects in what was measured."""
+    """Find the host effects, and the variation first."""
     return find(find_variation(measured).repeats)
 
 

@@ -1,1 +1,1 @@
-"""The noise of a machine: interruptions, periods, late arrivals."""
+"""Operating-system noise: time lost, periods, interruptions, cost."""

@@ -1,4 +1,4 @@
-"""System noise in words: share of time lost, periods, interruptions, cost."""
+"""The part of the answer on noise: share of time lost, periods, interruptions, cost."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from assay.stats.noise.detours import FWQ
 from assay.stats.noise.spectrum import PeriodicComponent
 from assay.units import counted, format_quantity, format_share
 
-# Petrini, Kerbyson & Pakin (2003), abstract: what removing noise gained an application there.
+# Speedup of an application by removing noise (Petrini, Kerbyson & Pakin 2003, abstract).
 ASCI_Q = "2-fold"
-# From this share of the time on, noise is worth finding its source.
+# Minimum share of the time from which on a recommendation is given.
 NOISY = 0.01
-# Periods named in the verdict, and in the evidence.
+# Maximum number of periods in the verdict, and in the evidence.
 _NAMED, _LISTED = 2, 6
 
 
 def part(found: NoiseFindings) -> Part:
-    """The noise of the traces, and what it costs codes that synchronise."""
+    """The noise in the traces, and its cost for codes that synchronise."""
     label = labeller(found.points)
     rows = [
         evidence(f"Noise, {_method(point)}", point, "noise", note=label(point))
@@ -55,12 +55,12 @@ def part(found: NoiseFindings) -> Part:
         remark=_remark(found),
         method=[
             "Noise: the same work repeated (fixed work), or as much work as fits into equal "
-            "intervals (fixed time), on all ranks at once; the time lost relative to the fastest "
-            "quantum or the fullest interval of the rank (Sottile & Minnich 2004). Periods: lines "
-            "of the spectrum of the lost time at a false-alarm rate of one in a hundred spectra "
-            "without periodic noise.",
-            "Cost of synchronising: the mean of the greatest loss among that many ranks, drawn "
-            "independently from the losses traced; ranks that are interrupted together lose less.",
+            "intervals (fixed time), on all ranks concurrently; the time lost relative to the "
+            "rank's fastest quantum, or to its interval with the most work (Sottile & Minnich "
+            "2004). Periods: lines of the spectrum of the lost time, at a false-alarm rate of one "
+            "in a hundred spectra without periodic noise.",
+            "Cost of synchronising: the mean of the greatest loss of all ranks, drawn "
+            "independently from the traced losses; ranks that are interrupted together lose less.",
         ],
         limits=_limits(found),
         advice=_advice(found),
@@ -82,7 +82,8 @@ def _component_row(component: NoiseComponent) -> Evidence:
         unit="s",
         value=periodic.length,
         cells=[component.cell],
-        note=f"{format_share(periodic.share)} of the time; most on {component.where}; seen on rank"
+        note=f"{format_share(periodic.share)} of the time on {component.where}, the most affected; "
+        "found on rank"
         f"{'s' if len(component.ranks) > 1 else ''} {ranks}",
     )
 
@@ -133,14 +134,14 @@ def _advice(found: NoiseFindings) -> list[str]:
     advice = []
     if share >= NOISY:
         advice.append(
-            f"Noise costs {format_share(share)}: look for what else runs "
-            "(other processes, interrupts; the hypervisor's steal time is in the covariates), "
+            f"Noise costs {format_share(share)}: look for other processes and interrupts "
+            "(the hypervisor's steal time is in the covariates), "
             "and try leaving one core per node to the system. Petrini, Kerbyson & Pakin (2003) "
             f"made an application {ASCI_Q} faster by removing noise."
         )
     advice += [
-        f"Find what runs {_period_text(each.periodic)} for {_loss_text(each.periodic)}, on "
-        f"{each.where}: a service with that interval, or a timer of the kernel."
+        f"Find what interrupts {each.where} {_period_text(each.periodic)} for "
+        f"{_loss_text(each.periodic)}: a service with that interval, or a timer of the kernel."
         for each in found.components[:_NAMED]
         if each.periodic.share >= NOISY
     ]

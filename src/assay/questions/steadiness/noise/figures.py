@@ -1,4 +1,4 @@
-"""System noise: one trace, its spectrum, its interruptions."""
+"""Figures of noise: one trace, its spectrum, its interruptions."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def _trace_figure(trace: DrawnTrace) -> Figure:
     return Figure(
         id="noise-trace",
         title=f"Noise: time lost on {trace.where}",
-        caption=f"One trace of {format_quantity(trace.step, 's')} quanta; where there are more "
-        "than fit, the worst of each stretch.",
+        caption=f"One trace of {format_quantity(trace.step, 's')} quanta. If there are too many to "
+        "draw, the greatest loss of each interval of quanta.",
         alt=f"Time lost in each quantum against time, at most {format_quantity(max(losses), 's')}.",
         fields=[
-            Field("time", "s", "when the quantum began, from the trace's start"),
-            Field("lost", "s", "lost in that quantum"),
+            Field("time", "s", "start of the quantum, since the start of the trace"),
+            Field("lost", "s", "time lost in that quantum"),
         ],
         rows=rows,
         spec={
@@ -91,20 +91,20 @@ def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
     return Figure(
         id="noise-spectrum",
         title=f"Noise: spectrum of the time lost on {where}",
-        caption="Mean over the traces. Dashed: exceeded in one of a hundred spectra of noise "
-        "without any period. Labels: period, and time lost in each.",
+        caption="Mean over the traces. Dashed: the threshold that one in a hundred spectra of "
+        "noise without any period exceeds. Labels: period, and time lost in each.",
         alt="Power of the lost time against frequency; "
         + (f"periods found: {listed(names)}." if names else "no period found."),
         fields=[
             Field("frequency", "Hz", "frequency"),
             Field("power", "1", "power over the median of its neighbours"),
-            Field("threshold", "1", "exceeded in one of a hundred spectra without periods"),
-            Field("name", "", "period and time lost in each, where one was found"),
+            Field("threshold", "1", "one in a hundred spectra without periods exceeds it"),
+            Field("name", "", "period and time lost in each, if one was found"),
         ],
         rows=rows,
         spec={
             "height": 240,
-            # A logarithmic axis has no place for 0.
+            # A logarithmic axis has no 0.
             "transform": calculated({"shown_power": "max(datum.power, 0.01)"}),
             "encoding": {"x": x},
             "layer": [
@@ -128,15 +128,15 @@ def _interruption_figure(found: InterruptionHistogram, where: str) -> Figure:
     return Figure(
         id="noise-detours",
         title=f"Noise: interruptions on {where}",
-        caption="Both axes logarithmic. An interruption is a loss of more than "
-        f"{format_quantity(found.floor, 's')} over the usual one.",
+        caption="Both axes are logarithmic. An interruption is a loss that exceeds the usual one "
+        f"by more than {format_quantity(found.floor, 's')}.",
         alt=f"Histogram of {counted(found.count, 'interruption')}, the longest "
         f"{format_quantity(found.longest, 's')}.",
         fields=[
-            Field("low", "s", "lengths from"),
-            Field("high", "s", "lengths to"),
-            Field("rate", "1/s", "interruptions of such lengths per second"),
-            Field("count", "", "interruptions of such lengths"),
+            Field("low", "s", "minimum length"),
+            Field("high", "s", "maximum length"),
+            Field("rate", "1/s", "interruptions between these lengths per second"),
+            Field("count", "", "number of interruptions between these lengths"),
         ],
         rows=rows,
         spec={

@@ -1,4 +1,4 @@
-"""What system noise takes from computing ranks: share, periods, interruptions, cost."""
+"""Findings on operating-system noise: share of time lost, periods, interruptions, cost."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from assay.stats.noise.detours import FTQ, FWQ, Slowdown, Trace, slowdown, trace
 from assay.stats.noise.periodogram import LEAST_CYCLES
 from assay.stats.noise.spectrum import BROAD, PeriodicComponent, Spectrum
 
-# What bulk-synchronous codes do between two synchronisations, s: fine-grained, and coarse.
+# Time between two synchronisations of fine-grained and of coarse-grained bulk-synchronous codes, s.
 STEPS = (1e-3, 10e-3)
-# Periodic losses of a smaller share are irrelevant, however significant.
+# Minimum share of the time of a periodic loss; smaller ones are irrelevant even if significant.
 MIN_SHARE = 1e-5
-# Relative difference up to which a frequency is taken for an alias, and the harmonics tried.
+# Maximum relative difference between a frequency and an alias; number of harmonics tried.
 _ALIAS_TOLERANCE, _HARMONICS = 0.01, 8
 
 
 @dataclass(frozen=True)
 class NoiseComponent:
-    """A periodic loss seen on one rank or more.
+    """A periodic loss on one or more ranks.
 
     ``periodic``: period (s), length (s) and share of the time, on the rank with the greatest share.
-    ``ranks``: those it is seen on. ``where``: the rank with the greatest share. ``cell``: the id of
-    the cell.
+    ``ranks``: the ranks on which it was found. ``where``: the rank with the greatest share.
+    ``cell``: the id of the cell.
     """
 
     periodic: PeriodicComponent
@@ -38,7 +38,7 @@ class NoiseComponent:
 
 @dataclass(frozen=True)
 class LongestInterruption:
-    """``length``: s, the longest interruption in any launch. ``point``: of the cell it was in."""
+    """``length``: s, the longest interruption in any launch. ``point``: the point of its cell."""
 
     length: float
     point: Point
@@ -46,8 +46,8 @@ class LongestInterruption:
 
 @dataclass(frozen=True)
 class TraceCoverage:
-    """``seconds``: traced, all ranks together. ``shortest`` and ``longest``: s, the periods between
-    which the traces show any.
+    """``seconds``: total duration of the traces of all ranks. ``shortest``, ``longest``: range of
+    the periods that can be detected, s.
     """
 
     seconds: float
@@ -59,11 +59,11 @@ class TraceCoverage:
 class NoiseFindings:
     """The noise of a run, of the cells with the most ranks.
 
-    ``headline``: the share of time lost, by fixed work where it was measured. ``points``: the same
-    of all cells, the shortest quantum first. ``components``: periodic losses, the greatest share
-    first. ``longest``: the longest interruption; None where it wasn't recorded. ``slowdowns``: what
-    noise costs codes that synchronise at fixed steps. ``coverage``: of the traces; None without
-    any.
+    ``headline``: the share of time lost, by fixed work if it was measured. ``points``: the same for
+    all cells, fixed work first, the shortest quantum first. ``components``: periodic losses, the
+    greatest share first. ``longest``: the longest interruption; None if not recorded.
+    ``slowdowns``: cost of noise for codes that synchronise at fixed steps. ``coverage``: coverage
+    of the traces; None without traces.
 
     Internal, for the figures: ``trace``, of the rank that lost most.
     """
@@ -87,7 +87,7 @@ class _Seen:
 
 
 def find(measured: Measured) -> NoiseFindings | None:
-    """The noise of the cells with the most ranks; None if no usable cell measured any."""
+    """Find the noise of the cells with the most ranks; None without usable results."""
     found = _traced_points(measured)
     if not found:
         return None
@@ -100,7 +100,7 @@ def find(measured: Measured) -> NoiseFindings | None:
     ranks = headline.summary.cell.placement.ranks
     slowdowns = [slowdown(lead, step, ranks) for step in STEPS]
     spectra = _spectra(found)
-    loudest = _loudest(spectra)
+    noisiest = _noisiest(spectra)
     return NoiseFindings(
         headline=headline,
         points=tuple(point for point, _ in found),
@@ -108,14 +108,14 @@ def find(measured: Measured) -> NoiseFindings | None:
         longest=max(longest, key=lambda each: each.length) if longest else None,
         slowdowns=tuple(each for each in slowdowns if each is not None),
         coverage=_coverage([trace for _, of_cell in found for trace in of_cell]),
-        trace=None if loudest is None else drawn_trace(loudest.trace, loudest.spectrum),
+        trace=None if noisiest is None else drawn_trace(noisiest.trace, noisiest.spectrum),
     )
 
 
 def _traced_points(measured: Measured) -> list[tuple[Point, list[Trace]]]:
     """The cells with the most ranks, and their traces, the shortest quantum first.
 
-    Fixed work leads where it was measured: what it loses is what a program loses.
+    Fixed work comes before fixed time: a program's loss is that of fixed work.
     """
     chosen = [
         point
@@ -145,8 +145,7 @@ def _widest(found: Sequence[Point]) -> list[Point]:
 def _spectra(cells: Sequence[tuple[Point, list[Trace]]]) -> list[_Seen]:
     """The traces with their spectra, the shortest quantum first.
 
-    Those of fixed time alone where that was measured: its intervals are of equal length, so that
-    its spectrum is the plainest.
+    If fixed time was measured, only its traces are used: spectra need intervals of equal length.
     """
     even = [pair for pair in cells if pair[0].summary.kernel == FTQ and pair[1]]
     return [
@@ -156,8 +155,8 @@ def _spectra(cells: Sequence[tuple[Point, list[Trace]]]) -> list[_Seen]:
     ]
 
 
-def _loudest(spectra: Sequence[_Seen]) -> _Seen | None:
-    """The trace that lost most of the time, of those with the shortest quantum."""
+def _noisiest(spectra: Sequence[_Seen]) -> _Seen | None:
+    """The trace with the greatest share of time lost, of those with the shortest quantum."""
     if not spectra:
         return None
     finest = min(each.trace.step for each in spectra)
@@ -201,7 +200,7 @@ def _components(spectra: Sequence[_Seen]) -> list[NoiseComponent]:
 
 
 def _aliased(periodic: PeriodicComponent, step: float, known: Sequence[PeriodicComponent]) -> bool:
-    """Whether a period is the alias of one known from finer traces, too fast for these steps."""
+    """Whether a period is an alias of one found in traces with shorter steps."""
     for fine in known:
         for order in range(1, _HARMONICS + 1):
             frequency = order * fine.frequency * step  # in cycles per step

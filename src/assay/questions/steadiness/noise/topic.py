@@ -1,4 +1,4 @@
-"""What system noise takes from computing ranks."""
+"""Topic: operating-system noise."""
 
 from __future__ import annotations
 

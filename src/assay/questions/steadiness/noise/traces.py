@@ -1,4 +1,4 @@
-"""One rank's noise trace as figures show it: losses over time, spectrum, interruptions."""
+"""Data of the figures of one rank's noise trace: losses over time, spectrum, interruptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.stats.core.intervals import Floats
 from assay.stats.noise.detours import Trace, detours
 from assay.stats.noise.spectrum import PeriodicComponent, Spectrum
 
-# Points of a line that the eye still resolves in the text's width.
+# Maximum number of points of a line; more are not legible at the width of the text.
 _MAX_POINTS = 1200
 _BINS_PER_DECADE = 5
 _NAMED = 4
@@ -21,8 +21,8 @@ _NAMED = 4
 class SpectrumLine:
     """One line of a spectrum.
 
-    ``frequency``: Hz. ``power`` and ``threshold``: over the local floor. ``component``: the
-    periodic component whose strongest line is here, if any.
+    ``frequency``: Hz. ``power`` and ``threshold``: relative to the local floor. ``component``: the
+    periodic component of which this is the strongest line, if any.
     """
 
     frequency: float
@@ -33,7 +33,7 @@ class SpectrumLine:
 
 @dataclass(frozen=True)
 class DrawnSpectrum:
-    """``lines``: the greatest of each range of frequencies. ``named``: the strongest components."""
+    """``lines``: the strongest of each range of frequencies. ``named``: the labelled components."""
 
     lines: tuple[SpectrumLine, ...]
     named: tuple[PeriodicComponent, ...]
@@ -53,9 +53,9 @@ class InterruptionBin:
 class InterruptionHistogram:
     """Interruptions by length.
 
-    ``bins``: those with any, of equal width on a logarithmic axis. ``count``: of all. ``longest``:
-    s. ``floor``: s of loss over the usual from which on a quantum counts as interrupted.
-    ``duration``: s traced.
+    ``bins``: non-empty bins, of equal width on a logarithmic axis. ``count``: number of all
+    interruptions. ``longest``: s. ``floor``: minimum loss over the usual one, s, of an interrupted
+    quantum. ``duration``: s traced.
     """
 
     bins: tuple[InterruptionBin, ...]
@@ -69,9 +69,9 @@ class InterruptionHistogram:
 class DrawnTrace:
     """One rank's trace.
 
-    ``where``: the rank. ``step``: its quantum or interval, s. ``losses``: pairs of a time from the
-    trace's start and the time lost in that quantum, s, the greatest of each stretch.
-    ``spectrum`` and ``interruptions``: None where there are none.
+    ``where``: the rank. ``step``: its quantum or interval, s. ``losses``: pairs of a time since the
+    start of the trace and the time lost in that quantum, s, the greatest of each interval drawn.
+    ``spectrum`` and ``interruptions``: None if there are none.
     """
 
     where: str
@@ -88,7 +88,7 @@ def seat(trace: Trace) -> str:
 
 
 def drawn_trace(trace: Trace, seen: Spectrum | None) -> DrawnTrace:
-    """A trace and its spectrum, thinned to what can be drawn."""
+    """A trace and its spectrum, thinned for drawing."""
     segment = trace.segments[0]
     times, lost = _thinned(segment.starts, segment.lost)
     return DrawnTrace(
@@ -101,15 +101,15 @@ def drawn_trace(trace: Trace, seen: Spectrum | None) -> DrawnTrace:
 
 
 def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """At most so many points: the greatest of each stretch, since peaks matter."""
+    """At most ``_MAX_POINTS`` points: the greatest of each interval, to keep the peaks."""
     if x.size <= _MAX_POINTS:
         return x, y
     edges = np.linspace(0, x.size, _MAX_POINTS + 1).astype(int)[:-1]
-    tops = [
+    peaks = [
         int(low + np.argmax(y[low:high]))
         for low, high in zip(edges, [*edges[1:], x.size], strict=True)
     ]
-    return x[tops], y[tops]
+    return x[peaks], y[peaks]
 
 
 def _drawn_spectrum(seen: Spectrum) -> DrawnSpectrum:
@@ -130,7 +130,7 @@ def _drawn_spectrum(seen: Spectrum) -> DrawnSpectrum:
 
 
 def _strongest_line(seen: Spectrum, frequency: float) -> float:
-    """The frequency of the strongest line of the component's comb, where its name stands."""
+    """The frequency of the component's strongest harmonic, which gets the label."""
     lines = np.arange(frequency, seen.frequencies[-1], frequency)
     places = np.clip(np.searchsorted(seen.frequencies, lines), 0, seen.power.size - 1)
     return float(lines[np.argmax(seen.power[places])])

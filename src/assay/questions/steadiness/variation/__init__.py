@@ -1,1 +1,1 @@
-"""How results of a cell differ from run to run, and what walltime that asks for."""
+"""How results of a cell differ from run to run, and the walltime to request."""

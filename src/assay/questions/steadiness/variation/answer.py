@@ -1,4 +1,4 @@
-"""How much results vary from run to run, in words."""
+"""The part of the answer on how much results vary from run to run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from assay.questions.steadiness.variation.findings import (
 )
 from assay.questions.steadiness.variation.walltime_text import walltime_advice
 from assay.stats.repeats.spread import Spread
-from assay.units import counted, format_duration, format_share
+from assay.units import capitalised, counted, format_duration, format_share
 
-# Cells that a verdict names one by one; of more, so many of those with a shape of their own.
+# Maximum number of cells that a verdict names; of more cells, the number of those named that have
+# modes, a long tail or a drift.
 _NAMED, _SHAPED = 4, 2
-# What high confidence takes: runs of each cell, the greatest ratio of the ends of an interval of
-# the coefficient of variation, and seconds from first to last.
+# Requirements of high confidence: the minimum number of runs per cell, the maximum ratio of the
+# ends of the interval of the coefficient of variation, and the minimum span of the runs in seconds.
 HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
 
 
 def part(found: VariationFindings) -> Part | None:
-    """The spread of each cell; None where none was measured often enough."""
+    """The spread of each cell; None if no cell has enough results."""
     if not found.varied:
         return None
     return Part(
@@ -45,7 +46,7 @@ def part(found: VariationFindings) -> Part | None:
 
 
 def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
-    """How far the spread can be trusted: by number of runs, width of intervals, time they span."""
+    """Confidence in the spread: from the number of runs, the intervals' width, the runs' span."""
     fewest = min(found.varied, key=lambda each: each.spread.n)
     reasons = []
     if fewest.spread.n < HIGH_RUNS:
@@ -54,8 +55,8 @@ def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
     if wide:
         worst = max(wide, key=lambda each: _width(each.spread))
         reasons.append(
-            f"{len(wide)} of {counted(len(found.varied), 'coefficient')} of variation known to no "
-            f"better than a factor of {HIGH_RATIO:g} (widest: {worst.label})"
+            f"{len(wide)} of {counted(len(found.varied), 'coefficient')} of variation with a 95% "
+            f"interval wider than a factor of {HIGH_RATIO:g} (widest: {worst.label})"
         )
     if found.span < HIGH_SPAN:
         reasons.append(f"all runs lie within {format_duration(found.span)}")
@@ -65,7 +66,7 @@ def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
         return "high", "Many runs over days, and narrow intervals."
     sentence = "; ".join(reasons)
     low = len(wide) * 2 > len(found.varied) and fewest.spread.n < HIGH_RUNS
-    return ("low" if low else "medium"), sentence[:1].upper() + sentence[1:] + "."
+    return ("low" if low else "medium"), capitalised(sentence) + "."
 
 
 def _width(spread: Spread) -> float:
@@ -75,7 +76,7 @@ def _width(spread: Spread) -> float:
 
 
 def too_few(few: TooFewResults) -> str:
-    """What can be said of cells that were measured a few times, and no more."""
+    """The verdict where all cells have too few results."""
     return (
         f"Not measured in this run: {counted(few.cells, 'cell')} ran at most {few.most} times, "
         f"with a median coefficient of variation of {format_share(few.cov)}; variation is reported "
@@ -87,11 +88,11 @@ def _remark(found: VariationFindings) -> str:
     if len(found.varied) <= _NAMED:
         return f"{found.when}, {'; '.join(clause(each) for each in found.varied)}"
     ordered = sorted(found.varied, key=lambda each: each.spread.cov or 0.0)
-    middle = ordered[len(ordered) // 2].spread.cov or 0.0
+    median = ordered[len(ordered) // 2].spread.cov or 0.0
     shaped = [each for each in notable(found.varied, _SHAPED) if each.shape]
     words = [
         f"{found.when}, half of {len(ordered)} cells have a coefficient of variation (CoV) below "
-        f"{100 * middle:.2g}%",
+        f"{100 * median:.2g}%",
         f"the lowest is that of {ordered[0].label} ({_cov(ordered[0].spread)})",
     ]
     if ordered[-1] not in shaped:
@@ -100,7 +101,7 @@ def _remark(found: VariationFindings) -> str:
 
 
 def clause(varied: CellVariation) -> str:
-    """``EP is steady (CoV 0.41% [0.32, 0.58])``, or what else there is to say of a cell."""
+    """Modes, a long tail, a drift, or ``EP is steady (CoV 0.41% [0.32, 0.58])``."""
     shape, cov = varied.shape, f"(CoV {_cov(varied.spread)})"
     if shape.modes:
         words = (
@@ -155,7 +156,7 @@ def drift_text(varied: CellVariation) -> str:
 
 
 def time_text(time: float, unit: str) -> str:
-    """A time of a cell, or, where only ratios are known, its multiple of the median."""
+    """A time of a cell, or its multiple of the median where only ratios are known."""
     return quantity_text(time, unit) if unit else f"{time:.3g} × the median"
 
 
@@ -192,12 +193,12 @@ def _advice(varied: Sequence[CellVariation]) -> list[str]:
         advice.append(
             f"A few runs are far slower than the rest ({_names(tailed)}): look for occasional "
             "disturbances, such as periodic services, other users of the network or storage, or "
-            "retransmissions. Medians hide them; walltimes have to allow for them."
+            "retransmissions. Medians hide such runs; walltimes must allow for them."
         )
     if drifting:
         advice.append(
             f"Results drift with time ({_names(drifting)}): check temperature and clock rate, "
-            "memory fragmentation, and what else was started in that time."
+            "memory fragmentation, and processes started in that time."
         )
     return advice
 
@@ -212,8 +213,8 @@ def _limits(found: VariationFindings) -> list[str]:
     limits = []
     if found.span < HIGH_SPAN:
         limits.append(
-            f"All runs lie within {format_duration(found.span)}. Variation over hours, days and "
-            "weeks takes the same suite run again at other times."
+            f"All runs lie within {format_duration(found.span)}. To measure variation over "
+            "hours, days and weeks, run the same suite again at other times."
         )
     if found.few is not None:
         limits.append(

@@ -1,4 +1,4 @@
-"""How the results of one cell are distributed, and what is claimed of the distribution."""
+"""Distribution of one cell's results, and its significant properties: modes, tail, drift."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from assay.stats.repeats.spread import Spread
     from assay.stats.repeats.variance_components import VarianceComponents
 
-# Probability that a long tail, or a drift, is claimed of any cell of a run without one.
+# Family-wise error rate at which a long tail, or a drift, is reported over all cells of a run.
 ALPHA = 0.01
-# Greatest p of the dip test that counts: the least of its table, with room for rounding.
+# Several modes are reported up to this p of the dip test, the smallest of its table; _EPSILON
+# allows for rounding.
 MODES_P = 0.001
 _EPSILON = 1e-9
-# Up to this coefficient of variation a cell is called steady: what the well-kept systems of
-# Kramer & Ryan (2003) reach in most codes (tables 1 and 2).
+# Maximum coefficient of variation of a steady cell, which the well-maintained systems of Kramer &
+# Ryan (2003) reach in most codes (tables 1 and 2).
 STEADY_COV = 0.02
-# And only if the upper end of the coefficient's 95% interval is at most this.
+# Maximum of the upper end of its 95% interval.
 STEADY_UPPER = 0.05
-# Levels of slowness, relative to the median, that are looked for; the greatest that enough runs
-# exceed is reported.
+# Levels of slowness relative to the median; the greatest that enough runs exceed is reported.
 _SLOWNESS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 _MIN_SLOW_SHARE, _MIN_SLOW_RUNS = 0.01, 2
-# Measurements of a cell from which the sources of its variance are estimated; more add nothing.
+# Maximum number of measurements from which the sources of a cell's variance are estimated.
 _COMPONENT_MEASUREMENTS = 1000
 
 
 @dataclass(frozen=True)
 class DistributionShape:
-    """What is claimed of a cell's distribution, with all cells of the run taken into account.
+    """Significant properties of a cell's distribution, tests corrected over all cells of the run.
 
-    ``modes``: two or more, or none; ``long_tail``: more slow runs far out than a normal
+    ``modes``: two or more, or none; ``long_tail``: more runs far above the median than a normal
     distribution has; ``drifts``: a trend in time.
     """
 
@@ -58,9 +58,9 @@ class SlowRuns:
     """How slow the slow runs of a cell are.
 
     ``over``: the greatest of ten levels of slowness (0.1: 10% slower than the median) that at least
-    two runs and 1% of all exceed; None where there is no such level. ``share``: of the runs that
-    exceed it; 0 without a level. ``slowest``: by which share of the median the slowest run is
-    slower.
+    two runs and 1% of the runs exceed; None if there is none. ``share``: share of the runs that
+    exceed it; 0 without a level. ``slowest``: excess of the slowest run over the median, as a share
+    of the median.
     """
 
     over: float | None
@@ -70,16 +70,16 @@ class SlowRuns:
 
 @dataclass(frozen=True)
 class CellVariation:
-    """One cell that was measured often enough.
+    """The variation of one cell with enough results.
 
     ``cell``: its id. ``label``: what distinguishes it from the other cells of the run. ``unit``:
-    of its times, "s", or "" where an operation's work is unknown and times are relative to their
-    median. ``spread``: location, dispersion, tails and trend of its times. ``shape``: what is
-    claimed of their distribution. ``slow``: how slow its slow runs are. ``components``: where its
-    variance arises.
+    unit of its times, "s", or "" if an operation's work is unknown and times are relative to their
+    median. ``spread``: location, dispersion, tails and trend of its times. ``shape``: significant
+    properties of their distribution. ``slow``: how slow its slow runs are. ``components``: the
+    sources of its variance.
 
-    Internal: ``repeats``, its results; ``times``, one operation each, one per measurement, in order
-    of time.
+    Internal: ``repeats``, its results; ``times``, the time of one operation in each measurement, in
+    order of time.
     """
 
     cell: Cell
@@ -94,27 +94,27 @@ class CellVariation:
 
     @cached_property
     def slower(self) -> Floats:
-        """By which share of the median each run is slower; negative is faster."""
+        """Excess of each run over the median, as a share of the median; negative is faster."""
         return _slowness(self.times)
 
     @property
     def steady(self) -> bool:
-        """Whether the coefficient of variation is small, and its interval excludes a large one."""
+        """Whether the coefficient of variation and the upper end of its interval are small."""
         upper = self.spread.cov_ci95[1] if self.spread.cov_ci95 else 0.0
         return (self.spread.cov or 0.0) <= STEADY_COV and upper <= STEADY_UPPER
 
 
 def notable(varied: Sequence[CellVariation], most: int) -> list[CellVariation]:
-    """At most so many cells: those with a shape of their own first, then by decreasing CoV."""
+    """At most ``most`` cells: first those with modes, a tail or a drift, then by decreasing CoV."""
     return sorted(varied, key=lambda each: (not each.shape, -(each.spread.cov or 0.0)))[:most]
 
 
 def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[DistributionShape]:
-    """What is claimed of each cell; each kind of claim is false in at most 1% of clean runs.
+    """The significant properties of each cell's distribution.
 
     Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
-    the end of its table, which a uniform distribution reaches once in a thousand cells and normal
-    ones far more rarely; a correction would leave no power with eleven cells or more.
+    the smallest p of its table. One uniform distribution in a thousand reaches it, and normal ones
+    far more rarely. A correction would leave no power with eleven cells or more.
     """
     from assay.stats.core.modes import dip, dip_p
     from assay.stats.core.multiple import corrected
@@ -135,7 +135,7 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Distri
 
 
 def slow_runs_of(times: Floats) -> SlowRuns:
-    """How slow the slow runs of these times are."""
+    """How slow the slow runs among these times are."""
     slower = _slowness(times)
     slowest = float(slower.max())
     for over in _SLOWNESS:
@@ -146,7 +146,7 @@ def slow_runs_of(times: Floats) -> SlowRuns:
 
 
 def components_of(repeats: Repeats) -> VarianceComponents:
-    """Where the variance of a cell arises, from at most a thousand evenly spaced measurements."""
+    """Sources of a cell's variance, from at most a thousand evenly spaced measurements."""
     from assay.stats.repeats.spread import variance_components
 
     if len(repeats) > _COMPONENT_MEASUREMENTS:

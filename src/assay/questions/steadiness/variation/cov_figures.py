@@ -9,6 +9,7 @@ from assay.charts.figure import Field, Figure
 from assay.charts.layers import calculated, layer, logarithmic, tips
 from assay.charts.marks import Row, Spec, colour
 from assay.kernels.naming import kernel_code
+from assay.questions.common.figure_rows import intervals_text
 from assay.questions.steadiness.variation.cells import notable
 from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.reference.variability import SOURCE, published_runs
@@ -16,20 +17,20 @@ from assay.reference.variability import SOURCE, published_runs
 _CELLS = 24
 _LINE_HEIGHT = 20
 _TICKS = [step * 10.0**power for power in range(-6, 2) for step in (1, 2, 5)]
-# A logarithmic axis has no place for 0: a cell that never varied stands at its lower end.
+# A logarithmic axis has no 0: a cell without variation is drawn at its lower end.
 _MIN_COV = 1e-6
 _HERE = "this machine"
 
 COV_FIELDS = (
     Field("cov", "1", "coefficient of variation of the times"),
-    Field("low", "1", "lower end of its 95% interval; empty where none is known"),
-    Field("high", "1", "upper end of it"),
+    Field("low", "1", "lower end of its 95% interval; empty if unknown"),
+    Field("high", "1", "upper end of its 95% interval"),
     Field("runs", "", "number of runs"),
 )
 
 
 def cov_figure(found: VariationFindings) -> Figure | None:
-    """The coefficient of variation of each cell with its interval, published ones below."""
+    """The coefficient of variation of each cell with its interval, then the published ones."""
     chosen = [each for each in notable(found.varied, _CELLS) if each.spread.cov is not None]
     if not chosen:
         return None
@@ -37,6 +38,7 @@ def cov_figure(found: VariationFindings) -> Figure | None:
         cov_row(each.label, _HERE, each.spread.cov, each.spread.cov_ci95, each.spread.n)
         for each in chosen
     ]
+    measured = list(rows)
     codes = {kernel_code(each.cell.kernel) for each in chosen}
     rows += [
         cov_row(f"{each.code}, {each.system}", SOURCE, each.cov, None, each.runs)
@@ -47,11 +49,11 @@ def cov_figure(found: VariationFindings) -> Figure | None:
     return Figure(
         id="variation-cov",
         title="Coefficient of variation of run times",
-        caption="Whiskers: 95% intervals; the published ones have none."
+        caption=f"{intervals_text(measured, 'whiskers')} Published coefficients have none."
         + (f" The {_CELLS} most notable cells of {count}." if count > _CELLS else ""),
         alt=cov_alt("Coefficients of variation", rows),
         fields=[
-            Field("name", "", "what was measured; of published ones, on which system"),
+            Field("name", "", "the cell; for published coefficients, code and system"),
             Field("where", "", "this machine, or the source"),
             *COV_FIELDS,
         ],
@@ -63,13 +65,13 @@ def cov_figure(found: VariationFindings) -> Figure | None:
 def cov_row(
     name: str, where: str, cov: float | None, ci95: tuple[float, float] | None, runs: int
 ) -> Row:
-    """A coefficient as a row. ``where``: what its colour stands for."""
+    """A coefficient as a row. ``where``: the category that its colour shows."""
     low, high = ci95 or (None, None)
     return {"name": name, "where": where, "cov": cov, "low": low, "high": high, "runs": runs}
 
 
 def cov_alt(what: str, rows: Sequence[Row]) -> str:
-    """The first coefficients in words."""
+    """The alternative text: the first six coefficients."""
     words = "; ".join(f"{row['name']} {float(row['cov'] or 0.0):.2%}" for row in rows[:6])
     return f"{what}: {words}."
 

@@ -1,4 +1,4 @@
-"""What the histograms and the tail curves of run times show: bins, densities, ticks, shares."""
+"""Data of the histograms and tail curves of run times: bins, densities, ticks, shares."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from assay.questions.steadiness.variation.cells import CellVariation, notable
 from assay.stats.core.histogram import Histogram, density, histogram
 from assay.stats.core.intervals import Floats
 
-# Histograms that a reader looks at one by one; curves that colours keep apart.
+# Maximum number of histograms; maximum number of curves whose colours can be distinguished.
 HISTOGRAMS, CURVES = 8, 6
-# Points of a survival curve, evenly spaced by the logarithm of how many runs are slower.
+# Maximum number of points of a survival curve, evenly spaced in the logarithm of the number of
+# slower runs.
 CURVE_POINTS = 120
-# Places at which a density is drawn; ticks of single runs that stay apart.
+# Points at which a density is drawn; maximum number of ticks of single runs.
 _DENSITY_PLACES, _TICKS = 120, 200
-# Runs so little above the median are no tail, and have no place on a logarithmic axis.
+# Runs above the median by less than this share are not drawn on the logarithmic axis.
 _MIN_EXCESS = 1e-4
-# Quartile distances from the quartiles beyond which a value is an outlier (Tukey 1977).
+# Interquartile ranges from the quartiles beyond which a value is an outlier (Tukey 1977).
 _FENCE = 1.5
 
 
@@ -27,8 +28,8 @@ _FENCE = 1.5
 class RunHistogram:
     """One cell's histogram.
 
-    ``cell``: whose. ``median``, ``fastest``, ``slowest``: of its times, in its unit. ``bins``:
-    edges, counts, and how many runs lie outside. ``density``: pairs of a time and the runs per bin
+    ``cell``: the cell. ``median``, ``fastest``, ``slowest``: of its times, in its unit. ``bins``:
+    edges, counts, and number of runs outside. ``density``: pairs of a time and the runs per bin
     there, by a Gaussian kernel. ``ticks``: the times of single runs; ``ticked``: which runs.
     """
 
@@ -44,10 +45,10 @@ class RunHistogram:
 
 @dataclass(frozen=True)
 class SurvivalCurve:
-    """One cell's tail.
+    """The survival curve of one cell.
 
-    ``cell``: whose. ``points``: pairs of a slowness (share of the median) and how many runs are at
-    least so slow.
+    ``cell``: the cell. ``points``: pairs of a slowness (share of the median) and the number of runs
+    with at least that slowness.
     """
 
     cell: CellVariation
@@ -81,7 +82,7 @@ def _histogram(varied: CellVariation, bins: Histogram) -> RunHistogram:
 
 
 def _places(times: Floats, edges: Floats) -> Floats:
-    """Where the density is drawn: evenly from edge to edge, and closely where the runs are."""
+    """Points at which the density is drawn: evenly spaced ones, and quantiles of the times."""
     evenly = np.linspace(edges[0], edges[-1], _DENSITY_PLACES)
     levels = np.linspace(0.0, 1.0, _DENSITY_PLACES)
     closely = np.clip(np.quantile(times, levels), edges[0], edges[-1])
@@ -89,7 +90,7 @@ def _places(times: Floats, edges: Floats) -> Floats:
 
 
 def _ticks(times: Floats, bins: Histogram) -> tuple[list[float], str]:
-    """The runs that get a tick, and which they are: all if few, or else the outliers."""
+    """The times that get a tick, and which runs these are: all if there are few, else outliers."""
     inside = times[(times >= bins.edges[0]) & (times <= bins.edges[-1])]
     if inside.size <= _TICKS:
         return inside.tolist(), "single runs"
@@ -105,13 +106,13 @@ def _ticks(times: Floats, bins: Histogram) -> tuple[list[float], str]:
 
 
 def survival_of(varied: Sequence[CellVariation]) -> list[SurvivalCurve]:
-    """The survival curves of the most notable cells, of those with two slow runs or more."""
+    """The survival curves of the most notable cells that have two slow runs or more."""
     curves = [SurvivalCurve(each, _survival(each.slower)) for each in notable(varied, CURVES)]
     return [curve for curve in curves if curve.points]
 
 
 def _survival(slower: Floats) -> tuple[tuple[float, int], ...]:
-    """From the slowest run to the median, thinned evenly by the logarithm of the number of runs."""
+    """From the slowest run to the median, evenly spaced in the logarithm of the number of runs."""
     descending = np.sort(slower)[::-1]
     slow = int((descending > _MIN_EXCESS).sum())
     if slow < 2:

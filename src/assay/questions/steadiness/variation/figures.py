@@ -1,4 +1,4 @@
-"""Variation: histograms with density per cell, the tails of all cells, runs over time, CoV."""
+"""Figures of variation: histograms with densities, tails, runs over time, CoV."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAPER = "Kramer & Ryan 2003"
 
 
 def figures(found: VariationFindings) -> list[Figure]:
-    """Every figure of how results vary, for the most notable cells."""
+    """All figures of variation, for the most notable cells."""
     cells = len(found.varied)
     drawn = [
         *(_histogram_figure(each, k, cells) for k, each in enumerate(found.histograms, 1)),
@@ -40,7 +40,7 @@ def figures(found: VariationFindings) -> list[Figure]:
 
 
 def _histogram_figure(found: RunHistogram, number: int, cells: int) -> Figure:
-    """How often a cell took how long, as figures 4 to 6 of Kramer & Ryan (2003) show it."""
+    """Histogram of a cell's run times, as in figures 4 to 6 of Kramer & Ryan (2003)."""
     varied, modes = found.cell, found.cell.shape.modes
     count, unit = varied.spread.n, varied.unit
     shape, published = _shape_words(varied)
@@ -55,15 +55,15 @@ def _histogram_figure(found: RunHistogram, number: int, cells: int) -> Figure:
         if number == 1 and cells > HISTOGRAMS
         else "",
     ]
-    middle = format_quantity(found.median, unit) if unit else "the median"
+    median = format_quantity(found.median, unit) if unit else "the median"
     return Figure(
         id=f"variation-histogram-{number}",
         title=f"{varied.label}: distribution of run times",
         caption=" ".join(words for words in caption if words),
-        alt=f"Histogram of {counted(count, 'run')} around {middle}: {shape}. {outside}".strip(),
+        alt=f"Histogram of {counted(count, 'run')} around {median}: {shape}. {outside}".strip(),
         fields=[
             Field("kind", "", "bin, density (a point of the curve), run (a tick) or mode"),
-            Field("low", unit, "lower edge of the bin; place of the point, the run, the mode"),
+            Field("low", unit, "lower edge of the bin; time of the point, the run or the mode"),
             Field("high", unit, "upper edge of the bin"),
             Field("count", "", "runs in the bin; density in runs per bin; share of the mode"),
             Field("text", "", "label of a mode"),
@@ -101,17 +101,18 @@ def _row(
 
 
 def _shape_words(varied: CellVariation) -> tuple[str, str]:
-    """The shape in words, and which published one it resembles; empty for none."""
+    """The shape as text, and the published distribution that it resembles; empty if none."""
     if varied.shape.modes:
         return (
             f"{len(varied.shape.modes)} modes, {modes_text(varied)}",
-            "several modes, most runs near the fastest and some far slower, as LU on the Cray T3E "
-            f"by wall clock ({_PAPER}, figure 5 and section 11)",
+            "several modes, most runs near the fastest and some far slower, like LU on the Cray "
+            f"T3E by wall clock ({_PAPER}, figure 5 and section 11)",
         )
     if varied.shape.long_tail:
         return (
             f"one mode with a long right tail, {slow_text(varied)}",
-            f"one narrow mode with a long right tail, as LU on the Compaq SC ({_PAPER}, figure 4)",
+            "one narrow mode with a long right tail, like LU on the Compaq SC "
+            f"({_PAPER}, figure 4)",
         )
     return f"one mode, {format_share(varied.spread.cov, varied.spread.cov_ci95)}", ""
 
@@ -184,7 +185,7 @@ def _histogram_spec(median: float, modes: bool) -> Spec:
 
 
 def _tail_figure(found: VariationFindings) -> Figure | None:
-    """The share of runs slower by more than a given amount: straight lines are heavy tails."""
+    """The share of runs slower than a given amount; a heavy tail is a straight line."""
     rows = [row for curve in found.survival for row in _survival_rows(curve)]
     if not rows:
         return None
@@ -192,15 +193,15 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
     return Figure(
         id="variation-tails",
         title="Share of runs slower than a given amount",
-        caption="Both axes logarithmic. A normal distribution falls off ever more steeply, a long "
-        f"tail stays straight. At most {CURVE_POINTS} points per line."
+        caption="Both axes are logarithmic. A normal distribution gets steeper with the amount, a "
+        f"long tail stays straight. At most {CURVE_POINTS} points per line."
         + (f" The {CURVES} most notable cells of {count}." if count > CURVES else ""),
-        alt="Share of runs slower than the median by more than a given amount, of "
+        alt="Share of runs slower than the median by at least a given amount, of "
         f"{listed([curve.cell.label for curve in found.survival])}.",
         fields=[
             Field("cell", "", "what was measured"),
-            Field("slower", "1", "by more than which share of the median"),
-            Field("share", "1", "share of the runs that are slower than that"),
+            Field("slower", "1", "excess over the median, as a share of the median"),
+            Field("share", "1", "share of the runs with at least this excess"),
             Field("runs", "", "number of these runs"),
         ],
         rows=rows,
@@ -208,12 +209,12 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
             "height": 240,
             "mark": {"type": "line", "strokeWidth": 2, "interpolate": "step-before"},
             "encoding": {
-                "x": _share_axis("slower", "slower than the median by more than", rows),
+                "x": _share_axis("slower", "slower than the median by at least", rows),
                 "y": _share_axis("share", "share of the runs", rows),
                 "color": _outlined(colour("cell", rows)),
                 "tooltip": tips(
                     ("cell", "cell"),
-                    ("slower", "slower by more than", ".3~%"),
+                    ("slower", "slower by at least", ".3~%"),
                     ("share", "share of the runs", ".3~%"),
                     ("runs", "runs"),
                 ),

@@ -1,8 +1,8 @@
 """How results of the same cell differ from run to run: their spread, and the walltime to request.
 
 Results of other runs of the same suite on the same machine count as much as the run's own. The
-model is Kramer & Ryan (2003): the same codes over and over, coefficients of variation, the shape of
-the distributions, and what follows for a user who has to request a walltime.
+method follows Kramer & Ryan (2003): many runs of the same codes, coefficients of variation, shapes
+of the distributions, and the walltime that a user has to request.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from assay.stats.core.intervals import Floats, smallest_size
 from assay.stats.repeats.repeats import Repeats
 from assay.units import format_duration
 
-# Fewest results of a cell whose spread is reported. The coefficient of variation of twenty normal
-# results is known to between 0.76 and 1.46 times itself, of six to between 0.62 and 2.45 times.
+# Minimum number of results of a cell whose spread is reported. The 95% interval of the coefficient
+# of variation is 0.76 to 1.46 times its value for 20 normal results, 0.62 to 2.45 times for 6.
 MIN_RESULTS = 20
-# Cells with fewer results aren't counted either: they carry no interval of the median.
+# Cells with fewer results are not counted as cells with too few: their median has no interval.
 MIN_COUNTED = smallest_size()
-# The headline of a noise kernel is a share, which varies in its own way: the noise is a topic.
+# Noise kernels are left out: their headline metric is a share, and noise is a topic of its own.
 _OTHER_TOPIC = "noise."
 
 
@@ -50,8 +50,8 @@ _OTHER_TOPIC = "noise."
 class TooFewResults:
     """Cells with too few results.
 
-    ``cells``: how many. ``cov``: the median of their coefficients of variation. ``most``: the most
-    results of one.
+    ``cells``: their number. ``cov``: the median of their coefficients of variation. ``most``: the
+    maximum number of results of one.
     """
 
     cells: int
@@ -63,10 +63,10 @@ class TooFewResults:
 class VariationFindings:
     """How the cells of a run vary.
 
-    ``varied``: the cells measured often enough, in the plan's order. ``few``: those measured at
-    least six times, yet too rarely; None where there are none. ``runs``: how many runs take part.
-    ``complete``: whether the run is. ``span``: s from the first result to the last. ``walltimes``:
-    the walltime to request, the greatest multiple of its median first.
+    ``varied``: the cells with enough results, in the plan's order. ``few``: the cells with at least
+    six results, but too few; None if there are none. ``runs``: number of runs that contribute.
+    ``complete``: whether the run is complete. ``span``: s from the first result to the last.
+    ``walltimes``: the walltime to request, the greatest multiple of its median first.
 
     Internal, for the figures: ``histograms``, ``survival`` and ``sequences``.
     """
@@ -94,9 +94,9 @@ class VariationFindings:
 
 
 def find(measured: Measured) -> VariationFindings:
-    """How the cells of a run vary; of the history, runs of the same suite count.
+    """Analyse how the cells of a run vary, with the results of earlier runs of the same suite.
 
-    What ran beside a measurement is looked for in all of them.
+    Concurrent measurements are searched for in all runs of the history.
     """
     from assay.stats.attribution.concurrent_runs import measured_beside, with_beside
     from assay.stats.repeats.repeats import joined, repeats_of
@@ -122,10 +122,10 @@ def variation_of(
     *,
     complete: bool = True,
 ) -> VariationFindings:
-    """How such results vary.
+    """Analyse how these results vary.
 
-    ``resolved``: the parameters of cells, by id, as they were found on the machine, where the plan
-    left them open. ``complete``: whether all that was requested was measured.
+    ``resolved``: by cell id, the parameters that the plan left open, as determined on the machine.
+    ``complete``: whether everything requested was measured.
     """
     from assay.stats.core.summary import coefficient_of_variation
     from assay.stats.repeats.spread import describe
@@ -167,7 +167,7 @@ def variation_of(
 
 
 def _of_cells(run: RunData, ids: Collection[str]) -> RunData:
-    """The measurements of these cells alone: the samples of the others needn't be read."""
+    """The measurements of these cells only, so that the samples of other cells are not read."""
     return replace(run, measurements=tuple(m for m in run.measurements if m.cell.id in ids))
 
 

@@ -1,16 +1,18 @@
-"""This machine beside table 2 of Kramer & Ryan (2003)."""
+"""This machine compared with table 2 of Kramer & Ryan (2003)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from assay.kernels.naming import cell_name, kernel_code, placement_text
+from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.tables import NOTHING, Column, Entry, Table, count, share, written
 from assay.questions.steadiness.variation.answer import time_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.reference.variability import (
     CLASS,
+    CODE,
     CODES,
     RANKS,
     SOURCE,
@@ -26,7 +28,7 @@ _QUANTITIES = ("Number of runs", "Mean run time", "Standard deviation", "Coeffic
 
 
 def published_table(found: VariationFindings) -> Table | None:
-    """Table 2 of Kramer & Ryan (2003), this machine first; None without one of its codes."""
+    """Table 2 of Kramer & Ryan (2003), this machine first; None if none of its codes was run."""
     own = {code: varied for code in CODES if (varied := _of_code(found.varied, code))}
     if not own:
         return None
@@ -46,7 +48,7 @@ def published_table(found: VariationFindings) -> Table | None:
     )
     return Table(
         id="variation-published",
-        title="Variation beside published systems",
+        title="Variation compared with published systems",
         columns=[
             Column("system", "System"),
             Column("quantity", ""),
@@ -54,18 +56,20 @@ def published_table(found: VariationFindings) -> Table | None:
         ],
         rows=rows,
         notes=[
-            f"This machine, {found.when}: {ran}.",
-            f"{SOURCE}, table 2: class {CLASS} on {RANKS} processes, all CPUs of dedicated nodes, "
-            f"published in {YEAR}. {machines}.",
+            f"This machine, {found.when}: {ran}. NPB: {OWN_CODE}.",
+            f"{SOURCE}, table 2: {CODE}, class {CLASS} on {RANKS} processes, all CPUs of "
+            f"dedicated nodes, published in {YEAR}. {machines}.",
             "More processes are exposed to more disturbances, and longer runs average over more of "
-            "them: coefficients of other classes and process counts are comparable only roughly. "
-            "The published ones have no intervals.",
+            "them: coefficients of other classes and process counts are only roughly comparable. "
+            "Published coefficients have no intervals.",
         ],
     )
 
 
 def _of_code(varied: Sequence[CellVariation], code: str) -> CellVariation | None:
-    """The cell of a code with the most ranks; of these the slowest, which is the largest class."""
+    """The cell of a code with the most ranks; of several the slowest, which has the largest
+    class.
+    """
     return max(
         (each for each in varied if kernel_code(each.cell.kernel) == code and each.unit == "s"),
         key=lambda each: (each.cell.placement.ranks, each.spread.median),
@@ -92,7 +96,7 @@ def _published_entries(runs: PublishedRuns) -> list[Entry]:
 
 
 def _rows(system: str, by_code: dict[str, list[Entry]]) -> list[list[Entry]]:
-    """A row per quantity, of the codes that were run."""
+    """A row per quantity; codes that were not run are empty."""
     missing = [NOTHING] * len(_QUANTITIES)
     columns = [by_code.get(code, missing) for code in CODES]
     return [

@@ -1,4 +1,4 @@
-"""Results in order of time: each run, and running medians."""
+"""Figure of results over time: each run, and running medians."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.questions.steadiness.variation.sequences import MIN_WINDOW, SEQUENCES, RunSequence
 from assay.units import listed
 
-# Units of the time axis: from which span on, seconds per unit, name.
+# Units of the time axis: minimum span (s), seconds per unit, name.
 _UNITS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "h"), (120.0, 60.0, "min"))
 
 
@@ -67,7 +67,8 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
     caption = [
         "Each point is a run, relative to the median of all runs of its cell. Lines: the "
         f"median of at least {MIN_WINDOW} consecutive runs, with its 95% interval.",
-        f"Of more than {sequences.most} runs per cell, the slowest and the fastest of each segment."
+        f"Of cells with more than {sequences.most} runs, only the slowest and the fastest run of "
+        "each interval are drawn."
         if sequences.thinned
         else "",
         f"The {SEQUENCES} most notable cells of {count}." if count > SEQUENCES else "",
@@ -81,12 +82,14 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
             Field("kind", "", "run, or window: the median of consecutive runs"),
             Field("cell", "", "what was measured"),
             Field(
-                "session", "", "number of the session; runs without any are split at long pauses"
+                "session",
+                "",
+                "number of the session; runs without sessions are split at long pauses",
             ),
-            Field("time", "s", "time of the run, or the middle of the window, since the first"),
-            Field("slower", "1", "by which share of the cell's median it is slower"),
+            Field("time", "s", "time of the run, or mean time of the window, since the first run"),
+            Field("slower", "1", "excess over the cell's median, as a share of the median"),
             Field("low", "1", "lower end of the median's 95% interval"),
-            Field("high", "1", "upper end of it"),
+            Field("high", "1", "upper end of the median's 95% interval"),
         ],
         rows=rows,
         spec={"height": 260, "transform": shown_in({"time": divisor}), "layer": layers},
@@ -94,7 +97,7 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
 
 
 def _rows(line: RunSequence) -> Iterator[Row]:
-    """A cell's points and its windows."""
+    """The rows of a cell's runs and windows."""
     for session, time, slower in line.runs:
         yield _row("run", line, session, time, slower, (None, None))
     for window in line.windows:

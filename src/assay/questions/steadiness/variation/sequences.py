@@ -11,19 +11,19 @@ from assay.questions.steadiness.variation.cells import CellVariation, notable
 from assay.stats.core.intervals import Floats, Interval, median_interval
 from assay.stats.repeats.session_labels import sessions
 
-SEQUENCES = 4  # lines that can be followed where they cross
-# Runs of a window, so that its median has an interval and says more than a single run does.
+SEQUENCES = 4  # maximum number of lines that stay legible where they cross
+# Minimum number of runs in a window: with fewer, the median has no interval.
 MIN_WINDOW = 6
-# Rows of all lines: points of single runs, and windows whose medians are joined.
+# Maximum number of rows of all lines: points of single runs, and windows.
 _RUNS, _WINDOWS = 640, 160
 
 
 @dataclass(frozen=True)
 class RunningMedian:
-    """The median of runs that follow each other.
+    """The median of consecutive runs.
 
-    ``session``: its number. ``time``: the mean of the runs', s since the first run. ``slower``: by
-    which share of the cell's median; ``ci95``: its 95% interval.
+    ``session``: its number. ``time``: mean time of the runs, s since the first run. ``slower``:
+    excess over the cell's median, as a share of it; ``ci95``: its 95% interval.
     """
 
     session: int
@@ -34,9 +34,9 @@ class RunningMedian:
 
 @dataclass(frozen=True)
 class RunSequence:
-    """One cell in order of time.
+    """One cell's results in order of time.
 
-    ``cell``: which. ``runs``: session, time (s since the first run of all cells) and slowness
+    ``cell``: the cell. ``runs``: session, time (s since the first run of all cells) and slowness
     (share of the cell's median) of each run that is drawn. ``windows``: the running medians.
     """
 
@@ -49,7 +49,7 @@ class RunSequence:
 class RunSequences:
     """The most notable cells in order of time.
 
-    ``began``: utc of the first run, s. ``most``: how many runs per cell are drawn at most;
+    ``began``: utc of the first run, s. ``most``: maximum number of runs drawn per cell;
     ``thinned``: whether a cell has more. ``lines``: one per cell.
     """
 
@@ -60,7 +60,7 @@ class RunSequences:
 
 
 def sequences_of(varied: Sequence[CellVariation]) -> RunSequences | None:
-    """Of those cells whose times are not all equal; None where there is none."""
+    """The sequences of the most notable cells whose times are not all equal; None without such."""
     chosen = [each for each in notable(varied, SEQUENCES) if np.ptp(each.times) > 0.0]
     if not chosen:
         return None
@@ -103,7 +103,7 @@ def _sequence(varied: CellVariation, began: float, most: int, windows: int) -> R
 
 
 def _drawn(values: Floats, most: int) -> list[int]:
-    """The places of the points that are drawn: all, or the least and the most of each segment."""
+    """Indices of the points that are drawn: all, or the minimum and maximum of each interval."""
     if values.size <= most:
         return list(range(values.size))
     kept: set[int] = set()

@@ -1,4 +1,4 @@
-"""The tables of variation: published systems, walltimes, where variance arises, spread."""
+"""Tables of variation: published systems, walltimes, sources of variance, spread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.questions.steadiness.variation.published_table import published_table
 from assay.questions.steadiness.variation.walltime import CONFIDENCE, SHARE, WalltimeRequest
 from assay.questions.steadiness.variation.walltime_text import factor_text, idle_text
-from assay.units import format_share
+from assay.units import capitalised, format_share
 
 # Headings of the sources of variance, by their names in the statistics.
 _SOURCES = {
@@ -33,7 +33,7 @@ _SOURCES = {
 
 
 def tables(found: VariationFindings) -> list[Table]:
-    """Every table that there is data for, the widest interest first."""
+    """All tables for which there are data, those of most general interest first."""
     if not found.varied:
         return []
     drawn = [
@@ -50,7 +50,7 @@ def _time(value: float | None, unit: str) -> Entry:
 
 
 def _spread_table(varied: Sequence[CellVariation]) -> Table:
-    """Every estimate of each cell's distribution."""
+    """All estimates of each cell's distribution."""
     return (
         TableBuilder(varied)
         .text("cell", "Cell", lambda each: each.label)
@@ -64,7 +64,7 @@ def _spread_table(varied: Sequence[CellVariation]) -> Table:
             "cov", "CoV [95% interval]", lambda each: share(each.spread.cov, each.spread.cov_ci95)
         )
         .numbers("skew", "Skewness", lambda each: written(each.spread.skew, "{:+.2f}"))
-        .numbers("tail", "Far out, slow / fast", _tail)
+        .numbers("tail", "Beyond 3σ, slow / fast", _tail)
         .numbers("p99", "99th percentile", lambda each: _time(each.spread.tail.p99, each.unit))
         .numbers("modes", "Modes", _modes)
         .numbers(
@@ -76,9 +76,9 @@ def _spread_table(varied: Sequence[CellVariation]) -> Table:
         .table(
             "variation-spread",
             "Spread of run times",
-            caption="Far out: share of the runs more than three robust standard deviations from "
+            caption="Beyond 3σ: share of the runs more than three robust standard deviations from "
             "the median; a normal distribution has 0.13% on either side. Highlighted: significant "
-            "with all cells taken together.",
+            "(tails and trends corrected over all cells).",
             folded=True,
         )
     )
@@ -108,7 +108,7 @@ def _trend(varied: CellVariation) -> Entry:
 
 
 def _components_table(varied: Sequence[CellVariation]) -> Table:
-    """Where the variance of each cell arises."""
+    """The sources of each cell's variance."""
     unknown: dict[str, list[str]] = {}
     for each in varied:
         for sentence in each.components.untold:
@@ -118,9 +118,9 @@ def _components_table(varied: Sequence[CellVariation]) -> Table:
         table.numbers(source, words, partial(_component, source))
     return table.table(
         "variation-components",
-        "Where variation arises",
-        caption="Share of the variance of a single sample, and the standard deviation of that "
-        "source relative to the median. A negative estimate counts as 0.",
+        "Sources of variation",
+        caption="Share of the variance of a single sample, and in brackets the standard deviation "
+        "of that source relative to the median. A negative estimate counts as 0.",
         notes=[
             sentence
             if len(labels) == len(varied)
@@ -138,7 +138,7 @@ def _component(source: str, varied: CellVariation) -> Entry:
 
 
 def _walltime_table(requests: Sequence[WalltimeRequest]) -> Table | None:
-    """How much walltime to request, and what a two-sigma rule would cost."""
+    """The walltime to request, and what a two-sigma rule would cost."""
     if not requests:
         return None
     bases = list(dict.fromkeys(request.walltime.why for request in requests))
@@ -179,11 +179,11 @@ def _walltime_table(requests: Sequence[WalltimeRequest]) -> Table | None:
         )
         .table(
             "variation-walltime",
-            "How much walltime to request",
-            caption=f"With {CONFIDENCE:.0%} confidence. Hours: in 100 jobs whose median takes an "
-            "hour and that vary as these runs did. Lost: used by runs that are ended before they "
-            "finish. Idle: requested and not used.",
-            notes=[f"{why[:1].upper()}{why[1:]}." for why in bases],
+            "Walltime to request",
+            caption=f"With {CONFIDENCE:.0%} confidence. Hours: of 100 jobs with a median time of "
+            "one hour and the variation of these runs. Lost: used by jobs that are ended before "
+            "they finish. Idle: requested and not used.",
+            notes=[f"{capitalised(why)}." for why in bases],
         )
     )
 

@@ -1,4 +1,4 @@
-"""How results vary from run to run."""
+"""Topic: variation from run to run."""
 
 from __future__ import annotations
 

@@ -12,20 +12,20 @@ from assay.questions.steadiness.variation.cells import CellVariation
 if TYPE_CHECKING:
     from assay.stats.repeats.walltime import Walltime
 
-# Share of runs that are to finish, and the confidence in that.
+# Share of runs that must finish within the walltime, and the confidence in that.
 SHARE, CONFIDENCE = 0.99, 0.95
-# Kernels of which a run is a whole program, as a job is.
+# Kernels whose run is a whole program, like a job.
 _PROGRAMS = ("npb.", "linpack")
 _HOUR = 3600.0
 
 
 @dataclass(frozen=True)
 class WalltimeRequest:
-    """What to request for jobs that vary as one cell did.
+    """The walltime to request for jobs that vary as one cell did.
 
-    ``cell``: its id. ``label``: as of the variation. ``unit``: of its times, "s", or "" where they
-    are relative to their median. ``median``: of its times. ``walltime``: what to request, and what
-    that and median + 2 standard deviations cost.
+    ``cell``: its id. ``label``: as in ``CellVariation``. ``unit``: unit of its times, "s", or "" if
+    they are relative to their median. ``median``: median of its times. ``walltime``: the walltime
+    to request, and the cost of it and of median + 2 standard deviations.
     """
 
     cell: Cell
@@ -45,12 +45,12 @@ class WalltimeRequest:
         return self.walltime.two_sigma.seconds / self.median
 
     def in_hours(self, hours: float) -> float:
-        """Hours lost or idle in 100 runs, as they would be if the median run took an hour."""
+        """Hours lost or idle in 100 runs, scaled to a median run of one hour."""
         return hours / (self.median / _HOUR)
 
 
 def walltimes_of(varied: Sequence[CellVariation]) -> list[WalltimeRequest]:
-    """For each cell that is a whole program, or every cell where none is; worst first."""
+    """Requests for each cell that is a whole program, or for all cells if none is; worst first."""
     from assay.kernels import known_kernel
     from assay.stats.repeats.walltime import asked_walltime
 

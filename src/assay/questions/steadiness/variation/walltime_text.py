@@ -1,4 +1,4 @@
-"""The walltime to request, in words."""
+"""Text of the walltime to request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def walltime_advice(requests: Sequence[WalltimeRequest]) -> list[str]:
-    """The walltime to request, by the cell that varies most."""
+    """The walltime to request, for the cells that vary most and least."""
     if not requests:
         return []
     worst, best = requests[0], requests[-1]
@@ -31,26 +31,25 @@ def walltime_advice(requests: Sequence[WalltimeRequest]) -> list[str]:
 
 
 def two_sigma_text(request: WalltimeRequest) -> str:
-    """What median + 2 standard deviations would cost, against what is recommended."""
+    """The cost of median + 2 standard deviations, compared with the recommended request."""
     choice, advised = request.walltime.two_sigma, request.walltime.asked
     times = factor_text(request.sigma_times)
     if choice.seconds >= request.walltime.seconds:
         return (
-            f"Median + 2σ would be {times} times, and leave {idle_text(request, choice)} reserved "
-            f"but unused in 100 jobs of an hour, against {idle_text(request, advised)}."
+            f"Median + 2σ would be {times} times the median and leave {idle_text(request, choice)} "
+            f"unused in 100 jobs of an hour, the recommended request {idle_text(request, advised)}."
         )
     ended = (
         f"would have ended {counted(choice.killed, 'run')} of {request.walltime.n} too "
         f"early, {format_quantity(request.in_hours(choice.lost_hours), '', digits=2)} h lost in "
         "100 jobs of an hour"
         if choice.killed
-        else f"would have ended none of these {request.walltime.n} runs (of all runs up to "
-        f"{format_share(choice.killed_ci95[1])})"
+        else f"would have ended none of these {request.walltime.n} runs (upper end of the 95% "
+        f"interval: {format_share(choice.killed_ci95[1])} of runs)"
     )
     return (
-        f"Median + 2σ, {times} times, {ended}; the longer request leaves "
-        f"{idle_text(request, advised)} reserved but unused, in place of "
-        f"{idle_text(request, choice)}."
+        f"Median + 2σ, {times} times the median, {ended}; the longer request leaves "
+        f"{idle_text(request, advised)} unused instead of {idle_text(request, choice)}."
     )
 
 
@@ -60,6 +59,6 @@ def idle_text(request: WalltimeRequest, choice: WalltimeChoice) -> str:
 
 
 def factor_text(times: float) -> str:
-    """``1.013``, ``1.31``: two digits of what is above 1."""
+    """``1.013``, ``1.31``: two significant digits of the part above 1."""
     above = abs(times - 1.0)
     return f"{times:.4f}" if above < 0.001 else f"{times:.3f}" if above < 0.1 else f"{times:.2f}"

@@ -1,0 +1,109 @@
+"""Other processes on the measured nodes limit the confidence of every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from assay.questions.common.answer import Answer, Confidence, ImpossibleValue
+from assay.records.model import Measurement, RunData
+from assay.stats.cells.contention import Contention, contention_of
+from assay.units import counted
+
+# Share of the machines' CPUs kept busy by other processes above which confidence is low.
+MUCH = 0.25
+# Relative half-width of an interval above which an answer under contention has low confidence.
+WIDE = 0.1
+ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+
+
+def worst_contention(run: RunData, ids: Collection[str]) -> Contention | None:
+    """The contention of the cell that had most, of these cells; of all cells without ``ids``.
+
+    One disturbed cell suffices: a mean over all would hide it.
+    """
+    by_cell: dict[str, list[Measurement]] = {}
+    for measurement in run.measurements:
+        if not ids or measurement.cell.id in ids:
+            by_cell.setdefault(measurement.cell.id, []).append(measurement)
+    found = [contention_of(alike, run.manifest.system) for alike in by_cell.values()]
+    known = [each for each in found if each is not None]
+    return max(known, key=lambda each: (not each.possible, each.busy / each.machines), default=None)
+
+
+def together(found: Iterable[Contention | None]) -> Contention | None:
+    """The contention of separately measured machines as one; None where none recorded it."""
+    known = [each for each in found if each is not None]
+    if not known:
+        return None
+    cpus = [each.cpus for each in known if each.cpus is not None]
+    return Contention(
+        busy=sum(each.busy for each in known),
+        seconds=sum(each.seconds for each in known),
+        cpus=sum(cpus) if len(cpus) == len(known) else None,
+        machines=sum(each.machines for each in known),
+        spans=sum(each.spans for each in known),
+    )
+
+
+def level_under(found: Contention, half_width: float) -> Confidence:
+    """The highest confidence under contention: medium, or low if there was much of it or if the
+    interval is wide. ``half_width``: of the widest interval, relative.
+    """
+    share = found.share
+    much = share > MUCH if share is not None else found.busy > found.machines
+    return "low" if much or half_width > WIDE or not found.possible else "medium"
+
+
+def capped(answer: Answer, found: Contention | None) -> Answer:
+    """The answer with at most the confidence that other processes leave, and the advice to measure
+    again.
+    """
+    if found is None or answer.confidence is None or not found.noticeable:
+        return answer
+    widths = [
+        (row.ci95[1] - row.ci95[0]) / 2.0 / abs(row.value)
+        for row in answer.evidence
+        if row.ci95 is not None and row.value
+    ]
+    level = level_under(found, max(widths, default=0.0))
+    busy = busy_text(found)
+    before = ", before acting on the following" if answer.advice else ""
+    return msgspec.structs.replace(
+        answer,
+        confidence=min(level, answer.confidence, key=ORDER.index),
+        confidence_why=f"{busy[0].upper()}{busy[1:]}, so confidence is {level} at most. "
+        f"{answer.confidence_why}".rstrip(),
+        advice=[f"Measure again when the node is quiet{before}: {busy}.", *answer.advice],
+    )
+
+
+def busy_text(found: Contention) -> str:
+    """``other processes kept 1.7 of 2 CPUs busy``."""
+    if not found.possible:
+        return "how many CPUs other processes kept busy is not known"
+    of = f" of {counted(found.cpus, 'CPU')}" if found.cpus else " CPUs"
+    return f"other processes kept {found.busy:.2g}{of} busy"
+
+
+def impossible_contention(found: Contention | None) -> list[ImpossibleValue]:
+    """The finding that more CPUs were busy than there are, if so."""
+    if found is None or found.possible or not found.cpus:
+        return []
+    machines = counted(found.machines, "machine")
+    return [
+        ImpossibleValue(
+            kind="contention",
+            label="CPUs kept busy by other processes",
+            value=found.busy,
+            unit="",
+            bound=float(found.cpus),
+            cells=[],
+            sentence=f"This number can't be: other processes kept {found.busy:.2g} CPUs busy, and "
+            f"the {machines} measured {'has' if found.machines == 1 else 'have'} "
+            f"{counted(found.cpus, 'CPU')}. Hosts that share a machine were each counted, as "
+            "streams of earlier versions do, or its counters (/proc/stat) are wrong. How busy it "
+            "was is not known: measure again.",
+        )
+    ]
