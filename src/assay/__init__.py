@@ -1,3 +1,3 @@
-"""assay measures a cluster and says what it is worth, each number with its uncertainty."""
+"""assay measures clusters and answers questions about them; each number has its uncertainty."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""The folder in which assay keeps what it can make again, and from which it runs programs.
+"""The cache folder: results that assay can recompute and programs that it runs.
 
-What lies there is executed (builds, remote shells) or believed (what compilers answered), so that
-nobody but this user and root may be able to write to it.
+assay executes its contents (builds, remote shells) or trusts them (compiler queries), so only this
+user and root may be able to write to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIX = "Set ASSAY_CACHE to a folder that only you can write to."
 def cache_home() -> Path:
     """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``; need not exist yet.
 
-    Without a home directory it is a folder of the temporary directory.
+    Without a home directory it is a folder in the temporary directory.
     """
     own = os.environ.get("ASSAY_CACHE")
     if own:
@@ -35,10 +35,10 @@ def cache_home() -> Path:
 
 
 def cache_folder(*parts: str) -> Path:
-    """A folder of the cache, made where it is missing (mode 0700), that can be trusted.
+    """A trusted folder of the cache, created if missing (mode 0700).
 
-    Raises AssayError where it can't be made, and where another user owns or may write to the cache,
-    to a folder above it, up to the root, or to one on the way below it.
+    Raises AssayError if it can't be created, or if another user owns or may write to the cache, a
+    folder above it up to the root, or a folder between the cache and this one.
     """
     home = cache_home()
     folder = home
@@ -57,7 +57,7 @@ def cache_folder(*parts: str) -> Path:
 
 
 def check_trusted(path: Path) -> None:
-    """Raises AssayError unless only this user or root can have written what lies in the cache."""
+    """Raises AssayError unless only this user or root can have written ``path``."""
     try:
         why = why_untrusted(path)
     except OSError:
@@ -79,7 +79,7 @@ def _fallback() -> Path:
 
 
 def cannot_write_cache(folder: Path, error: OSError) -> AssayError:
-    """The sentence for a cache that can't be written."""
+    """The error for a cache that can't be written."""
     return AssayError(
         f"The build cache can't be written: {error.strerror or error}.",
         where=str(folder),
@@ -96,7 +96,10 @@ def _make(folder: Path) -> None:
 
 
 def _check_private(folder: Path) -> None:
-    """The fallback's name can be foreseen: it is this user's own folder, and closed to others."""
+    """Raises AssayError unless the fallback is this user's folder and closed to others.
+
+    Its name is predictable, so another user may have created it.
+    """
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise _refused(folder, "is a link")

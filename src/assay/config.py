@@ -14,15 +14,16 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
+from assay.hostnames import expand_hosts
 from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity
 
 CONFIG_NAME = "assay.toml"
-# Seconds without a word from kernels after which they are given up: none is silent for longer that
-# tells how far it is.
+# Seconds without progress reports after which kernels are considered hung. No kernel that reports
+# its progress is silent for longer.
 PATIENCE = 600.0
-# A name, an IPv4 address, or an IPv6 address; nothing that a launcher would take apart.
+# A name, an IPv4 address, or an IPv6 address; no character that a launcher treats as a separator.
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
 
 
@@ -30,7 +31,7 @@ class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[toolchains.NAME.blas]``: the CBLAS to link.
 
     ``libraries``: paths, or names as after ``-l``. ``include``: the folder that holds ``cblas.h``.
-    ``prefix``/``suffix``: what stands before and after the symbols' names (``scipy_``, ``64_``).
+    ``prefix``/``suffix``: prefix and suffix of the symbol names (``scipy_``, ``64_``).
     ``int64``: whether its integers have 64 bits (ILP64).
     """
 
@@ -46,10 +47,10 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[toolchains.NAME]``: an MPI, a compiler and a BLAS that belong together.
 
     ``mpi_prefix``: the MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be
-    named by itself instead. A name without a slash is looked up on PATH; a relative path counts
-    from the config file. ``blas`` missing is the embedded one. ``launch_flags`` are given to mpirun
-    ahead of the program; ``environment`` holds for building and for running. ``launcher``:
-    ``"srun"`` starts the ranks by Slurm itself, for an MPI without a mpirun of its own.
+    named separately instead. A name without a slash is looked up on PATH; a relative path is
+    relative to the config file. Without ``blas`` the embedded one is used. ``launch_flags`` are
+    passed to mpirun before the program; ``environment`` holds for building and running.
+    ``launcher``: with ``"srun"`` Slurm starts the ranks, for an MPI without its own mpirun.
     """
 
     mpi_prefix: str | None = None
@@ -64,7 +65,7 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CompilerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[compilers.NAME]``: one of several, each of which makes a toolchain with every MPI."""
+    """``[compilers.NAME]``: a compiler; each compiler is combined with every MPI."""
 
     cxx: str | None = None
     flags: str | None = None
@@ -72,9 +73,9 @@ class CompilerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[mpis.NAME]``: one of several; the keys are those of a toolchain.
+    """``[mpis.NAME]``: an MPI; the keys are those of a toolchain.
 
-    An empty one is the MPI that this machine has by itself.
+    An empty section is the default MPI of this machine.
     """
 
     mpi_prefix: str | None = None
@@ -86,35 +87,48 @@ class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[system]``: what the machine under test is called; None is its host name."""
+    """``[system]``: the machine under test.
+
+    ``name``: None is its host name. ``groups``: groups of nodes that share something, by what they
+    are and by name, in bracket notation: ``[system.groups.rack]`` with ``r03 = "n[0301-0316]"``.
+    """
 
     name: str | None = None
+    groups: dict[str, dict[str, str]] = {}
 
 
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler gives them.
+    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them.
 
-    ``hosts``: names or addresses, in the order in which they are used. They are taken to be like
-    the machine that assay runs on, and must see its files under the same paths. ``remote_shell``:
-    a program called like ssh, ``HOST COMMAND…``; one with a slash counts from the config file.
-    ``local_address``: this machine's own address towards the hosts, where it isn't found by itself.
-    ``starter``: by what mpirun starts its agents on the hosts, ``"shell"`` (the remote shell) or
-    ``"slurm"`` (one srun for all of them, inside an allocation).
+    ``hosts``: names or addresses, in the order of use. They are assumed to be like the machine that
+    assay runs on, and must see its files under the same paths. ``remote_shell``: a program called
+    like ssh, ``HOST COMMAND…``; one with a slash is relative to the config file.
+    ``local_address``: this machine's address as the hosts see it, if it isn't found automatically.
+    ``starter``: how mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or
+    ``"slurm"`` (one srun for all of them, inside an allocation). ``slowest_link``: the rate of the
+    slowest link between hosts, such as "10 Gbit/s" or in B/s, where it is below the adapters'.
     """
 
     hosts: tuple[str, ...]
     remote_shell: str = "ssh"
     local_address: str | None = None
     starter: Literal["shell", "slurm"] = "shell"
+    slowest_link: float | str | None = None
+
+    @property
+    def slowest_rate(self) -> float | None:
+        """The rate of the slowest link in B/s; None if it isn't known."""
+        known = self.slowest_link
+        return None if known is None else float(parse_quantity(known, "B/s", where="slowest_link"))
 
 
 class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[scheduler]``: how jobs are asked for where a batch scheduler gives out the nodes.
+    """``[scheduler]``: how jobs are submitted where a batch scheduler allocates the nodes.
 
-    ``kind`` missing is the one whose commands are found. ``walltime``: the longest time that one
-    job may ask for, seconds or such as "12 h". ``modules`` are loaded ahead of assay, ``setup``
-    are lines of shell run after them. ``directives``: further options, each as it stands in a
-    script after the scheduler's own mark: ``"--qos=debug"``.
+    Without ``kind`` the scheduler is detected by its commands. ``walltime``: the longest time that
+    one job may request, in seconds or such as "12 h". ``modules`` are loaded before assay;
+    ``setup`` are shell lines run after them. ``directives``: further options, as written in a job
+    script after the scheduler's directive prefix: ``"--qos=debug"``.
     """
 
     kind: str | None = None
@@ -130,14 +144,14 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def longest(self) -> float:
-        """Seconds that one job may ask for; inf if nothing was said."""
+        """Seconds that one job may request; inf without ``walltime``."""
         return math.inf if self.walltime is None else float(parse_quantity(self.walltime, "s"))
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
 
-    ``patience``: the time without a word from kernels after which they are given up for hung.
+    ``patience``: the time without reports after which kernels are considered hung.
     """
 
     toolchain: str | None = None
@@ -159,7 +173,7 @@ class _File(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Prices:
-    """``[prices]``: amounts by name (``node``, ``kwh``, …) in one currency, None if not said."""
+    """``[prices]``: amounts by name (``node``, ``kwh``, …) in one currency (None if not given)."""
 
     currency: str | None = None
     amounts: Mapping[str, float] = field(default_factory=dict)
@@ -170,9 +184,9 @@ NO_PRICES = Prices()
 
 @dataclass(frozen=True)
 class Config:
-    """What ``assay.toml`` says, or the defaults where there is none (``document`` is None).
+    """The contents of ``assay.toml``, or the defaults without one (``document`` is None).
 
-    ``crossed``: the toolchains that are made of one of its compilers and one of its MPIs.
+    ``crossed``: the toolchains that combine one of its compilers with one of its MPIs.
     """
 
     document: TomlDocument | None = None
@@ -201,7 +215,7 @@ class Config:
         return self.document.where(path) if self.document else ""
 
     def resolve(self, path: str) -> Path:
-        """A path of the file: ``~`` expanded, relative ones counted from the file's folder."""
+        """A path given in the file: ``~`` expanded, relative to the file's folder."""
         base = self.path.absolute().parent if self.path else Path.cwd()
         return base / Path(path).expanduser()
 
@@ -209,7 +223,7 @@ class Config:
 def load_config(path: Path | None = None) -> Config:
     """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
 
-    Raises AssayError with file, line and key for anything in it that is not understood.
+    Raises AssayError with file, line and key for invalid contents.
     """
     found = path or find_config()
     if found is None:
@@ -217,6 +231,7 @@ def load_config(path: Path | None = None) -> Config:
     document = load_toml(found)
     content = document.read([], document.data, _File)
     crossed = _crossed(document, content)
+    _check_groups(document, content.system.groups)
     config = Config(
         document=document,
         system=content.system,
@@ -233,10 +248,29 @@ def load_config(path: Path | None = None) -> Config:
     return replace(config, cluster=_cluster(config, content.cluster))
 
 
-def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfig]:
-    """Every compiler with every MPI, as ``COMPILER-MPI``; with one kind alone, as it is called.
+def _check_groups(document: TomlDocument, groups: Mapping[str, Mapping[str, str]]) -> None:
+    """Raises AssayError for a list of hosts that can't be read, and for a host in two groups."""
+    for what, named in groups.items():
+        of_host: dict[str, str] = {}
+        for name, listed in named.items():
+            try:
+                hosts = expand_hosts(listed)
+            except AssayError as error:
+                path = ["system", "groups", what, name]
+                raise document.error(path, error.what, error.fix) from None
+            for host in hosts:
+                if of_host.setdefault(host, name) != name:
+                    raise document.error(
+                        ["system", "groups", what, name],
+                        f"The host '{host}' is in two groups: {of_host[host]} and {name}.",
+                        "A node is in at most one group of each kind.",
+                    )
 
-    Raises AssayError for a name that a toolchain of its own has.
+
+def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfig]:
+    """Every compiler with every MPI, as ``COMPILER-MPI``; with only one of the two, by its name.
+
+    Raises AssayError for a name that another toolchain has.
     """
     combined = {}
     for compiler, cxx in content.compilers.items() or [("", CompilerConfig())]:
@@ -264,12 +298,12 @@ def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfi
 
 
 def find_config(directory: Path | None = None) -> Path | None:
-    """The config file in force, or None.
+    """The config file that applies, or None.
 
     ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or one
     above it, no further up than the root of a repository or the home directory; and
-    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``. Raises AssayError for one that was come upon
-    and that somebody else may have written: a config names programs to run.
+    ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``. Raises AssayError for a file found in the
+    directory or above it that another user may have written: a config names programs to run.
     """
     named = os.environ.get("ASSAY_CONFIG")
     if named:
@@ -297,7 +331,7 @@ def find_config(directory: Path | None = None) -> Path | None:
 def _check_trusted(path: Path) -> None:
     """Raises AssayError unless only this user or root can have written the file.
 
-    A link's owner counts as well as the file's: relative paths count from where the link lies.
+    A link's owner is checked too: the config's relative paths are relative to the link's folder.
     """
     why = why_untrusted(path)
     if why:
@@ -317,7 +351,7 @@ def _home() -> Path | None:
 
 
 def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | None:
-    """The section with the remote shell's whole path. Raises AssayError for hosts that can't be."""
+    """The section with the remote shell's full path. Raises AssayError for invalid hosts."""
     if cluster is None:
         return None
     assert config.document is not None
@@ -340,7 +374,7 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
 def _duration(
     document: TomlDocument, path: list[str | int], written: float | str, example: str
 ) -> float:
-    """Seconds. Raises AssayError unless they are some, and not for ever."""
+    """Seconds. Raises AssayError unless they are positive and finite."""
     seconds = parse_quantity(written, "s", where=document.where(path))
     if not 0 < seconds < math.inf:
         raise document.error(path, f"'{dotted(path)}' must be above 0.", f'Such as "{example}".')

@@ -1,4 +1,4 @@
-"""Where commands print: a console for people on stderr or stdout, JSON for programs on stdout."""
+"""Output of commands: a Rich console on stderr or stdout, JSON on stdout, error messages."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-# What a terminal obeys instead of showing it: control characters (C0, C1) but for tab and line
-# feed, and those that reverse the direction of text (Unicode UAX #9); halves of surrogate pairs are
-# no text at all.
+# Characters that a terminal interprets instead of showing: control characters (C0, C1) except tab
+# and line feed, and those that reverse the direction of text (Unicode UAX #9). Also lone
+# surrogates, which can't be encoded.
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-_MOST = 800  # characters of a sentence on the terminal
+_MAX_SENTENCE = 800  # characters of a sentence on the terminal
 
 
 def harmless(text: str) -> str:
-    """The text with U+FFFD in the place of every character that a terminal would obey.
+    """The text with U+FFFD in place of every character that a terminal would interpret.
 
-    Names of hosts, titles and errors come from files and programs that anybody may have written.
+    Host names, titles and errors come from files and programs that are not trusted.
     """
     return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
@@ -34,7 +34,7 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     class HarmlessConsole(Console):
-        """A console whose texts can't command the terminal; Rich's own commands are kept."""
+        """A console whose texts can't control the terminal; Rich's own control codes are kept."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -62,12 +62,14 @@ def print_json(value: object) -> None:
 
 
 def _capped(text: str) -> str:
-    """Head and tail of a text that is longer than anybody would read."""
-    return text if len(text) <= _MOST else f"{text[: _MOST // 2]} … {text[-_MOST // 4 :]}"
+    """The text, shortened to its beginning and end if it is too long to show."""
+    if len(text) <= _MAX_SENTENCE:
+        return text
+    return f"{text[: _MAX_SENTENCE // 2]} … {text[-_MAX_SENTENCE // 4 :]}"
 
 
 def _as_text(value: object) -> object:
-    """The value with halves of surrogate pairs, by which Python marks odd bytes, as U+FFFD."""
+    """The value with ``?`` for lone surrogates, by which Python marks undecodable bytes."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -78,7 +80,7 @@ def _as_text(value: object) -> object:
 
 
 def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
-    """What is wrong, where, and the fix, on stderr."""
+    """Print an error message on stderr: what is wrong, where, and the fix."""
     lines = [detail.rstrip()] if detail else []
     lines.append("assay: " + (f"{_capped(where)}: " if where else "") + _capped(what))
     if fix:
@@ -87,11 +89,11 @@ def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") 
 
 
 def unforeseen(error: BaseException) -> dict[str, str]:
-    """What to print of an error that nobody foresaw: a sentence, and where its details lie."""
+    """``print_error`` arguments for an unexpected exception: a sentence, and where details are."""
     if isinstance(error, MemoryError):
         return {
             "what": "There is not enough memory for this.",
-            "fix": "Free some, raise its limit (`ulimit -v`), or ask for less at once.",
+            "fix": "Free some, raise its limit (`ulimit -v`), or request less.",
         }
     details = _details(error)
     if isinstance(error, OSError) and error.strerror:
@@ -100,13 +102,13 @@ def unforeseen(error: BaseException) -> dict[str, str]:
             "where": str(error.filename or ""),
             "fix": details,
         }
-    return {"what": "This went wrong in a way that assay does not know.", "fix": details}
+    return {"what": "An unexpected error occurred.", "fix": details}
 
 
 def _details(error: BaseException) -> str:
-    """Keep command, version and traceback in a file of the temporary directory; a sentence on it.
+    """Save command, version and traceback in a temporary file; returns a sentence naming it.
 
-    Without room for a file the last line of the traceback has to do.
+    If the file can't be written, the sentence has the last line of the traceback.
     """
     import tempfile
     import traceback
@@ -131,6 +133,6 @@ def _details(error: BaseException) -> str:
 
 
 def command_line() -> list[str]:
-    """The command as it was given, for the record; bytes that are no UTF-8 are U+FFFD."""
+    """The command as given, for the run's record; bytes that are not UTF-8 are U+FFFD."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]]
     return [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words]

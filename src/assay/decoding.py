@@ -1,8 +1,8 @@
-"""What decoders raise over bytes that are not what was written, whatever they are."""
+"""The exceptions that decoders raise for damaged or foreign input."""
 
 from __future__ import annotations
 
 import msgspec
 
-# JSON that is none or of another form, text that is no UTF-8, nesting beyond any sense.
+# Invalid JSON or JSON of another schema, text that is not UTF-8, excessive nesting.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -1,4 +1,4 @@
-"""The one error a person sees: what is wrong, where, and how to fix it."""
+"""The error that users see: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 
 class AssayError(Exception):
-    """Wrong input or a machine that can't do what was asked. The command line exits with 2.
+    """Invalid input, or a machine that can't do what was requested. The command exits with 2.
 
     ``what`` is one sentence, ``where`` names file, line, key or path, ``fix`` says what to do.
-    ``detail`` is shown whole below the sentence (a compiler's output, say).
+    ``detail`` is shown in full before the sentence (a compiler's output, for example).
     """
 
     def __init__(self, what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
@@ -25,15 +25,15 @@ class AssayError(Exception):
         return f"{text} {self.fix}" if self.fix else text
 
 
-_LONGEST = 100  # characters of a word that others are looked for near
+_LONGEST = 100  # characters of a word for which similar words are searched
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """Say which of the valid words was probably meant, or list them: ``"Did you mean 'ppn'?"``."""
+    """Suggest the most similar valid word, or list them all: ``"Did you mean 'ppn'?"``."""
     words = sorted(valid)
-    if len(word) > _LONGEST:  # no slip of the finger, and slow to compare
+    if len(word) > _LONGEST:  # not a typing error, and slow to compare
         return ""
-    # Letters in another order are a slip of the fingers, which difflib takes for another word.
+    # Swapped letters are a common typing error, but difflib rates such words as dissimilar.
     swapped = [each for each in words if sorted(each) == sorted(word)]
     close = swapped[:1] or difflib.get_close_matches(word, words, n=1, cutoff=0.5)
     if close:

@@ -1,4 +1,4 @@
-"""Host names by the dozen: schedulers' bracket notation read and written, and lists in words."""
+"""Lists of host names: schedulers' bracket notation, lists in sentences, natural order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 
 def expand_hosts(text: str) -> tuple[str, ...]:
-    """The hosts of ``"n[1-3,07-09],m4"``, in the order written; several brackets in a name too.
+    """The hosts of ``"n[1-3,07-09],m4"``, in the order written; names may have several brackets.
 
     The leftmost bracket varies slowest. A range whose first number begins with 0 keeps its width.
-    Raises AssayError for what is not of that form, and for more than ``MOST_HOSTS``.
+    Raises AssayError for text of another form and for more than ``MOST_HOSTS``.
     """
     hosts: list[str] = []
     for name in _names(text):
@@ -30,7 +30,7 @@ def expand_hosts(text: str) -> tuple[str, ...]:
 
 
 def _names(text: str) -> Iterator[str]:
-    """The names between those commas that stand in no bracket."""
+    """The names, split at the commas outside brackets."""
     name, depth = "", 0
     for letter in text.strip():
         depth += (letter == "[") - (letter == "]")
@@ -43,7 +43,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _pieces(name: str, text: str) -> Iterator[list[str]]:
-    """What may stand at each place of a name: a word, or the numbers of a bracket."""
+    """The possible values of each part of a name: one word, or the numbers of a bracket."""
     place = 0
     while place < len(name) or place == 0:
         match = _PIECE.match(name, place)
@@ -75,8 +75,8 @@ def _misread(text: str) -> AssayError:
 
 
 def compress_hosts(hosts: Iterable[str]) -> str:
-    """The hosts in bracket notation, in their order: neighbours in number are put together."""
-    groups: list[tuple[str, list[list[str]]]] = []  # what stands before the number, its ranges
+    """The hosts in bracket notation, in their order; consecutive numbers become ranges."""
+    groups: list[tuple[str, list[list[str]]]] = []  # prefix before the number, its ranges
     for host in hosts:
         match = re.fullmatch(r"(.*?)(\d{1,18})", host, re.ASCII)
         if match is None or "[" in host:
@@ -95,7 +95,7 @@ def compress_hosts(hosts: Iterable[str]) -> str:
 
 
 def _follows(first: str, last: str, number: str) -> bool:
-    """Whether a range from ``first`` to ``last``, going on, would write the next as ``number``."""
+    """Whether ``number`` continues the range from ``first`` to ``last``, zero padding included."""
     width = len(first) if first.startswith("0") else 0
     return number == f"{int(last) + 1:0{width}d}"
 
@@ -110,7 +110,7 @@ def _written(head: str, ranges: Sequence[Sequence[str]]) -> str:
 
 
 def names_text(hosts: Sequence[str]) -> str:
-    """Hosts in a sentence: up to four by name (``"a, b and c"``), more of them in brackets."""
+    """Hosts in a sentence: up to four by name (``"a, b and c"``), more in bracket notation."""
     if len(hosts) == 1:
         return hosts[0]
     if len(hosts) <= 4:
@@ -119,6 +119,6 @@ def names_text(hosts: Sequence[str]) -> str:
 
 
 def natural(host: str) -> tuple[tuple[int, int | str], ...]:
-    """A key to sort by that puts n10 after n9."""
+    """A sort key that puts n10 after n9."""
     parts = re.findall(r"\d{1,18}|\D+", host, re.ASCII)
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)

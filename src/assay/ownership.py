@@ -1,4 +1,4 @@
-"""Whether anyone but this user and root can have written a file or can replace it."""
+"""Checks whether another user than this one and root can have written or can replace a file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def why_untrusted(path: Path) -> str | None:
-    """Why a file or folder may hold what another user wrote; None if only this user or root can.
+    """Why another user may have written a file or folder; None if only this user or root can.
 
-    The answer continues a sentence: "belongs to 'x'", "may be written by everybody". A link's owner
-    counts as well as its target's. Raises OSError where there is nothing.
+    The answer continues a sentence: "belongs to 'x'", "may be written by everybody". A link and its
+    target are both checked. Raises OSError if the path doesn't exist.
     """
     for status in (path.lstat(), path.stat()):
         why = _why(status)
@@ -25,8 +25,8 @@ def why_untrusted(path: Path) -> str | None:
 def untrusted_above(path: Path) -> tuple[Path, str] | None:
     """The first folder above ``path``, from the root down, in which others can replace an entry.
 
-    A folder that all may write to is accepted where its sticky bit keeps entries with their owners,
-    as in ``/tmp``. Missing folders are passed over. Links on the way count as what they lead to do.
+    A folder that all may write to is accepted if its sticky bit protects the entries, as in
+    ``/tmp``. Missing folders are skipped. Links in the path and their targets are both checked.
     """
     for folder in (*reversed(path.absolute().parents), *reversed(path.resolve().parents)):
         try:
@@ -54,7 +54,7 @@ def _why(status: os.stat_result, *, sticky: bool = False) -> str | None:
 
 
 def _own_group(group: int) -> bool:
-    """Whether it is the group that a user has alone, which is the one of their name."""
+    """Whether it is this user's private group, the one with the user's name."""
     try:
         return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:  # no entry in the databases: containers

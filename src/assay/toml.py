@@ -1,4 +1,4 @@
-"""TOML with line numbers: what ``tomllib`` reads, and where in the file each value stands."""
+"""TOML with line numbers: the data that ``tomllib`` reads, and the line of each value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class TomlDocument:
-    """A TOML file: ``data`` as ``tomllib`` gives it, and the place of every key in it."""
+    """A TOML file: ``data`` as ``tomllib`` returns it, and the line of every key."""
 
     path: Path
     text: str
@@ -29,14 +29,14 @@ class TomlDocument:
 
     @cached_property
     def lines(self) -> Mapping[tuple[str | int, ...], int]:
-        """Line (from 1) of every table, key and array element; found when first asked for."""
+        """Line (from 1) of every table, key and array element; computed on first use."""
         return _LineScan(self.text).lines
 
     def where(self, path: KeyPath) -> str:
         """``"file:line"`` of a key, such as ``("sweep", 0, "ppn")``.
 
-        A key that is not in the file has the line of the innermost table that is; the empty path
-        is the file by itself.
+        For a key that is not in the file, the line of the innermost table that is. For the empty
+        path, the file without a line.
         """
         for length in range(len(path), 0, -1):
             line = self.lines.get(tuple(path[:length]))
@@ -45,7 +45,7 @@ class TomlDocument:
         return str(self.path)
 
     def error(self, path: KeyPath, what: str, fix: str = "") -> AssayError:
-        """An error at that key."""
+        """An AssayError at that key."""
         return AssayError(what, where=self.where(path), fix=fix)
 
     def check_keys(self, path: KeyPath, table: Collection[str], valid: Collection[str]) -> None:
@@ -56,7 +56,7 @@ class TomlDocument:
                 raise self.error([*path, key], f"Unknown key '{key}'{place}.", nearest(key, valid))
 
     def read(self, path: KeyPath, value: object, kind: type[_T]) -> _T:
-        """Convert a value of this file that stands at ``path``.
+        """Convert the value at ``path`` of this file.
 
         ``kind``: a msgspec Struct, anything msgspec converts to, or a tuple, list or dict of those.
         Raises AssayError with line and key for an unknown or missing key and for a wrong type.
@@ -128,7 +128,7 @@ def load_toml(path: Path) -> TomlDocument:
 
 
 def parse_toml(text: str, path: Path) -> TomlDocument:
-    """As ``load_toml``, with the file's text already in hand."""
+    """As ``load_toml``, from the file's text."""
     try:
         data = tomllib.loads(text)
     except RecursionError:
@@ -144,7 +144,7 @@ def parse_toml(text: str, path: Path) -> TomlDocument:
 
 
 def dotted(path: KeyPath) -> str:
-    """A key path as a person writes it: ``toolchains.gcc``, ``sweep[0].ppn``, ``a."b c"``."""
+    """A key path in TOML notation: ``toolchains.gcc``, ``sweep[0].ppn``, ``a."b c"``."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -180,17 +180,17 @@ def _in_words(types_of_msgspec: str) -> str:
 
 
 class _LineScan:
-    """One pass over a document that is known to be valid TOML, noting the line of each key path.
+    """One pass over a valid TOML document that records the line of each key path.
 
-    Written from the TOML 1.0 grammar: statements are headers or key/value pairs; only strings,
-    arrays and inline tables need looking into, every other value ends at a delimiter.
+    Follows the TOML 1.0 grammar: statements are headers or key/value pairs; only strings, arrays
+    and inline tables are parsed, every other value ends at a delimiter.
     """
 
     _SPACE = re.compile(r"[ \t]*")
     _VOID = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
     _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
     _PLAIN_VALUE = re.compile(r"[^,\]}\n#]*")
-    # In the order tried. A multi-line string may end in up to two quotes of its own.
+    # In the order tried. The content of a multi-line string may end with up to two quotes.
     _STRING = re.compile(
         r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}'
         r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}"
@@ -227,7 +227,7 @@ class _LineScan:
         return self._line
 
     def _key(self) -> Iterator[str]:
-        """The parts of a dotted key; leaves off behind it."""
+        """The parts of a dotted key; the position ends up after it."""
         while True:
             self._skip(self._SPACE)
             start = self._at
@@ -243,7 +243,7 @@ class _LineScan:
             self._at += 1
 
     def _note(self, path: tuple[str | int, ...], known: int, line: int) -> None:
-        """Note a path and, where they are new, the tables it makes beyond the first ``known``."""
+        """Record the line of a path and of the new tables it implies beyond the first ``known``."""
         for length in range(known + 1, len(path)):
             self.lines.setdefault(path[:length], line)
         self.lines[path] = line

@@ -1,14 +1,15 @@
-"""Quantities for people: SI values to text and back.
+"""Quantities as text: formatting and parsing of SI values.
 
 Stored values are SI base units; this module is the only place that scales them. Decimal prefixes
-are powers of ten ("MB/s" is 10^6 B/s), binary ones (KiB, MiB) are for sizes that are customarily
-powers of two. A missing value is an en dash, never 0.
+are powers of ten ("MB/s" is 10^6 B/s); binary ones (KiB, MiB) are for sizes that are usually powers
+of two. A missing value is an en dash, never 0.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
@@ -19,17 +20,27 @@ MISSING = "–"
 _LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
 _BINARY = (("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
-# Units that take a prefix below one; a rate or a size below one is shown as it is.
+# Units that take a prefix below one; a rate or a size below one is shown without a prefix.
 _DIVISIBLE = frozenset({"s"})
-# Most significant digits of a value with an interval, and most decimals of a small bound.
+# Maximum significant digits of a value with an interval; maximum decimals of a small bound.
 _MOST_DIGITS = 4
 _MOST_DECIMALS = 24
+# Maximum significant digits that distinguish the ends of an interval, and the text of an interval
+# whose ends they do not distinguish.
+_DISTINCT_DIGITS = 9
+EQUAL = f"equal to {_DISTINCT_DIGITS} digits"
 
 Interval = tuple[float, float]
 
 
+def capitalised(text: str) -> str:
+    """The text with a capital first letter, unless it begins with an identifier (``npb.cg``)."""
+    first = text.split(" ", 1)[0].removesuffix("'s").rstrip(".,:;")
+    return text if "." in first else text[:1].upper() + text[1:]
+
+
 def counted(number: int, noun: str) -> str:
-    """``1 core``, ``2 cores``, ``1,024 launches``: the noun gets an s, or es where it must."""
+    """``1 core``, ``2 cores``, ``1,024 launches``: number and noun, with plural s or es."""
     ending = "" if number == 1 else "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{number:,} {noun}{ending}"
 
@@ -37,14 +48,14 @@ def counted(number: int, noun: str) -> str:
 def format_quantity(
     value: float | None, unit: str, interval: Interval | None = None, *, digits: int = 3
 ) -> str:
-    """Scale an SI value for reading: ``"19.5 GB/s"``, ``"1.02 µs"``, ``"19.5 GB/s [19.4, 19.6]"``.
+    """Format an SI value: ``"19.5 GB/s"``, ``"1.02 µs"``, ``"19.5 GB/s [19.4, 19.6]"``.
 
-    ``digits`` are significant digits where there is no interval; with one, the value has the digits
-    that the interval's width supports (its first digit, its second too where the first is 1), at
-    most four. A
-    value that no prefix reaches is given in powers of ten. With ``unit`` "" a whole number is
-    a count and keeps every digit: ``"12,345"``. With ``unit`` "1" it is a share, as by
-    ``format_share``.
+    ``digits`` are significant digits if there is no interval. With one, the value has the digits
+    that the interval's width supports (its first digit; its second too if the first is 1), at most
+    four, or as many as distinguish the interval's ends, at most nine. Ends that these do not
+    distinguish are not given as numbers. A value beyond all prefixes is given in powers of ten.
+    With ``unit`` "" a whole number is a count and keeps every digit: ``"12,345"``. With ``unit``
+    "1" it is a share, formatted by ``format_share``.
     """
     if unit == "1":
         return format_share(value, interval)
@@ -64,7 +75,7 @@ def format_quantity(
         return _with_unit(_digits(scaled, digits), label)
     low, high = interval[0] / scale, interval[1] / scale
     decimals = _decimals(scaled, high - low, digits)
-    bounds = ", ".join(_bound(bound, decimals) for bound in (low, high))
+    decimals, bounds = _bounds(scaled, (low, high), decimals)
     return f"{_with_unit(f'{scaled:.{decimals}f}', label)} [{bounds}]"
 
 
@@ -79,12 +90,13 @@ def format_share(share: float | None, interval: Interval | None = None) -> str:
         return _digits(percent, 3) + "%"
     low, high = interval[0] * 100, interval[1] * 100
     decimals = _decimals(percent, high - low, 3)
-    return f"{percent:.{decimals}f}% [{_bound(low, decimals)}, {_bound(high, decimals)}]"
+    decimals, bounds = _bounds(percent, (low, high), decimals)
+    return f"{percent:.{decimals}f}% [{bounds}]"
 
 
 def format_probability(probability: float, decimals: int = 0) -> str:
-    """A probability in percent that isn't rounded to 0 or 100: 0.9996 is ``"99%"``, or ``"99.9%"``
-    with a decimal; what is certain stays so.
+    """A probability in percent, not rounded to 0 or 100: 0.9996 is ``"99%"``, or ``"99.9%"`` with
+    one decimal. Exactly 0 and 1 are ``"0%"`` and ``"100%"``.
     """
     if not 0.0 < probability < 1.0:
         return f"{probability:.{decimals}%}"
@@ -92,8 +104,18 @@ def format_probability(probability: float, decimals: int = 0) -> str:
     return f"{min(max(probability, step), 1.0 - step):.{decimals}%}"
 
 
+def format_limit(share: float) -> str:
+    """``1%``, ``0.5%``: a relative limit as it was requested, without further digits."""
+    return f"{100 * share:.3g}%"
+
+
+def format_minute(utc: float) -> str:
+    """Unix time as day and minute, UTC: ``2026-03-15 08:30``."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(utc))
+
+
 def format_size(size: float | None) -> str:
-    """Bytes of a parameter or of memory, exactly, in binary units where they fit: ``"4 MiB"``.
+    """Bytes of a parameter or of memory, exactly, in binary units if possible: ``"4 MiB"``.
 
     A size that is not a short multiple of a binary unit keeps all its bytes: ``"1000 B"``.
     """
@@ -105,28 +127,28 @@ def format_size(size: float | None) -> str:
         return f"{size!r} B"
     size = int(size)
     for name, power in _BINARY:
-        # Three decimals that say it exactly: a multiple of 1/8 of the unit.
+        # Three decimals are exact for a multiple of 1/8 of the unit.
         if abs(size) >= 1 << power and (size * 8) % (1 << power) == 0:
             return f"{Decimal(size) / (1 << power):f} {name}"
     return f"{size} B"
 
 
 def format_memory(size: float | None) -> str:
-    """Bytes of memory or disk rounded for reading, in binary units: ``"23.5 GiB"``."""
+    """Bytes of memory or disk, rounded, in binary units: ``"23.5 GiB"``."""
     if size is None:
         return MISSING
     if not math.isfinite(size):
         return _odd(size) + " B"
     for name, power in _BINARY:
         scaled = size / (1 << power)
-        # What would be rounded up to a whole unit is shown in that unit.
+        # A size that would be rounded up to a whole unit is shown in that unit.
         if abs(scaled) >= 0.9995:
             return f"{scaled:.0f} {name}" if scaled.is_integer() else f"{_digits(scaled, 3)} {name}"
     return f"{size:.0f} B"
 
 
 def format_duration(seconds: float | None) -> str:
-    """A time that people wait for: ``"12.3 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    """A duration: ``"12.3 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
     if seconds is None:
         return MISSING
     if not math.isfinite(seconds) or abs(seconds) < 59.95 or abs(seconds) >= 1e11:
@@ -155,7 +177,9 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    """So many significant digits, without an exponent; digits left of the point are all kept."""
+    """The value with ``digits`` significant digits, no exponent; keeps all digits of the integer
+    part.
+    """
     if value == 0:
         return "0"
     rounded = float(f"{value:.{max(digits, 1) - 1}e}")
@@ -164,7 +188,7 @@ def _digits(value: float, digits: int) -> str:
 
 
 def _exponent(value: float, unit: str, digits: int) -> int | None:
-    """The power of ten (a multiple of 3) whose prefix leaves 1 to 999; None if there is none."""
+    """The power of ten (a multiple of 3) that scales to 1…999; None if it has no prefix."""
     if value == 0:
         return 0
     rounded = float(f"{value:.{max(digits, 1) - 1}e}")
@@ -185,12 +209,12 @@ def _exponent(value: float, unit: str, digits: int) -> int | None:
 
 
 def _decimals(scaled: float, width: float, digits: int) -> int:
-    """Digits after the point that an interval of this width supports, in the unit shown."""
+    """Decimals that an interval of this width supports, in the unit shown."""
     if not math.isfinite(width) or width <= 0:
         place = -2 if scaled == 0 else math.floor(math.log10(abs(scaled))) - digits + 1
     else:
         place = math.floor(math.log10(width))
-        # With a leading 1, rounding to its place could move a bound by half of the width.
+        # With a leading 1, rounding to that digit could move a bound by half of the width.
         if width / 10.0**place < 1.95:
             place -= 1
         if scaled != 0:
@@ -200,8 +224,26 @@ def _decimals(scaled: float, width: float, digits: int) -> int:
     return min(max(-place, 0), _MOST_DECIMALS)
 
 
+def _bounds(value: float, interval: Interval, decimals: int) -> tuple[int, str]:
+    """The decimals of a value and its bounds, and the bounds as text.
+
+    Bounds that would read as equal get further decimals.
+    """
+    low, high = interval
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return decimals, f"{_bound(low, decimals)}, {_bound(high, decimals)}"
+    size = max(abs(value), abs(low), abs(high))
+    most = _DISTINCT_DIGITS - 1 - math.floor(math.log10(size)) if size else 0
+    most = min(max(most, decimals), _MOST_DECIMALS)
+    for digits in range(decimals, most + 1):
+        texts = _bound(low, digits), _bound(high, digits)
+        if texts[0] != texts[1]:
+            return digits, ", ".join(texts)
+    return decimals, EQUAL
+
+
 def _bound(value: float, decimals: int) -> str:
-    """A bound with the value's decimals, or with as many more as keep it from reading as 0."""
+    """A bound with the value's decimals, or more if it would otherwise read as 0."""
     if not math.isfinite(value):
         return _odd(value)
     if value != 0:
@@ -210,13 +252,13 @@ def _bound(value: float, decimals: int) -> str:
 
 
 def _with_powers(value: float, unit: str, interval: Interval | None, digits: int) -> str:
-    """The value where no prefix reaches: ``"9.46e+15 s"``."""
+    """A value beyond all prefixes: ``"9.46e+15 s"``."""
     decimals = max(digits, 1) - 1
     if interval is None:
         return _with_unit(f"{value:.{decimals}e}", unit)
     width = interval[1] - interval[0]
     if math.isfinite(width) and width > 0:
-        # As many digits of the value as there are between its first and the width's.
+        # The value's digits from its first to one beyond the first of the width.
         place = math.floor(math.log10(width)) - 1
         decimals = min(max(math.floor(math.log10(abs(value))) - place, 1), _MOST_DIGITS)
     low, high = (f"{bound:.{decimals}e}" for bound in interval)
@@ -260,9 +302,9 @@ _FACTORS = _factors()
 _NUMBER = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*)", re.ASCII | re.DOTALL
 )
-# Of what nobody writes as a quantity an error shows the beginning.
+# Characters of a quantity; of longer text an error shows only the beginning.
 _LONGEST = 200
-# By the base unit what a quantity in it looks like, and the symbols that are suggested.
+# Examples of quantities by base unit, for error messages.
 _EXAMPLES = {
     "s": "90 s, 10 min, 2 h or 3 days",
     "B": "64 KiB, 4 MiB or 1e6",
@@ -274,12 +316,12 @@ _EXAMPLES = {
 
 
 def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int | float:
-    """Read what a person wrote: ``"64 KiB"`` is 65536, ``"1e6"`` 1000000, ``"1.5 us"`` 1.5e-6.
+    """Parse a quantity: ``"64 KiB"`` is 65536, ``"1e6"`` 1000000, ``"1.5 us"`` 1.5e-6.
 
-    ``unit`` is the base unit that is expected ("B", "s", "B/s", "Hz" …); a bare number is taken to
-    be in it. With ``unit`` "" any known unit is taken. A whole number comes back as an int. Raises
-    AssayError, with ``where`` for the file and key, if it is not a quantity or is of another kind;
-    a bare "K" or "M" is refused, for it can mean 1000 or 1024.
+    ``unit`` is the expected base unit ("B", "s", "B/s", "Hz" …), also that of a bare number. With
+    ``unit`` "" any known unit is accepted. A whole number is returned as an int. Raises AssayError,
+    with ``where`` for the file and key, if the text is not a quantity or has another base unit, and
+    for a bare "K" or "M", which can mean 1000 or 1024.
     """
     if isinstance(text, bool):
         raise AssayError(f"'{text}' is not a quantity.", where=where, fix="Write a number.")
@@ -328,7 +370,7 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
         )
     known = [name for name, (base, _) in _FACTORS.items() if not expected or base == expected]
     close = nearest(symbol, known)
-    if not close.startswith("Did"):  # no list of dozens
+    if not close.startswith("Did"):  # don't list dozens of units
         close = ""
     example = f"Write one such as {_EXAMPLES[expected]}." if expected in _EXAMPLES else ""
     close = " ".join(filter(None, (close, example)))
@@ -336,11 +378,11 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
 
 
 def whole_number(text: str) -> int | None:
-    """The number that a text of decimal digits is; None for anything else, and beyond 15 digits."""
+    """The value of up to 15 decimal digits; None for any other text."""
     text = text.strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def listed(words: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``. Raises IndexError where there is none."""
+    """``a``, ``a and b``, ``a, b and c``. Raises IndexError for an empty list."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

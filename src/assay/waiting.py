@@ -1,10 +1,10 @@
-"""How ranks that share cores wait."""
+"""MPI settings for ranks that share cores: yield while waiting."""
 
 from __future__ import annotations
 
-# MPICH's ranks poll while they wait. Where they outnumber the cores, each poll is time that a rank
-# with work does not get, so they are set to sleep a little when nothing has come. Open MPI does so
-# by itself when it knows that it is oversubscribed.
+# MPICH's ranks poll while they wait. If they outnumber the cores, polling takes CPU time from ranks
+# that have work. With these settings they sleep briefly when a poll finds nothing. Open MPI does
+# this automatically when it knows that it is oversubscribed.
 POLITE_WAITING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",

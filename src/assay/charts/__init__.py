@@ -1,1 +1,1 @@
-"""What all figures share: the specification, marks, colours, and drawing outside a browser."""
+"""Common parts of figures: specifications, marks, colours, and drawing outside a browser."""

@@ -1,7 +1,7 @@
-"""The shape that most figures share: medians with intervals over an axis, in layers.
+"""Builder of the common kind of figure: medians with intervals over an axis, in layers.
 
-Rows hold SI base units, as they can be downloaded; a chart scales its value axis for people. A
-figure of another kind (a matrix, a timeline) writes its own specification with ``charts.marks``.
+Rows hold SI base units, for download; a chart scales its value axis for readers. Figures of another
+kind (a matrix, a timeline) write their own specification with ``charts.marks``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.charts.marks import (
 
 
 def named(field: str, *, sort: Sequence[str] | None = None, title: str | None = None) -> Spec:
-    """Names along x, level, in the order of the rows or of ``sort``."""
+    """Names along x with horizontal labels, in the order of the rows or of ``sort``."""
     return {
         "field": field,
         "type": "nominal",
@@ -47,10 +47,10 @@ def numbers(field: str, title: str, **more: Spec) -> Spec:
 class Chart:
     """A chart whose rows have ``median``, ``low``, ``high`` (``questions.common.figure_rows``).
 
-    ``x``: the encoding of the horizontal axis. ``what``: the quantity upwards, in ``unit`` (SI).
-    ``hue``: the field that colours distinguish. ``names``: pairs of field and title that a point
-    shows before its numbers. ``values``: by which the scale is chosen, where it is not by the
-    medians; ``scale``: factor and prefix, where they are given.
+    ``x``: the encoding of the horizontal axis. ``what``: the quantity on the vertical axis, in
+    ``unit`` (SI). ``hue``: the field that colours distinguish. ``names``: pairs of field and title
+    that a tooltip shows before the numbers. ``values``: numbers that determine the scale, by
+    default the medians; ``scale``: a given factor and prefix.
     """
 
     def __init__(
@@ -86,23 +86,23 @@ class Chart:
         self._layers: list[Spec] = []
 
     def add(self, *layers: Spec) -> Chart:
-        """Further layers on top; their ``y`` is in the axis's unit."""
+        """Add layers on top; their ``y`` is in the axis's unit."""
         self._layers += layers
         return self
 
     def calculate(self, field: str, expression: str) -> Chart:
-        """A further field for layers, by a Vega expression over a row (``datum``)."""
+        """Add a field for layers, by a Vega expression over a row (``datum``)."""
         self._transforms.append({"calculate": expression, "as": field})
         return self
 
     def bars(self, beside: str | None = None) -> Chart:
-        """A bar per row; ``beside``: the field by which bars stand side by side."""
+        """A bar per row; ``beside``: the field by which bars are placed side by side."""
         return self._marks({"type": "bar", "cornerRadiusEnd": 2}, beside)
 
     def points(
         self, size: int = 60, *, beside: str | None = None, opaque: bool = False, **channels: Spec
     ) -> Chart:
-        """A dot per row; ``beside`` as of bars; ``channels``: further encodings, as ``shape``."""
+        """A dot per row; ``beside`` as in ``bars``; ``channels``: encodings such as ``shape``."""
         opacity = {"opacity": 1} if opaque else {}
         mark = {"type": "point", "filled": True, "size": size, **opacity}
         return self._marks(mark, beside, **channels)
@@ -118,7 +118,7 @@ class Chart:
         return self.add({"mark": mark, "encoding": encoding})
 
     def lines(self, size: int = 30, **channels: Spec) -> Chart:
-        """The medians joined; ``channels``: further encodings, such as ``strokeDash``."""
+        """Lines through the medians; ``channels``: further encodings, such as ``strokeDash``."""
         layer = line(self.y, self.hue or {}, self.tooltip, **channels)
         layer["mark"]["point"]["size"] = size
         if self.hue is None:
@@ -126,7 +126,7 @@ class Chart:
         return self.add(layer)
 
     def curves(self, **channels: Spec) -> Chart:
-        """The medians joined, over the band of their 95% intervals."""
+        """Lines through the medians, over the band of their 95% intervals."""
         return self.bands(**channels).lines(30, **channels)
 
     def bands(self, **channels: Spec) -> Chart:
@@ -134,12 +134,12 @@ class Chart:
         return self.add(band(self.y, self.hue or {}, **channels))
 
     def whiskers(self, *, coloured: bool = False) -> Chart:
-        """The 95% intervals, where there are any; ``coloured``: in the colour of their row."""
+        """The 95% intervals as whiskers, where known; ``coloured``: in the colour of their row."""
         encoding = {"encoding": self._colour()} if coloured else {}
         return self.add({**error_bars(), **encoding})
 
     def rules(self) -> Chart:
-        """The 95% intervals as plain lines in the colour of what they belong to."""
+        """The 95% intervals as plain lines in the colour of their row."""
         scale = {"scale": self.y["scale"]} if "scale" in self.y else {}
         return self.add(
             {
@@ -154,9 +154,9 @@ class Chart:
         )
 
     def level(self, at: float) -> Chart:
-        """A dashed line from side to side at a value of the axis."""
+        """A dashed line across the figure at a value of the axis."""
         layer = level(at)
-        if "xOffset" in self.encoding:  # else its row would be one more bar
+        if "xOffset" in self.encoding:  # otherwise its row would become a bar
             layer["encoding"]["xOffset"] = {"value": 0}
         return self.add(layer)
 
@@ -181,10 +181,10 @@ class Chart:
         width: Literal["full", "half"] = "half",
         statistics: Sequence[Field] | None = None,
     ) -> Figure:
-        """The figure. ``fields``: what the rows hold; those of the statistics are added.
+        """The figure. ``fields``: of the rows; those of the statistics are added.
 
-        A field named ``*`` says where the statistics stand among the others; without one they are
-        last. ``statistics``: their fields, where they are not those of a metric's median.
+        The field ``STATISTICS`` (named ``*``) marks their place among the others; without it they
+        are last. ``statistics``: their fields, by default those of a metric's median.
         """
         if statistics is None:
             statistics = data_fields(self._si_unit)
@@ -213,4 +213,4 @@ class Chart:
         return {} if self.hue is None else {"color": self.hue}
 
 
-STATISTICS = Field("*", "", "where the fields of the statistics stand")
+STATISTICS = Field("*", "", "place of the fields of the statistics")

@@ -1,4 +1,4 @@
-"""Figures outside a browser: SVG for print, for Markdown and for readers without scripts; CSV."""
+"""Figures outside a browser: SVG for print, Markdown and browsers without scripts; CSV."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from assay.charts.figure import Datum, Figure
 from assay.charts.theme import Theme, vega_config
 
-# All but the characters of XML 1.0, 2.2 that UTF-16 writes as one unit.
+# All characters but those of XML 1.0, section 2.2, that are a single unit in UTF-16.
 _UNDRAWABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 _WIDTHS = {"full": 760, "half": 420}
 
 
 def drawable(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
-    """The whole Vega-Lite specification at a fixed width, with data and theme."""
+    """The complete Vega-Lite specification at a fixed width, with data and theme."""
     return {
         **figure.spec,
         "width": _WIDTHS[figure.width],
@@ -29,8 +29,8 @@ def drawable(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
 def _drawable_row(row: dict[str, Datum]) -> dict[str, Datum]:
     """The row without the characters that vl-convert 1.9 can't draw.
 
-    It ends the whole process over a character that XML forbids, and fails on a label that is cut
-    within a surrogate pair. The browser's figure and all text keep them.
+    It aborts the process on a character that XML forbids, and fails on a label that is cut within a
+    surrogate pair. Figures in the browser and all text keep these characters.
     """
     return {
         name: _UNDRAWABLE.sub("\N{REPLACEMENT CHARACTER}", value)

@@ -1,4 +1,4 @@
-"""A figure: its data in SI base units, its Vega-Lite specification, its words."""
+"""A figure: data in SI base units, Vega-Lite specification, and texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Field(msgspec.Struct, frozen=True):
 class Figure(msgspec.Struct, frozen=True):
     """A figure: its data in SI base units, and a Vega-Lite specification without them.
 
-    ``alt`` says in words what is to be seen. ``width``: of the text's, for layout.
+    ``alt`` describes the figure as text. ``width``: relative to the text's, for layout.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Parts of specifications that figures of all kinds write: layers, tooltips, logarithmic axes."""
+"""Parts of specifications for figures of all kinds: layers, tooltips, logarithmic axes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def layer(mark: Spec, encoding: Spec, *, only: str | None = None) -> Spec:
 
 
 def tips(*entries: tuple[str, str] | tuple[str, str, str]) -> list[Spec]:
-    """Tooltip lines: field and title, and a number's format where there is one."""
+    """Tooltip lines: field and title, and optionally a number's format."""
     return [dict(zip(("field", "title", "format"), entry, strict=False)) for entry in entries]
 
 
 def calculated(expressions: Mapping[str, str]) -> list[Spec]:
-    """Fields that are computed while drawing, by name."""
+    """Transforms that compute fields, by name, when the figure is drawn."""
     return [{"calculate": expression, "as": name} for name, expression in expressions.items()]
 
 
@@ -39,7 +39,7 @@ def power_ticks(values: Iterable[float], steps: Sequence[int] = (1,)) -> list[fl
 
 
 def logarithmic(ticks: Sequence[float], format: str, **more: Spec | float) -> Spec:  # noqa: A002
-    """Scale and axis of a logarithmic channel with these ticks; ``more``: of its scale."""
+    """Scale and axis of a logarithmic channel with these ticks; ``more``: options of its scale."""
     return {
         "scale": {"type": "log", "nice": False, **more},
         "axis": {"values": list(ticks), "format": format},

@@ -1,4 +1,4 @@
-"""What the figures share: scaled data, whiskers, tooltips, colours, axes."""
+"""Common marks of figures: scaled data, whiskers, tooltips, colours, axes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _STATISTICS = [
     Field("high", "", "upper end of its 95% interval"),
     Field("launches", "", "number of launches"),
 ]
-# Pixels of a legend's entry without its label, and of a character of 12 px, about.
+# Approximate width in pixels of a legend's entry without its label, and of a character of 12 px.
 _ENTRY, _CHARACTER = 34, 7
-# Measured values up to which an axis ticks each of them.
+# Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
-# Sizes in bytes worth a tick; 0 has its place because the axis is linear below 1 B.
+# Sizes in bytes with a tick; 0 is possible because the axis is linear below 1 B.
 _SIZE_TICKS = [0, 1, 8, 64, 512, *(1 << p for p in range(12, 34, 3))]
 _SIZE_LABEL = (
     "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : "
@@ -36,7 +36,7 @@ _SIZE_LABEL = (
 
 
 def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
-    """Sizes in bytes along x, logarithmic with a place for 0; ``sizes`` ascend."""
+    """Sizes in bytes along x, logarithmic but including 0; ``sizes`` ascend."""
     ticks = [tick for tick in _SIZE_TICKS if sizes[0] <= tick <= sizes[-1]]
     return {
         "field": field,
@@ -48,7 +48,7 @@ def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
 
 
 def order_axis(orders: Sequence[int]) -> Spec:
-    """Logarithmic where the orders span more than a decade; ticks where something was measured."""
+    """Axis of orders: logarithmic if they span more than a decade, with ticks at measured ones."""
     scale: Spec = {"zero": False, "nice": True, "padding": 16}
     if orders[-1] > 10 * max(orders[0], 1):
         scale = {"type": "log", "nice": False, "padding": 16}
@@ -59,7 +59,7 @@ def order_axis(orders: Sequence[int]) -> Spec:
 
 
 def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | float) -> Spec:
-    """Ascending counts by their logarithm, with a tick at each; ``scale``: more of its scale."""
+    """Ascending counts, logarithmic, with a tick at each; ``scale``: further options of it."""
     return {
         "field": field,
         "type": "quantitative",
@@ -70,7 +70,7 @@ def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | fl
 
 
 def count_span(counts: Sequence[int]) -> Spec:
-    """Of the scale of such an axis: from the least count to the most, with some room."""
+    """Scale options of such an axis: from the least to the greatest count, with padding."""
     return {"domain": [counts[0], counts[-1]], "padding": 12}
 
 
@@ -83,7 +83,7 @@ def decades(rows: Sequence[Row], factor: float) -> list[float]:
 
 
 def peak_layers(hue: Spec, factor: float) -> list[Spec]:
-    """A dashed line per placement at the peak of its cores, named once at its left end."""
+    """A dashed line per placement at the peak of its cores, labelled at its left end."""
     return [
         {
             "transform": [
@@ -119,7 +119,7 @@ def peak_layers(hue: Spec, factor: float) -> list[Spec]:
 
 
 def error_bars() -> Spec:
-    """Whiskers from one end of the 95% interval to the other, where there is one."""
+    """Whiskers over the 95% interval, where there is one."""
     return {
         "transform": [{"filter": "isValid(datum.low)"}],
         "layer": [
@@ -142,7 +142,7 @@ def error_bars() -> Spec:
 
 
 def band(y: Spec, hue: Spec, **channels: Spec) -> Spec:
-    """The 95% interval as an area, on the scale of ``y``; ``channels`` as of ``line``."""
+    """The 95% interval as an area, on the scale of ``y``; ``channels`` as in ``line``."""
     scale = {"scale": y["scale"]} if "scale" in y else {}
     details = [{"field": channel["field"], "type": "nominal"} for channel in channels.values()]
     return {
@@ -158,7 +158,7 @@ def band(y: Spec, hue: Spec, **channels: Spec) -> Spec:
 
 
 def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
-    """The medians, joined. ``channels``: further encodings, such as strokeDash."""
+    """A line through the medians. ``channels``: further encodings, such as ``strokeDash``."""
     return {
         "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 30}},
         "encoding": {"y": y, "color": hue, "tooltip": list(tooltip), **channels},
@@ -166,7 +166,7 @@ def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
 
 
 def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
-    """The scaled median upwards, on a logarithmic axis."""
+    """A logarithmic vertical axis of the scaled median."""
     return {
         "field": "y",
         "type": "quantitative",
@@ -177,7 +177,7 @@ def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
 
 
 def level(at: float) -> Spec:
-    """A dashed line from side to side, where y is ``at``; it draws without data."""
+    """A dashed horizontal line across the figure at y = ``at``, independent of the data."""
     return {
         "data": {"values": [{}]},
         "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
@@ -186,7 +186,7 @@ def level(at: float) -> Spec:
 
 
 def vertical_level(at: float) -> Spec:
-    """The same from bottom to top, where x is ``at``."""
+    """A dashed vertical line across the figure at x = ``at``, independent of the data."""
     return {
         "data": {"values": [{}]},
         "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
@@ -199,7 +199,7 @@ def vertical_level(at: float) -> Spec:
 
 
 def named_level(at: float, name: str) -> list[Spec]:
-    """The same, named above its left end."""
+    """The line of ``level``, labelled above its left end."""
     text = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -3}
     return [
         level(at),
@@ -216,7 +216,7 @@ def named_level(at: float, name: str) -> list[Spec]:
 
 
 def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
-    """A dashed line where the field of x is ``at``, named at its upper end."""
+    """A dashed vertical line at ``field`` = ``at``, labelled at its upper end."""
     data = {"values": [{field: at}]}
     return [
         {
@@ -232,7 +232,7 @@ def vertical_rule(field: str, at: float, name: str) -> list[Spec]:
 
 
 def ideal_line(x: str, start: tuple[float, float], end: tuple[float, float]) -> list[Spec]:
-    """A dashed line from point to point, named ``ideal`` at its end.
+    """A dashed line from ``start`` to ``end``, labelled ``ideal`` at its end.
 
     ``x``: the field of the horizontal axis. Both points: x, and y in the axis's unit.
     """
@@ -259,7 +259,7 @@ def ideal_line(x: str, start: tuple[float, float], end: tuple[float, float]) -> 
 
 
 def scaled_fields(factor: float) -> list[Spec]:
-    """What is drawn, in the axis's unit, beside what was measured in SI base units."""
+    """Transforms that add the drawn fields in the axis's unit to those in SI base units."""
     fields = {"y": "median", "y_low": "low", "y_high": "high"}
     layers: list[Spec] = [
         {
@@ -276,7 +276,7 @@ def scaled_fields(factor: float) -> list[Spec]:
 
 
 def tooltip(names: Sequence[tuple[str, str]], unit: str) -> list[Spec]:
-    """What a point says when it is pointed at: who it is, median, interval, launches."""
+    """The tooltip of a point: names, median, interval, launches."""
     return [
         *({"field": field, "title": title} for field, title in names),
         {"field": "y", "type": "quantitative", "title": f"median ({unit})", "format": ".4~g"},
@@ -286,7 +286,7 @@ def tooltip(names: Sequence[tuple[str, str]], unit: str) -> list[Spec]:
 
 
 def ratio_tooltip(names: Sequence[tuple[str, str]]) -> list[Spec]:
-    """The same of a ratio of two medians."""
+    """The tooltip of a ratio of two medians."""
     return [
         *({"field": field, "title": title} for field, title in names),
         {"field": "y", "type": "quantitative", "title": "ratio", "format": ".4~g"},
@@ -296,7 +296,7 @@ def ratio_tooltip(names: Sequence[tuple[str, str]]) -> list[Spec]:
 
 
 def y_axis(title: str, *, zero: bool) -> Spec:
-    """The scaled median upwards, on a linear axis."""
+    """A linear vertical axis of the scaled median."""
     return {
         "field": "y",
         "type": "quantitative",
@@ -307,13 +307,13 @@ def y_axis(title: str, *, zero: bool) -> Spec:
 
 
 def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
-    """Colour by a field in the order of the rows; no legend where there is but one value.
+    """Colour by a field in the order of the rows; no legend if there is only one value.
 
-    The values themselves, which may be anything that a user wrote, stay out of the specification:
-    Vega-Lite puts the sort orders it is given into expressions.
+    The values, which may be arbitrary user input, are not part of the specification: Vega-Lite
+    inserts given sort orders into expressions.
     """
     labels = {str(row[field]) for row in rows}
-    # A band of little opacity must not pale the legend too.
+    # The legend stays opaque even if a band is not.
     legend = {
         "title": title,
         "symbolOpacity": 1,
@@ -329,23 +329,24 @@ def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
 
 
 def _columns(labels: Collection[str]) -> Spec:
-    """One line where all of a legend's entries have room in the figure's width, else as few as do.
+    """Columns of a legend: all entries in one line if they fit into the figure's width, else fewer.
 
-    Vega-Lite puts them all into one line, and cuts off what sticks out. ``room``, the pixels there
-    are, is said by whoever draws it: Vega's own ``width`` changes while it lays out.
+    By default Vega-Lite puts all into one line and cuts off the rest. ``room``, the available
+    pixels, is a parameter set by the program that draws, since Vega's ``width`` changes during
+    layout.
     """
     widths = [_ENTRY + min(_CHARACTER * len(label), LONGEST_LABEL) for label in labels]
     return {"expr": f"room < {sum(widths)} ? max(1, floor(room / {max(widths)})) : {len(widths)}"}
 
 
 def data_fields(unit: str, suffix: str = "") -> list[Field]:
-    """What the fields of ``statistics`` mean, in the unit of the metric."""
+    """The fields of a median's statistics, in the unit of the metric."""
     *of_metric, launches = _STATISTICS
     return [*(Field(field.name, unit, field.meaning + suffix) for field in of_metric), launches]
 
 
 def ratio_fields(meaning: str) -> list[Field]:
-    """The same fields where they are of a ratio of two medians."""
+    """The fields of the statistics of a ratio of two medians."""
     return [
         Field("median", "", meaning),
         *_STATISTICS[1:3],
@@ -354,6 +355,6 @@ def ratio_fields(meaning: str) -> list[Field]:
 
 
 def scale_of(values: Iterable[float]) -> tuple[float, str]:
-    """The factor and SI prefix that suit the greatest of the values."""
+    """The factor and SI prefix for the greatest of the values."""
     top = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
     return next(((f, p) for f, p in _PREFIXES if top >= f), (1.0, ""))

@@ -1,7 +1,7 @@
 """Colours of the figures: Okabe & Ito's palette, which colour-blind readers can distinguish.
 
-Each ground takes the hues of the palette that reach a contrast of 3:1 on it, best first (WCAG 2.2,
-1.4.11 for graphics).
+Each theme uses the hues of the palette with a contrast of at least 3:1 on its background, best
+first (WCAG 2.2, 1.4.11 for graphics).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Theme = Literal["light", "dark"]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LONGEST_LABEL = 320  # of a legend, pixels
-# The last two are none of theirs: for figures that need more.
+# The last two are not of that palette: for figures that need more colours.
 _CATEGORIES = {
     "light": [
         "#0072B2", "#D55E00", "#007A5A", "#B0578D", "#8A6A00", "#3D3D3D", "#6A4FC3", "#8C4A3A",
@@ -28,7 +28,7 @@ _INK = {
 
 
 def vega_config(theme: Theme) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme; specifications themselves name no colours."""
+    """The Vega-Lite configuration of a theme; specifications contain no colours."""
     colours = _INK[theme]
     ink, quiet, grid = colours["ink"], colours["quiet"], colours["grid"]
     return {

@@ -1,4 +1,4 @@
-"""The script that draws figures in the browser: Vega, Vega-Lite and Vega-Embed in one text."""
+"""The script that draws figures in the browser: a bundle of Vega, Vega-Lite and Vega-Embed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from assay.records.files import write_atomically
 
 
 def javascript_bundle() -> str:
-    """The bundle, safe to stand in a ``<script>`` element.
+    """The bundle, safe for embedding in a ``<script>`` element.
 
-    Bundling takes a second, so it is kept in the cache, by vl-convert's version. A cache that can't
-    be read or written costs only that second.
+    Bundling takes a second, so the bundle is cached by vl-convert's version. If the cache can't be
+    read or written, bundling is repeated.
     """
     import vl_convert
 
@@ -32,11 +32,11 @@ def javascript_bundle() -> str:
     return text
 
 
-# What the bundle gives the page: the three libraries under their own names.
+# The bundle exports the three libraries to the page under their names.
 _SNIPPET = "window.vegaEmbed = vegaEmbed; window.vegaLite = vegaLite; window.vega = vega;"
-_END = "\n// end of bundle\n"  # a cut file is recognised by its absence
+_END = "\n// end of bundle\n"  # a truncated file lacks it
 
 
 def _embeddable(script: str) -> str:
-    """The same program without the texts that would end or comment out an HTML script element."""
+    """The script with the strings escaped that would end or comment out an HTML script element."""
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

@@ -1,1 +1,1 @@
-"""The command line: a module per command, no logic."""
+"""The command line: one module per command, without logic."""

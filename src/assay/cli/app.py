@@ -1,4 +1,4 @@
-"""The ``assay`` command: its table of contents. Commands are imported when they are called."""
+"""The ``assay`` command: the table of its subcommands, which are imported when called."""
 
 from __future__ import annotations
 
@@ -16,24 +16,27 @@ from cyclopts import App, CycloptsError
 
 from assay import __version__
 
-# The commands, a module each. Its docstring is the command's help and its examples, which are read
-# without importing it. A command that is a word of Python's has an underscore at its module's end.
+# The commands, one module each. The module's docstring is the command's help with examples, read
+# without importing it. If a command's name is a Python keyword, its module ends in an underscore.
 COMMANDS = (
     "run",
     "measure",
     "watch",
     "report",
     "history",
+    "compare",
+    "export",
     "import_",
     "runs",
     "system",
     "kernels",
+    "references",
     "lab",
     "doctor",
 )
-# What job scripts run; nothing for people.
+# Commands for job scripts, hidden from users.
 HIDDEN = ("job",)
-# Commands below a command, which is a package: by their names the functions.
+# Subcommands of a command that is a package: their functions by name.
 SUBCOMMANDS = {"lab": {"up": "up", "list": "list_labs", "run": "run", "down": "down"}}
 
 app = App(
@@ -56,8 +59,8 @@ def help_of(*names: str) -> tuple[str, str]:
     return summary, "Examples:\n" + indent(dedent(examples).strip(), "  ")
 
 
-def spoken(name: str) -> str:
-    """What a command is called on the command line."""
+def command_name(name: str) -> str:
+    """The name of a command on the command line."""
     return name.removesuffix("_")
 
 
@@ -83,22 +86,22 @@ for _name in COMMANDS:
         continue
     _help, _examples = help_of(_name)
     app.command(
-        f"assay.cli.{_name}:{_name}", name=spoken(_name), help=_help, help_epilogue=_examples
+        f"assay.cli.{_name}:{_name}", name=command_name(_name), help=_help, help_epilogue=_examples
     )
 for _name in HIDDEN:
     app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
 
 
-# Bytes of address space under which numerical libraries abort, or wait for memory without end.
+# Bytes of address space below which numerical libraries abort, or wait for memory forever.
 _LEAST_MEMORY = 512 << 20
 
 
 def _check_memory_limit(given: Sequence[str]) -> None:
-    """Raises AssayError where a limit leaves no room for any command."""
+    """Raises AssayError if the limit on the address space is too low for any command."""
     from assay.errors import AssayError
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if given[:1] and given[0] in map(spoken, COMMANDS) and 0 <= limit < _LEAST_MEMORY:
+    if given[:1] and given[0] in map(command_name, COMMANDS) and 0 <= limit < _LEAST_MEMORY:
         raise AssayError(
             f"The address space is limited to {limit >> 20} MiB, and assay needs "
             f"{_LEAST_MEMORY >> 20} MiB at least.",
@@ -108,11 +111,11 @@ def _check_memory_limit(given: Sequence[str]) -> None:
 
 
 def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with the words of a command, and an example of that command."""
+    """What is wrong with the arguments of a command, and the fix with an example."""
     from cyclopts import MissingArgumentError
     from cyclopts.exceptions import UnusedCliTokensError
 
-    modules = {spoken(name): name for name in COMMANDS}
+    modules = {command_name(name): name for name in COMMANDS}
     names = [modules[word] for word in given[:1] if word in modules]
     names += [word for word in given[1:2] if names and word in SUBCOMMANDS.get(names[0], ())]
     what, option = str(error), ""
@@ -127,12 +130,12 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
         words = [word for word in given if f"'{word}'" in what]
         listed = ", ".join(f"'{word}'" for word in words) or "A word"
         what = f"{listed} {'is' if len(words) < 2 else 'are'} too much."
-    help_command = " ".join(("assay", *map(spoken, names), "--help"))
+    help_command = " ".join(("assay", *map(command_name, names), "--help"))
     fix = f"`{help_command}` says what it takes."
     if names and names[0] not in HIDDEN:
         lines = help_of(*names)[1].splitlines()[1:]
         examples = [re.split(r"\s{3,}", line.strip())[0] for line in lines]
-        # Of the option that is meant, if there is one; else the first.
+        # An example with the option in question if there is one; else the first.
         fitting = [line for line in examples if option and f"{option} " in line] or examples
         if fitting:
             fix = f"Such as: {fitting[0]}\n       {fix}"
@@ -140,15 +143,15 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse, run the command, exit with its status: 0 done, 1 asked to fail on, 2 wrong input.
+    """Parse, run the command, exit with its status: 0 done, 1 by --fail-on, 2 wrong input.
 
-    Whatever goes wrong is one sentence; what nobody foresaw leaves its details in a file.
+    Errors are printed in one sentence; the details of unexpected ones are saved in a file.
     """
     from assay.console import print_error
     from assay.errors import AssayError
 
     for stream in (sys.stdout, sys.stderr):
-        # What the output's encoding lacks, or what is no text at all, is shown as a question mark.
+        # Characters that the output's encoding lacks are shown as question marks.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
@@ -165,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print_error(error.what, where=error.where, fix=error.fix, detail=error.detail)
         sys.exit(2)
     except BrokenPipeError:
-        # Whoever read our output has gone; point stdout elsewhere so that exiting stays quiet.
+        # The reader of the output has ended; redirect stdout to avoid another error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except KeyboardInterrupt:

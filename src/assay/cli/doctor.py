@@ -1,4 +1,4 @@
-"""Say what on this machine will hurt a measurement, and what to do about it.
+"""Check what on this machine will disturb measurements, and what to do about it.
 
 Examples::
 
@@ -27,27 +27,27 @@ def doctor(
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Say what on this machine will hurt a measurement, what it means and what to do about it.
+    """Check what on this machine will disturb measurements, what it means and what to do about it.
 
-    Findings are a note (know it), a warning (it will touch numbers) or a problem (numbers will be
-    wrong, or there will be none). The exit status is 0 whatever is found, unless --fail-on asks
-    otherwise.
+    A finding is a note (for information), a warning (results will be affected) or a problem
+    (results will be wrong or missing). The exit status is 0 whatever is found, unless --fail-on is
+    given.
 
     Parameters
     ----------
     cluster
-        Look at the hosts of the job around this, or of [cluster] in assay.toml, or of a job of two
-        nodes that is submitted for it, instead: whether they see the runs, agree in versions and
-        clocks, and whether compiler and MPI work there.
+        Check the hosts of the surrounding job, of [cluster] in assay.toml, or of a job of two nodes
+        that is submitted for it, instead of this machine: whether they see the runs, agree in
+        versions and clocks, and whether compiler and MPI work there.
     fail_on
-        Exit with 1 if there is a finding at least as grave as this.
+        Exit with 1 if there is a finding at least as severe as this.
     seconds
-        How long to look at load, steal time and throttling. One CPU is kept busy meanwhile.
+        How long to observe load, steal time and throttling. One CPU is kept busy meanwhile.
     config
         The assay.toml to use instead of the one found.
     json
-        Print one JSON object: worst, findings (gravest first), unseen (the checks whose facts this
-        machine doesn't show) and look (what was seen meanwhile).
+        Print one JSON object: worst, findings (most severe first), unseen (checks for which this
+        machine provides no data) and look (the observed values).
     """
     import msgspec
 
@@ -61,9 +61,7 @@ def doctor(
     from assay.system.doctor.probe import probe
 
     if not 0 < seconds <= 3600:
-        raise AssayError(
-            f"--seconds {seconds:g} is not a time to look for.", fix="Give 0.1 to 3600."
-        )
+        raise AssayError(f"--seconds {seconds:g} is not a valid time.", fix="Give 0.1 to 3600.")
     site = load_config(config)
     if cluster:
         found = _examine(site)

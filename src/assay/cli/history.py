@@ -48,14 +48,14 @@ def history(
     system
         Only runs of this machine.
     since
-        Only runs from this day on, such as 2026-03-01, or from so long ago, such as "90 d".
-        Results are not compared with earlier ones.
+        Only runs from this day on, such as 2026-03-01, or of the last days, such as "90 d". Results
+        are not compared with earlier ones.
     until
         Only runs before this day.
     least
         The smallest relative change that counts as a regression or an improvement.
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     format_
         terminal, html (a report with a calendar and trends), openmetrics or csv (every run of every
         cell) [default: html with --output *.html, else terminal].
@@ -64,7 +64,7 @@ def history(
     html
         The same as --format html.
     all_
-        On the terminal, list the steady cells too where there are many.
+        On the terminal, also list the steady cells if there are many.
     fail_on
         Exit with 1 if a cell is significantly worse than its best earlier level, by --least.
     config

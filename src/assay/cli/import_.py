@@ -1,10 +1,10 @@
-"""Read other tools' results and keep them as a run beside assay's own.
+"""Read results of other tools and store them as a run alongside assay's own.
 
 Examples::
 
     assay import HPL.out
     assay import --system fritz slurm-4711.out hpccoutf.txt
-    srun ./osu_latency | assay import -            what a job prints
+    srun ./osu_latency | assay import -            the output of a job
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ def import_(
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Read other tools' results and keep them as a run beside assay's own.
+    """Read results of other tools and store them as a run alongside assay's own.
 
-    Which tools' output a file holds is found out by its content; it may hold several tools', with
-    other text around. Numbers are stored in SI units with their lines. What is unknown or damaged
-    is named and left out. Such a run is labelled everywhere as not measured by assay.
+    The tools are detected from the content of a file, which may have the output of several tools
+    and other text. Numbers are stored in SI units with their lines. Unknown or damaged parts are
+    reported and left out. Such a run is labelled everywhere as not measured by assay.
 
     Parameters
     ----------
     files
         Files, plain or compressed by gzip; - is standard input.
     system
-        What the machine is called that the numbers are of [default: unknown].
+        The name of the machine that was measured [default: unknown].
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     config
         The assay.toml to use.
     json

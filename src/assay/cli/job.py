@@ -1,6 +1,6 @@
 """Do a job's part of a run that was submitted.
 
-What a job script runs on the first of its nodes; nothing for people to call.
+Job scripts run this on the first of their nodes; it is not for users.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def job(
     run
         The run's directory, or a group's.
     number
-        Which of the run's jobs this is.
+        The number of this job among the run's jobs.
     walltime
-        Seconds that the job has from now, where its scheduler doesn't say.
+        Seconds that the job has from now, if its scheduler doesn't report it.
     leashed
-        End when standard input does; measure this node alone.
+        End when standard input is closed; measure this node alone.
     examine
-        Look at the nodes of this job for the doctor, in the place of measuring.
+        Check the nodes of this job for the doctor, instead of measuring.
     config
         With --examine, the assay.toml to use.
     """

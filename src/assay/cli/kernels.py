@@ -1,4 +1,4 @@
-"""Show what can be measured; --build makes the kernels ready without measuring.
+"""Show what can be measured; --build builds the kernels without measuring.
 
 Examples::
 
@@ -28,11 +28,11 @@ def kernels(
     Parameters
     ----------
     name
-        The kernel to explain, such as npb.cg; all of them are listed without it.
+        The kernel to explain, such as npb.cg; without it all are listed.
     build
-        Build the kernels (where they are not built yet) instead of listing them.
+        Build the kernels (unless they are built already) instead of listing them.
     toolchain
-        The toolchain to build with [default: as assay.toml says, else the embedded one].
+        The toolchain to build with [default: as in assay.toml, else the embedded one].
     config
         The assay.toml to use.
     json

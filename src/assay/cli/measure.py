@@ -49,7 +49,7 @@ def measure(
     parameters
         key=value; values may be lists (class=A,B) and ranges (n=100..1000:+100, bytes=1..1MiB:x2).
     ppn
-        Ranks per node, such as 2 or all [default: the fewest the kernel takes].
+        Ranks per node, such as 2 or all [default: the minimum for the kernel].
     threads
         Threads per rank [default: 1].
     nodes
@@ -59,40 +59,40 @@ def measure(
     adapter
         Network adapter between nodes, such as eth0, or eth0+eth1 for both [default: MPI's choice].
     binding
-        How ranks and threads are pinned to cores: compact, spread, per-numa (ranks dealt to NUMA
-        nodes), none or numa:NODE (only the CPUs of that NUMA node) [default: compact].
+        How ranks and threads are pinned to cores: compact, spread, per-numa (ranks divided among
+        NUMA nodes), none or numa:NODE (only the CPUs of that NUMA node) [default: compact].
     smt
         Whether ranks and threads share cores, one on each hardware thread: off, on, each
         [default: off].
     toolchain
-        Compiler, MPI and BLAS, by name [default: as assay.toml says, else the embedded one].
+        Compiler, MPI and BLAS, by name [default: as in assay.toml, else the embedded one].
     precision
         Relative half-width of the 95% interval to reach.
     budget
         Time for all cells together.
     launches
-        Fewest and most launches of a cell, such as 6..30 or 10 [default: 6..30].
+        Minimum and maximum launches per cell, such as 6..30 or 10 [default: 6..30].
     samples
-        Fewest and most samples of a cell in a launch, such as 5..4000, or the most alone
+        Minimum and maximum samples per cell and launch, such as 5..4000, or only the maximum
         [default: 5..4000].
     oversubscribe
         Allow more ranks and threads than cores.
     keep
-        Keep the run among the others instead of forgetting it.
+        Keep the run among the others instead of deleting it.
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     seed
         Seed of the random order of cells [default: drawn, and recorded].
     config
         The assay.toml to use.
     lab
-        Measure on a lab (`assay lab list` has them), from its first host. Needs root.
+        Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
     fake
         A scenario file: measure the machine it describes instead of this one.
     fail_on
         Exit with 1 if a cell failed its measurement or check, or missed its precision.
     json
-        Print one object on stdout, or a list of them if anything sweeps.
+        Print one object on stdout, or a list of them if there are several cells.
     """
     from assay.campaign.commands.ad_hoc import measure_cells, runs_folder
     from assay.campaign.commands.finish import exit_status

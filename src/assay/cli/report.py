@@ -4,6 +4,7 @@ Examples::
 
     assay report                                  the newest run, on the terminal
     assay report 20260101T --format markdown      a run by part of its name
+    assay report --anonymize --output shared.html   without names of hosts, users, paths and sites
 """
 
 from __future__ import annotations
@@ -21,28 +22,32 @@ def report(
     format_: Literal["html", "markdown", "json", "terminal"] = "html",
     output: Path | None = None,
     open_: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Say what a run found, on the terminal and in a report file.
+    """Report the results of a run, on the terminal and in a report file.
 
-    Reports on the newest run, unless one is named. Nothing is measured anew, so a run can be
-    reported on as often as wanted, unfinished ones too.
+    Reports on the newest run, unless one is named. Nothing is measured, so reports can be written
+    any number of times, also of unfinished runs.
 
     Parameters
     ----------
     run
-        A run's directory, or a part of its name that no other run's has [default: the newest].
+        A run's directory, or a unique part of its name [default: the newest].
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     format_
-        html (one file that opens anywhere, offline), markdown (with its figures as SVG files beside
-        it), json (for programs), or terminal (no file, the summary alone).
+        html (one self-contained file), markdown (with its figures as SVG files in the same folder),
+        json (for programs), or terminal (no file, only the summary).
     output
         The file to write, or a folder for it [default: the run's own directory, or the current
-        one where the run is read-only].
+        one if the run is read-only].
     open_
         Open the HTML report in the browser.
+    anonymize
+        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
+        file's name is then report-anonymous by default.
     config
         The assay.toml to use.
     json
@@ -58,7 +63,8 @@ def report(
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
 
-    directory = find_run(runs or load_config(config).runs, run)
+    found_config = load_config(config)
+    directory = find_run(runs or found_config.runs, run)
     request = directory.request()
     if request is not None and request.members is not None:
         from assay.questions.nodes.findings import find
@@ -66,10 +72,20 @@ def report(
         from assay.report.group import build_group
 
         group = read_group(directory.path)
-        model = build_group(group, find(group))
+        model = build_group(group, find(group, found_config.system.groups))
+        if anonymize:
+            from assay.report.anonymous.report import anonymous_group
+
+            model = anonymous_group(group, model, found_config.system.groups)
     else:
         data = read_run(directory.path)
-        model = build_report(data, summarise_cells(data), read_history(data))
+        earlier = read_history(data)
+        if anonymize:
+            from assay.report.anonymous.report import report_without_names
+
+            model = report_without_names(data, earlier)
+        else:
+            model = build_report(data, summarise_cells(data), earlier)
     if json:
         print_json(model)
         return
@@ -77,16 +93,17 @@ def report(
     print_summary(model, screen)
     if format_ == "terminal":
         return
-    if output is None and not os.access(directory.path, os.W_OK):  # such as an archive's
+    if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
         suffix = {"markdown": "md"}.get(format_, format_)
-        output = Path(f"{directory.name}.{suffix}")
+        output = Path(f"{model.run}.{suffix}")
         screen.print(
             f"\nThe run is read-only: its report is written to {output} here; --output names "
             "another place.",
             markup=False,
             soft_wrap=True,
         )
-    (written,) = write_report(model, output or directory.path, [format_])
+    place = output or (directory.path / "report-anonymous" if anonymize else directory.path)
+    (written,) = write_report(model, place, [format_])
     screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
     if open_ and format_ == "html":
         import webbrowser

@@ -6,8 +6,8 @@ Examples::
     assay run plan.toml --budget "10 min"         a plan of your own
     assay run --resume                            what the newest unfinished run still lacks
     assay run network --submit --nodes 8          in a job of the batch scheduler
-    assay run --submit --per-node --nodes 400     each of 400 nodes by itself
-    assay run steadiness --every "6 h" --sessions 8    how it varies over two days
+    assay run --submit --per-node --nodes 400     each of 400 nodes separately
+    assay run steadiness --every "6 h" --sessions 8    variation over two days
     assay run placement                           how to use the nodes: ranks, threads, binding
     assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\S+) s"
     assay run toolchains class=S                  which of compiler, MPI and ranks matters
@@ -63,77 +63,77 @@ def run(
     suite
         A shipped suite's name or a plan's TOML file; with --resume, a run's name or path.
     factors
-        key=value in the place of the plan's own, wherever a kernel has it, such as class=A ppn=1,2;
-        kernel=npb.lu,npb.cg measures these alone, whether the plan has them or not.
+        key=value overrides the plan's, for all kernels that have it, such as class=A ppn=1,2;
+        kernel=npb.lu,npb.cg measures only these, whether the plan has them or not.
     resume
-        Go on with an unfinished run (the newest, if none is named).
+        Continue an unfinished run (the newest, if none is named).
     nodes
-        Nodes of the measures that name none, such as 4 or 1,2,4; the most of them is what a plan
-        calls all nodes. With --per-node, how many nodes measure themselves.
+        Nodes of the measures that name none, such as 4 or 1,2,4; the maximum is what a plan calls
+        all nodes. With --per-node, the number of nodes that measure themselves.
     ppn
-        Ranks per node in the place of the plan's own, such as 2 or 1,all.
+        Ranks per node, overriding the plan's, such as 2 or 1,all.
     per_node
-        Let each node measure the plan by itself, all at once, and hold them side by side.
+        Let all nodes measure the plan separately and concurrently, and compare them.
     submit
         Measure in jobs of the batch scheduler [default if assay.toml has a [scheduler]].
     here
-        Measure on this machine all the same.
+        Measure on this machine even if assay.toml has a [scheduler].
     detach
         Submit, and follow later with `assay runs --follow`.
     dry_run
         Print the scripts of all jobs, and submit none.
     walltime
-        What each job asks for, such as "2 h" [default: as estimated, at most as assay.toml says].
+        Walltime of each job, such as "2 h" [default: an estimate, limited as in assay.toml].
     partition
-        The scheduler's partition or queue [default: as assay.toml says].
+        The scheduler's partition or queue [default: as in assay.toml].
     account
-        The scheduler's account or project [default: as assay.toml says].
+        The scheduler's account or project [default: as in assay.toml].
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     seed
         Seed of the random order of cells [default: drawn, and recorded].
     budget
-        Time for the whole plan, or for each session, such as "90 s" [default: as the plan says].
+        Time for the whole plan, or for each session, such as "90 s" [default: as in the plan].
     precision
-        Relative half-width of the 95% interval to reach, such as 1% [default: as the plan says].
+        Relative half-width of the 95% interval to reach, such as 1% [default: as in the plan].
     launches
-        Fewest and most launches of a cell (in each session), such as 100 or 6..30 [default: as the
-        plan says]. Their time grows with their number, unless --budget is given.
+        Minimum and maximum launches per cell (and session), such as 100 or 6..30 [default: as in
+        the plan]. The budget grows with their number, unless --budget is given.
     duration
-        Go on for so long, such as "2 days": with --every in sessions, else without a pause.
+        Measure for this time, such as "2 days": with --every in sessions, else without a pause.
     every
         Time from the beginning of a session to that of the next, such as "6 h".
     sessions
-        How many sessions there are.
+        Number of sessions.
     config
-        The assay.toml to use [default: searched for; docs/formats/config.md says where].
+        The assay.toml to use [default: searched for as described in docs/formats/config.md].
     lab
-        Measure on a lab (`assay lab list` has them), from its first host. Needs root.
+        Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
     fake
         A scenario file: measure the machine it describes instead of this one.
     report
         Write report.html into the run.
     fail_on
         Exit with 1 if a cell failed its measurement or check, missed its precision, or, with
-        --per-node, a node is slower than the others ("nodes").
+        --per-node, a node or a group of nodes is slower than the others ("nodes").
     json
         Print the answers and all cells as JSON on stdout.
     app
-        A command to measure in the place of the plan's kernels: "mpirun -n {ranks} ./a.out".
+        A command to measure instead of the plan's kernels: "mpirun -n {ranks} ./a.out".
         Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
         {hostfile} {rankfile}.
     time
-        A regular expression of what the command prints its seconds by, such as "Time: (\\S+) s"
-        [default: it is timed from its start to its end].
+        A regular expression for the time in seconds in the command's output, such as
+        "Time: (\\S+) s" [default: it is timed from its start to its end].
     verify
-        A regular expression of what the command prints when its result is right.
+        A regular expression for output that confirms a correct result.
     timeout
-        What the command may take, such as "10 min" [default: by the quickest placement so far].
+        Maximum time of the command, such as "10 min" [default: by the quickest placement so far].
     shell
         Let a shell run the command.
     matrix
-        A file of the bytes that the command's ranks send each other (docs/formats/plans.md): an
-        order of ranks with few of them between nodes is tried, too.
+        A file with the bytes that the command's ranks send each other (docs/formats/plans.md): a
+        rank order with little traffic between nodes is measured, too.
     """
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run

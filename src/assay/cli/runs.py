@@ -1,11 +1,11 @@
-"""List the runs there are, oldest first.
+"""List the runs, oldest first.
 
 Examples::
 
     assay runs
     assay runs --check                            compare sealed runs with their checksums
     assay runs --follow                           the newest one that was submitted
-    assay runs --clean --yes                      end the jobs that are left of them
+    assay runs --clean --yes                      end leftover jobs of runs
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def runs(
     run
         With --follow, a run's name or path [default: the newest that was submitted].
     runs
-        The folder that holds runs [default: ./runs, or as assay.toml says].
+        The folder of the runs [default: ./runs, or as in assay.toml].
     check
-        Read every file of sealed runs, and exit with 1 if one is not as it was sealed.
+        Read every file of sealed runs, and exit with 1 if one differs from its checksum.
     follow
-        Follow a run that was submitted to its end, and present it as `assay run` does.
+        Follow a submitted run to its end, and present it as `assay run` does.
     clean
-        Show the jobs of runs here that still exist, and what dead labs have left.
+        List jobs of these runs that still exist, and remains of labs.
     yes
         With --clean, end them.
     report
         With --follow, write report.html into the run.
     fail_on
-        With --follow, exit with 1 if a cell failed, missed its precision, or, of a group, a node is
-        slower than the others ("nodes").
+        With --follow, exit with 1 if a cell failed, missed its precision, or, of a group of runs, a
+        node or a group of nodes is slower than the others ("nodes").
     config
         The assay.toml to use.
     json

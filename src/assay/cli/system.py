@@ -1,4 +1,4 @@
-"""Show what this machine is: processor, memory, network, scheduler, toolchains.
+"""Describe this machine: processor, memory, network, scheduler, toolchains.
 
 Examples::
 
@@ -19,9 +19,9 @@ def system(
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Show what this machine is: processor, memory, network, surroundings, toolchains.
+    """Describe this machine: processor, memory, network, environment, toolchains.
 
-    Nothing is measured and nothing needs root. What can't be found out is a dash, in JSON null.
+    Nothing is measured, and root is not needed. Unknown values are a dash, in JSON null.
 
     Parameters
     ----------

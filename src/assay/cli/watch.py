@@ -1,11 +1,11 @@
-r"""Run a program, and say within a few steps when these leave their normal range, and why.
+r"""Run a program and report, within a few steps, when steps leave their normal range, and why.
 
 Examples::
 
     assay watch --step 'step (?P<i>\d+) of (?P<n>\d+)' -- mpirun -n 4 ./model
     assay watch --step 'took (?P<seconds>\S+)' --log steps.jsonl -- python train.py
     assay watch -- ./model                        a program that calls assay_heartbeat()
-    assay watch --heartbeat                       how a program does that
+    assay watch --heartbeat                       how to call it
 """
 
 from __future__ import annotations
@@ -28,33 +28,32 @@ def watch(
     fail_on: Literal["never", "alarm"] = "never",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Run a program, and say within a few steps when these leave their normal range, and why.
+    """Run a program and report, within a few steps, when steps leave their normal range, and why.
 
-    Its input and output are as without assay, and so is its exit status. What assay has to say goes
-    to standard error.
+    Its input, output and exit status are as without assay. assay's messages go to standard error.
 
     Parameters
     ----------
     command
-        The program and its words, after --.
+        The program and its arguments, after --.
     step
-        A regular expression: a line of the program's output that it is found in ends a step. Groups
-        of these names are taken: (?P<seconds>…) the step's own time, else the time between lines
-        counts; (?P<i>…) its number; (?P<n>…) how many there will be.
+        A regular expression: a line of output that matches ends a step. Named groups:
+        (?P<seconds>…) the step's time, otherwise the time between lines counts; (?P<i>…) its
+        number; (?P<n>…) the total number of steps.
     pty
-        Give the program a terminal to print to, so that it keeps no lines back.
+        Give the program a terminal as output, so that it doesn't buffer lines.
     heartbeat
-        Say where the C, Fortran and Python files are that mark steps, and how to use them.
+        Show where the C, Fortran and Python files that mark steps are, and how to use them.
     folder
-        Where heartbeats go; on a file system that all hosts share, those of other hosts are
+        The folder for heartbeats; on a file system that all hosts share, those of other hosts are
         followed too [default: in this machine's memory].
     patience
-        How long no step may come before that is said, such as "30 s" [default: 10 times the usual
-        step, 3 times the longest, and 5 s].
+        Time without a step after which this is reported, such as "30 s" [default: the maximum of
+        10 times the usual step, 3 times the longest, and 5 s].
     log
         Write every step, change and covariate to this file, as JSON Lines.
     quiet
-        Say nothing until the end.
+        Print nothing until the end.
     fail_on
         Exit with 1 if there was an alarm and the program itself ended with 0.
     json
@@ -66,10 +65,10 @@ def watch(
         hold()  # before anything that starts threads is imported
     from assay.console import console
     from assay.errors import AssayError
-    from assay.watch.command import run_watch, tell_heartbeat
+    from assay.watch.command import report_heartbeat, run_watch
 
     if heartbeat:
-        return tell_heartbeat(console(), json=json)
+        return report_heartbeat(console(), json=json)
     if not command:
         raise AssayError(
             "No program is given.", fix="Name it after --, as in `assay watch -- ./model -n 4`."

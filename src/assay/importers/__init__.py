@@ -1,7 +1,7 @@
-"""Importers of other tools' results: a module each and its line here.
+"""Importers of other tools' results: one module per tool, listed in ``NAMES``.
 
-``text`` has those of tools that print lines, ``documents`` those of tools that write JSON or XML.
-A module holds ``IMPORTER``: of the first a class (``model.TextImporter``), of the others an object
+Modules in ``text`` read output in lines, modules in ``documents`` read JSON or XML. A module
+defines ``IMPORTER``: in ``text`` a class (``model.TextImporter``), in ``documents`` an object
 (``model.DocumentImporter``).
 """
 
@@ -38,7 +38,7 @@ NAMES = (
 
 @cache
 def text_importers() -> dict[str, type[TextImporter]]:
-    """Those that read lines, by the names of their modules."""
+    """The importers of text, by the names of their modules."""
     return {
         name.partition(".")[2]: import_module(f"assay.importers.{name}").IMPORTER
         for name in NAMES
@@ -48,7 +48,7 @@ def text_importers() -> dict[str, type[TextImporter]]:
 
 @cache
 def document_importers() -> dict[str, DocumentImporter]:
-    """Those that read whole documents, by the names of their modules."""
+    """The importers of documents, by the names of their modules."""
     return {
         name.partition(".")[2]: import_module(f"assay.importers.{name}").IMPORTER
         for name in NAMES

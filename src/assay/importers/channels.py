@@ -1,4 +1,4 @@
-"""Which importer reads which line: by signatures, and by where JSON and XML documents begin."""
+"""Distribution of a file's lines to importers, by signatures and starts of documents."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from assay.importers.model import Line, Output, TextImporter
 
 _DIGIT = re.compile(r"\d")
 _DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
-# Characters of a line of a text tool; only documents have longer ones. It bounds the time that
-# patterns take on lines that were made to be slow.
+# Maximum characters of a line of text output; only documents have longer ones. It bounds the time
+# that patterns take on adversarial lines.
 _LONGEST_TEXT = 4096
-# Ranks whose lines are kept separate at a time.
+# Maximum number of rank labels whose lines are kept separate.
 _MOST_CHANNELS = 1 << 16
 
 
 class FileReader:
-    """Feeds the lines of a file to importers, the lines of each labelled rank by themselves."""
+    """Feeds the lines of a file to importers, those of each rank label separately."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -28,9 +28,9 @@ class FileReader:
         self._labels = Labels([i.UNLABELLED for i in text_importers().values() if i.UNLABELLED])
 
     def feed(self, raw: RawLine) -> None:
-        """Take in a line."""
+        """Process a line."""
         if raw.text is None:
-            self._out.skip(raw.number, "This line is longer than any tool's.")
+            self._out.skip(raw.number, "This line is too long.")
             return
         label, text = self._labels.split(raw.text)
         channel = self._channels.get(label)
@@ -38,20 +38,20 @@ class FileReader:
             if not (_signature(text) or starts_document(text)):
                 return
             if len(self._channels) == _MOST_CHANNELS:
-                self._out.skip(raw.number, "There are too many labels of ranks.")
+                self._out.skip(raw.number, "There are too many rank labels.")
                 return
             channel = self._channels[label] = _Channel(self._out)
         channel.feed(Line(raw.number, text), raw.whole)
 
     def finish(self) -> None:
-        """The file has ended."""
+        """The end of the file."""
         for channel in self._channels.values():
             channel.finish()
         self._channels.clear()
 
 
 class _Channel:
-    """The lines of one rank, or those without labels."""
+    """The lines of one rank label, or those without a label."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -88,20 +88,20 @@ class _Channel:
         if self._active is None:
             return
         if len(line.text) > _LONGEST_TEXT:
-            self._out.skip(line.number, "This line is longer than any tool's.")
+            self._out.skip(line.number, "This line is too long.")
             return
         if not whole and not _as_before(line.text, self._before):
             if _DIGIT.search(line.text):
                 self._out.skip(
                     line.number,
-                    "The last line has no end: its last number may be cut, and it is left out.",
+                    "The last line has no newline: it may be cut off, so it is left out.",
                 )
             return
         self._active.feed(line)
         self._before = line.text
 
     def _cuts(self, line: Line) -> bool:
-        """Whether a document begins within one that does not hold others."""
+        """Whether a document begins here and cuts off the present one."""
         assert self._document is not None
         inside = self._document.holds_documents and not line.text.startswith("<?xml")
         return starts_document(line.text) and not inside
@@ -124,21 +124,21 @@ class _Channel:
             if importer.takes(document.value):
                 importer.read(document.value, self._out)
                 return
-        self._out.skip(document.line, f"This {document.kind} is of no tool that is known here.")
+        self._out.skip(document.line, f"This {document.kind} is not the output of a known tool.")
 
     def _cut(self) -> None:
         if self._document is not None:
             self._out.skip(
-                self._document.first, f"The {self._document.kind} that begins here is not whole."
+                self._document.first, f"The {self._document.kind} that begins here is incomplete."
             )
             self._document = None
 
 
 def _as_before(text: str, before: str) -> bool:
-    """Whether a line without an end has its last number whole, judged by the line before it.
+    """Whether a line without a newline has its last number complete, judged by the previous line.
 
-    Tables have fixed formats: as many words, and as many decimals in the last one. A number without
-    decimals may have been cut anywhere.
+    Tables have fixed formats: both lines must have the same number of words, and of decimals in the
+    last word. A number without decimals may be cut anywhere.
     """
     words, others = text.split(), before.split()
     if not words or len(words) != len(others):
@@ -148,13 +148,13 @@ def _as_before(text: str, before: str) -> bool:
 
 
 def _signature(text: str) -> str | None:
-    """The name of the importer whose signature a line is."""
+    """The name of the importer whose signature matches the line."""
     match = _signatures().match(text) if len(text) <= _LONGEST_TEXT else None
     return match.lastgroup if match else None
 
 
 @cache
 def _signatures() -> re.Pattern[str]:
-    """One pattern that says by the name of its group whose signature a line is."""
+    """One pattern of all signatures; the group that matches names the importer."""
     signatures = (f"(?P<{name}>{i.SIGNATURE})" for name, i in text_importers().items())
     return re.compile(rf"\s*(?:{'|'.join(signatures)})")

@@ -1,6 +1,6 @@
 """JSON and XML documents within text, decoded with the line of each value.
 
-A document is held in memory while it is read, up to ``LARGEST`` bytes of it.
+A document of up to ``LARGEST`` bytes is held in memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xml.parsers import expat
 from assay.importers.model import FoundValue, Line
 from assay.importers.numbers import number
 
-# Bytes of a document. Decoded, it takes some ten times as much memory.
+# Maximum bytes of a document. Decoded, it takes about ten times as much memory.
 LARGEST = 64 << 20
 _DEEPEST = 200
 
@@ -26,8 +26,8 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?
 
 @dataclass(frozen=True)
 class Document:
-    """Decoded. JSON: dicts, lists, ``Text`` of strings, ``FoundValue`` of finite numbers,
-    ``Unusable`` of others, bool and None. XML: ``Element``.
+    """A decoded document. JSON: dicts, lists, ``Text`` for strings, ``FoundValue`` for finite
+    numbers, ``Unusable`` for others, bool and None. XML: ``Element``.
     """
 
     value: object
@@ -37,7 +37,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Unusable:
-    """What stands where a number should: NaN, Infinity, or a number out of range."""
+    """A value that is not a finite number: NaN, Infinity, or a number out of range."""
 
     printed: str
     line: int
@@ -51,7 +51,7 @@ class Text(str):
 
 @dataclass
 class Element:
-    """An XML element: its name, its own text, its line, its elements."""
+    """An XML element: name, line, own text, child elements."""
 
     name: str
     line: int
@@ -59,26 +59,26 @@ class Element:
     elements: list[Element] = field(default_factory=list)
 
     def first(self, name: str) -> Element | None:
-        """The first element of that name in it."""
+        """The first child element of that name."""
         return next((element for element in self.elements if element.name == name), None)
 
     def all(self, name: str) -> Iterator[Element]:
-        """Those of that name in it."""
+        """The child elements of that name."""
         return (element for element in self.elements if element.name == name)
 
     def said(self, name: str) -> str:
-        """The text of the first of that name; "" if there is none."""
+        """The text of the first child element of that name; "" if there is none."""
         found = self.first(name)
         return found.text.strip() if found else ""
 
 
 def starts_document(text: str) -> bool:
-    """Whether a line begins as a document does."""
+    """Whether a line begins like a document."""
     return bool(text) and text[0] in "{[<" and _START.match(text) is not None
 
 
 class DocumentText:
-    """A document as it comes in, line by line."""
+    """Collects a document line by line."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -91,7 +91,7 @@ class DocumentText:
         self._size = 0
 
     def add(self, line: Line) -> str | None:
-        """Take in a line; a sentence on why it can't be a document after all."""
+        """Add a line. Returns a sentence if this can't be a document, else None."""
         text = line.text
         if not self._lines:
             self.first = line.number
@@ -123,7 +123,7 @@ class DocumentText:
         return None
 
     def decode(self) -> Document | tuple[int, str]:
-        """The document, or the line at which it is damaged with a sentence on that."""
+        """The document; if it is damaged, the line and a sentence."""
         return self._decode_xml() if self.kind == "XML document" else self._decode_json()
 
     def _decode_json(self) -> Document | tuple[int, str]:
@@ -131,7 +131,7 @@ class DocumentText:
         numbers = _Places(text, self._numbers, strings=False)
         strings = _Places(text, self._numbers, strings=True)
         try:
-            # The decoder asks for numbers in the order in which they stand in the text.
+            # The decoder parses numbers in the order of the text.
             value = json.loads(
                 text,
                 parse_int=numbers.number,
@@ -163,12 +163,12 @@ class DocumentText:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     decoded = dict(pairs)
     if len(decoded) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return decoded
 
 
 class _Places:
-    """The lines of a JSON text's numbers, or of its strings, in their order."""
+    """The lines of a JSON text's numbers, or of its strings, in order."""
 
     def __init__(self, text: str, lines: list[int], *, strings: bool) -> None:
         self._places = self._find(text, lines, strings)
@@ -185,11 +185,11 @@ class _Places:
     def number(self, printed: str) -> FoundValue | Unusable:
         found, line = next(self._places, ("", 0))
         if found != printed:
-            raise ValueError(f"the number {printed} can't be placed")
+            raise ValueError(f"the number {printed} can't be located")
         return number(printed, line) or Unusable(printed, line)
 
     def placed(self, value: object) -> object:
-        """A decoded value whose strings have their lines; keys are strings of the text too."""
+        """A decoded value with lines added to its strings; keys count as strings of the text."""
         if isinstance(value, str):
             text = Text(value)
             text.line = next(self._places)[1]
@@ -206,7 +206,7 @@ class _Places:
 
 
 class _Builder:
-    """Builds elements from what the parser reads; entities of the document's own are refused."""
+    """Builds elements from the parser's events; entity declarations are refused."""
 
     def __init__(self, lines: list[int]) -> None:
         self.root: Element | None = None

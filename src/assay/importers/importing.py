@@ -1,7 +1,7 @@
-"""Files in, a run out: what importers find is stored as a run of its own kind, ``imported``.
+"""Import of files into a run: the results that importers find are stored as an imported run.
 
-Numbers are written as they are found, so that memory grows with the number of different cells and
-with what is skipped, of which ``MOST_SKIPPED`` parts per file are listed.
+Numbers are written as they are found, so memory grows only with the number of different cells and
+of skipped parts, of which at most ``MOST_SKIPPED`` per file are listed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from assay.model.cell import IMPORTED_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import Plan
 from assay.model.replication import Replication
-from assay.records.directory import RAW, RunDirectory, create_imported, run_stem, write_manifest
+from assay.records.creation import create_imported, run_stem, write_manifest
+from assay.records.directory import RAW, RunDirectory
 from assay.records.files import cannot_write
 from assay.records.model import (
     MANIFEST_SCHEMA,
@@ -47,7 +48,7 @@ _NO_SYSTEM = "unknown"
 
 @dataclass
 class _Tool:
-    """What was found of one tool in one file."""
+    """The counts of one tool's results in one file."""
 
     codes: dict[str, None] = field(default_factory=dict)
     results: int = 0
@@ -58,7 +59,7 @@ class _Tool:
 
 
 class Cells:
-    """The cells of an import, and how many results each has."""
+    """The cells of an import, and the number of results of each."""
 
     def __init__(self) -> None:
         self.cells: dict[str, Cell] = {}
@@ -72,7 +73,7 @@ class Cells:
 
 
 class Collector:
-    """Takes in what importers find in one file, and writes it as records."""
+    """Receives the results that importers find in one file, and writes them as records."""
 
     def __init__(self, cells: Cells, stream: BinaryIO) -> None:
         self._cells = cells
@@ -118,7 +119,7 @@ class Collector:
             self._unlisted += 1
 
     def source(self, source: SourceFile) -> ImportedSource:
-        """What the file was and what was found in it."""
+        """The description of the file and of the results in it."""
         if source.problem:
             self.skip(source.lines, source.problem)
         return ImportedSource(
@@ -160,7 +161,7 @@ def cell_of(result: Result) -> Cell:
     if result.version is not None:
         parameters["version"] = str(result.version)
     for name, found in result.parameters.items():
-        # A string of a document has its line with it, which is no part of the cell.
+        # ``Text`` carries its line, which does not belong to the cell.
         parameters[name] = str(found.value) if isinstance(found.value, str) else found.value
     return Cell(result.code, parameters, Placement(), IMPORTED_TOOLCHAIN)
 
@@ -185,10 +186,10 @@ def read_source(name: str, cells: Cells, stream: BinaryIO) -> ImportedSource:
 def import_files(
     files: Sequence[str], root: Path, *, system: str | None, command: list[str]
 ) -> RunDirectory:
-    """Read files and store what they hold as one run under ``root``.
+    """Read files and store their results as one run under ``root``.
 
-    ``system``: what the machine is called that the numbers are of. Raises AssayError for what can't
-    be read or written, and where no number was found.
+    ``system``: the name of the machine that the numbers are from. Raises AssayError if a file can't
+    be read or written, or if no number was found.
     """
     twice = [name for name, count in Counter(files).items() if count > 1]
     if twice:
@@ -245,7 +246,7 @@ def _read_all(files: Sequence[str], cells: Cells, folder: Path) -> list[Imported
 
 
 class _Guarded:
-    """A stream whose failures to write say where and why."""
+    """A stream whose write errors name the file."""
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
         self._stream = stream
@@ -259,7 +260,7 @@ class _Guarded:
 
 
 def _nothing(sources: Sequence[ImportedSource]) -> AssayError:
-    """The error where not one number was found: what was damaged is said first."""
+    """The error if no number was found; it names the first skipped part, if any."""
     known = ", ".join(name.partition(".")[2] for name in NAMES)
     for source in sources:
         if source.skipped:
@@ -267,17 +268,17 @@ def _nothing(sources: Sequence[ImportedSource]) -> AssayError:
             return AssayError(
                 f"Nothing could be imported. {part.what}",
                 where=f"{source.file}:{part.line}",
-                fix="Give the tool's whole output.",
+                fix="Import the tool's complete output.",
             )
     return AssayError(
-        "No output of a tool that is known here was found.",
+        "No output of a known tool was found.",
         where=", ".join(source.file for source in sources),
-        fix=f"Known are {known}.",
+        fix=f"Known tools: {known}.",
     )
 
 
 def tools_text(sources: Sequence[ImportedSource]) -> str:
-    """The tools of these files in words, with their versions: ``"HPL 2.3, STREAM 5.10"``."""
+    """The tools of these files with their versions: ``"HPL 2.3, STREAM 5.10"``."""
     names = (
         f"{tool.tool} {tool.version}" if tool.version else tool.tool
         for source in sources

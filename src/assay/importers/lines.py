@@ -1,8 +1,8 @@
-"""Files as lines of clean text, in bounded memory: plain or gzip, with numbers from 1.
+"""Reads plain or gzip files as numbered lines of clean text, in bounded memory.
 
-What others put around a tool's lines is taken off: control sequences of terminals, carriage
-returns, and the labels of ranks that ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
-``-prepend-rank`` write.
+Additions of terminals and launchers to a tool's lines are removed: control sequences, carriage
+returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
+``-prepend-rank``.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ import msgspec
 
 from assay.errors import AssayError
 
-# Bytes of a line beyond which it is none of any tool's; it is named and passed over.
+# Maximum bytes of a line; longer lines are skipped and reported.
 LONGEST_LINE = 1 << 20
 STDIN = "-"
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-# Of ECMA-48: control sequences, and operating-system commands such as a window's title.
+# ECMA-48 control sequences and operating system commands (such as a window's title).
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
-# Digits of other scripts, which patterns and int() would take for numbers of a tool's.
+# Digits of other scripts: patterns and int() would accept them as numbers.
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 class RawLine(msgspec.Struct, frozen=True, gc=False):
-    """A line as it stands in a file. ``whole``: whether it ends with a newline.
+    """A line of a file. ``number``: from 1. ``whole``: whether it ends with a newline.
 
-    ``text`` is None for a line that is longer than any tool's.
+    ``text``: None for a line that is too long (``LONGEST_LINE``).
     """
 
     number: int
@@ -46,7 +46,7 @@ class RawLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class SourceFile:
-    """A file that is read once. ``digest`` and ``size`` (bytes as stored) hold when it was read."""
+    """A file to be read once. ``digest`` and ``size`` (bytes as stored) are valid after that."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,13 +57,13 @@ class SourceFile:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what was read."""
+        """The SHA-256 of the bytes read."""
         return self._sum.hexdigest()
 
     def read(self) -> Iterator[RawLine]:
-        """Its lines, one after the other. Raises AssayError for a file that can't be read.
+        """Yield the lines. Raises AssayError for a file that can't be read.
 
-        ``problem`` says afterwards if compressed data ended early or were damaged.
+        Afterwards ``problem`` is set if compressed data ended early or were damaged.
         """
         try:
             if self.name == STDIN:
@@ -113,18 +113,18 @@ class SourceFile:
 
 
 class _Counting(io.RawIOBase):
-    """Passes on what is read, and shows it to ``see``."""
+    """A raw stream that passes the bytes it reads also to ``see``."""
 
     def __init__(self, file: BinaryIO, see: Callable[[bytes], None]) -> None:
         self._file = file
         self._see = see
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def readinto(self, buffer: object) -> int:
-        """As of any raw stream."""
+        """Read into the buffer; returns the number of bytes."""
         assert isinstance(buffer, memoryview)
         content = self._file.read(len(buffer))
         self._see(content)
@@ -133,7 +133,7 @@ class _Counting(io.RawIOBase):
 
 
 def clean(text: str) -> str:
-    """A line without its end, control sequences, and what a carriage return overwrote."""
+    """A line without newline, control sequences, and text overwritten by a carriage return."""
     text = text.rstrip("\r\n")
     if "\x1b" in text:
         text = _CONTROL.sub("", text)
@@ -145,7 +145,7 @@ def clean(text: str) -> str:
 
 
 class Labels:
-    """Takes the labels of ranks off lines. ``unlabelled``: patterns of lines that have none."""
+    """Removes rank labels from lines. ``unlabelled``: patterns of lines that have none."""
 
     def __init__(self, unlabelled: list[str]) -> None:
         plain = "".join(f"(?!{pattern})" for pattern in unlabelled)
@@ -155,8 +155,8 @@ class Labels:
         )
 
     def split(self, text: str) -> tuple[str, str]:
-        """The label, "" if there is none, and the rest of the line."""
-        # A look at the first letter is most of the work saved.
+        """The label ("" if there is none) and the rest of the line."""
+        # For speed: most lines are ruled out by their first character.
         if not text or text[0] not in " [0123456789":
             return "", text
         match = self._label.match(text)

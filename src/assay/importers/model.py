@@ -1,4 +1,4 @@
-"""What an importer reads and yields: lines of text in, numbers with their place and unit out."""
+"""Interfaces of importers: lines or documents in, numbers with place and unit out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from assay.model.placement import Value
 class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a tool's output: its number in the file, from 1, and its text.
 
-    The text has lost what others put around it: control sequences, carriage returns and the label
-    of a rank.
+    Control sequences, carriage returns and the rank label are removed.
     """
 
     number: int
@@ -25,7 +24,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A value as it stands in a file: ``printed`` is in line ``line``, ``value`` is in SI units."""
+    """A value in a file: ``printed`` as in line ``line``, ``value`` in SI units."""
 
     value: Value
     printed: str
@@ -43,13 +42,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool said about one cell in one run of it.
+    """The result of a tool for one cell, from one run of the tool.
 
-    ``code``: the program that was timed, which becomes the kernel of the cell. ``tool`` and
-    ``version``: as the tool calls itself; None where it names no version. ``parameters``: what
-    makes the cell. ``verified``: what the tool's own check said, None where it made none; ``check``
-    names it, and ``checked`` is the number that it was about. ``error``: why the tool itself calls
-    the result a failure.
+    ``code``: the program that was timed; it becomes the kernel of the cell. ``tool`` and
+    ``version``: as the tool reports them; None if it reports no version. ``parameters``: those that
+    define the cell. ``verified``: the result of the tool's own check, None if there was none;
+    ``check`` names it, and ``checked`` is the number that was checked. ``error``: the failure that
+    the tool reports for the result.
     """
 
     code: str
@@ -72,27 +71,27 @@ class Result:
 
     @property
     def line(self) -> int:
-        """The first line that one of its numbers is in."""
+        """The first line with one of its numbers."""
         return min(found.line for series in self.series for found in series.found)
 
 
 class Output(Protocol):
-    """Where importers put what they find."""
+    """Receives the results of importers."""
 
     def result(self, result: Result) -> None:
-        """Take in the numbers of one cell."""
+        """Receive the numbers of one cell."""
 
     def skip(self, line: int, what: str) -> None:
-        """Name a part that is unknown or damaged, in one sentence."""
+        """Report an unknown or damaged part; ``what``: one sentence."""
 
 
 class TextImporter:
     """Reads one tool's output line by line.
 
-    ``SIGNATURE``: how a line begins with which the tool's output begins or goes on, whatever other
-    tool's output came before. It has no groups. From there on ``feed`` gets every line, that one
-    included, until another tool's signature comes. ``UNLABELLED``: lines that look as if they began
-    with the label of a rank, and don't.
+    ``SIGNATURE``: a pattern without groups for the beginning of a line that starts or continues the
+    tool's output, even after another tool's output. ``feed`` gets this line and all further ones up
+    to another tool's signature. ``UNLABELLED``: a pattern of lines that seem to begin with a rank
+    label but don't.
     """
 
     SIGNATURE: ClassVar[str]
@@ -102,32 +101,32 @@ class TextImporter:
         self.out = out
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         raise NotImplementedError
 
     def holds(self, name: str, text: str) -> bool:
-        """Whether what looks like the output of the importer ``name`` is a part of this one's."""
+        """Whether a line with the signature of importer ``name`` belongs to this tool's output."""
         return False
 
     def leave(self) -> None:
-        """The tool's output ends here, or another's interrupts it."""
+        """The tool's output ends here, or another tool's output interrupts it."""
 
 
 class DocumentImporter(Protocol):
-    """Reads a whole document that was decoded with the place of each value."""
+    """Reads a whole document, decoded with the line of each value."""
 
     def takes(self, document: object) -> bool:
-        """Whether the document is of this tool."""
+        """Whether the document is from this tool."""
 
     def read(self, document: object, out: Output) -> None:
-        """Yield its numbers."""
+        """Put its results into ``out``."""
 
 
 def words(text: str, line: int) -> FoundValue:
-    """A parameter in words."""
+    """A parameter that is text."""
     return FoundValue(text, text, line)
 
 
 def slug(text: str) -> str:
-    """A name in the form of assay's: small letters, digits and underscores."""
+    """A name in assay's form: lower-case letters, digits and underscores."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")

@@ -1,4 +1,4 @@
-"""Numbers as tools print them, exactly: the decimal that was printed times the factor of a unit."""
+"""Exact conversion of printed numbers: the decimal times the factor of its unit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from decimal import Decimal, InvalidOperation
 
 from assay.importers.model import FoundValue
 
-# A number in decimal notation; the exponent may be Fortran's.
+# A number in decimal notation; the exponent may have Fortran's letter D.
 NUMBER = r"[-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eEdD][-+]?\d{1,3})?"
-# What takes a number's place in a table: numbers, and what is printed where there is none.
+# A field of a table: a number, or what is printed in its place.
 FIELD = r"\S+"
 WHOLE = r"\d{1,18}"
 
@@ -24,7 +24,7 @@ MS = Decimal("1e-3")
 NS = Decimal("1e-9")
 PERCENT = Decimal("0.01")
 
-# Units as tools write them, in small letters: the SI unit and its factor.
+# SI unit and factor by the unit as tools write it, in lower case.
 _UNITS: dict[str, tuple[str, Decimal]] = {
     **{word: ("s", Decimal(1)) for word in ("s", "sec", "secs", "second", "seconds")},
     **dict.fromkeys(("ms", "msec", "milliseconds"), ("s", MS)),
@@ -49,7 +49,7 @@ def is_number(printed: str) -> bool:
 
 
 def number(printed: str, line: int, factor: Decimal | int = 1) -> FoundValue | None:
-    """The number times ``factor``; None for what is no finite number (nan, inf, asterisks)."""
+    """The number times ``factor``; None if it is not finite or no number (nan, inf, asterisks)."""
     if not is_number(printed):
         return None
     if factor == 1 and _INT.fullmatch(printed):
@@ -62,10 +62,10 @@ def number(printed: str, line: int, factor: Decimal | int = 1) -> FoundValue | N
 
 
 def unit_of(text: str) -> tuple[str, Decimal] | None:
-    """The SI unit and the factor of a unit as tools write it; None for one not known here."""
+    """The SI unit and the factor of a unit as tools write it; None if it is unknown."""
     return _UNITS.get(text.strip().lower())
 
 
 def scaled(found: FoundValue, factor: Decimal | int) -> FoundValue | None:
-    """A number that was found, times the factor of its unit; None if it is too large then."""
+    """A number times the factor of its unit; None if the product is not finite."""
     return found if factor == 1 else number(found.printed, found.line, factor)

@@ -1,1 +1,1 @@
-"""Published facts, each with its source."""
+"""Published numbers, each with its source."""

@@ -1,13 +1,15 @@
-"""Published bisection bandwidths, to set one's own beside."""
+"""Published bisection bandwidths, for comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.reference.papers.loading import figures_of
+
 
 @dataclass(frozen=True)
 class PublishedBisection:
-    """``both_ways``: B/s that a processor exchanges across the middle, in and out together."""
+    """``both_ways``: B/s per process across the bisection, sum of both directions."""
 
     cluster: str
     interconnect: str
@@ -15,11 +17,11 @@ class PublishedBisection:
     source: str
 
 
-# "approx. 220 Mbps for a broad range of message sizes", one process a node, cut at nodes 32 and 33:
-# about 110 Mbit/s each way.
+# For a broad range of message sizes, one process per node, cut between nodes 32 and 33: half of it
+# each way.
 HELIX = PublishedBisection(
     cluster="Helix",
     interconnect="Gigabit Ethernet",
-    both_ways=220e6 / 8,
+    both_ways=figures_of("barczak-2003")["helix.bisection.both_ways"].si,
     source="Barczak, Messom & Johnson (2003), 3.4",
 )

@@ -1,18 +1,20 @@
-"""Published Linpack results and their shares of limits, for comparison with one's own."""
+"""Published Linpack results and their shares of limits, for comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.reference.papers.loading import figures_of
+
 
 @dataclass(frozen=True)
 class PublishedLinpack:
-    """A published result; what its source does not give is None.
+    """A published result; None for values that its source does not give.
 
     ``rate``: flop/s at order ``order``; ``half``: N½. ``of_peak``: its share of the theoretical
     peak; ``of_ranks``: of DGEMM on one processor times the processors; ``of_nodes``: of DGEMM on
     one node times the nodes; ``times_node``: over Linpack on one node. ``price``: of the whole
-    system, in ``currency``.
+    system, in ``currency``. ``code``: the program that was run.
     """
 
     system: str
@@ -20,6 +22,7 @@ class PublishedLinpack:
     rate: float
     order: int
     source: str
+    code: str
     half: int | None = None
     of_peak: float | None = None
     of_ranks: float | None = None
@@ -30,30 +33,46 @@ class PublishedLinpack:
     currency: str = ""
 
 
-# 5.4; the price is the abstract's. 480.7 / (240 * 2.664) and 480.7 / (120 * 5.208) by its DGEMM of
-# 5.3 are the two shares it gives.
-SETH = PublishedLinpack(
-    system="Seth",
-    year=2002,
-    rate=480.7e9,
-    order=116_100,
-    half=24_570,
-    of_peak=0.601,
-    of_ranks=0.752,
-    of_nodes=0.769,
-    times_node=110.0,
-    nodes=120,
-    price=500_000.0,
-    currency="USD",
-    source="Edmundsson et al. (2004), 5.3 and 5.4",
-)
-# 3.1; it gives the peak, 448.8 Gflop/s; the share of it is computed here.
-HELIX = PublishedLinpack(
-    system="Helix",
-    year=2002,
-    rate=234.8e9,
-    order=82_080,
-    of_peak=234.8 / 448.8,
-    source="Barczak, Messom & Johnson (2003), 3.1",
-)
+def _seth() -> PublishedLinpack:
+    """Section 5.4; the DGEMM rates behind the two shares of DGEMM are those of 5.3."""
+    figures = figures_of("edmundsson-2004")
+
+    def value(name: str) -> float:
+        return figures[f"seth.{name}"].si
+
+    return PublishedLinpack(
+        system="Seth",
+        year=2002,
+        rate=value("linpack.rate"),
+        order=int(value("linpack.order")),
+        half=int(value("linpack.half")),
+        of_peak=value("linpack.of_peak"),
+        of_ranks=value("linpack.of_processors"),
+        of_nodes=value("linpack.of_nodes"),
+        times_node=value("linpack.times_node"),
+        nodes=int(value("nodes")),
+        price=value("price.usd"),
+        currency="USD",
+        source="Edmundsson et al. (2004), 5.3 and 5.4",
+        code="HPL",
+    )
+
+
+def _helix() -> PublishedLinpack:
+    """Section 3.1; it gives the theoretical peak, from which the share is computed here."""
+    figures = figures_of("barczak-2003")
+    rate = figures["helix.linpack.rate"].si
+    return PublishedLinpack(
+        system="Helix",
+        year=2002,
+        rate=rate,
+        order=int(figures["helix.linpack.order"].si),
+        of_peak=rate / figures["helix.peak"].si,
+        source="Barczak, Messom & Johnson (2003), 3.1",
+        code="Linpack, program not stated",
+    )
+
+
+SETH = _seth()
+HELIX = _helix()
 PUBLISHED = (SETH, HELIX)

@@ -1,13 +1,15 @@
-"""What others found when all processors of a node used its memory at once."""
+"""Published slowdowns when all processors of a node use its memory concurrently."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.reference.papers.loading import figures_of
+
 
 @dataclass(frozen=True)
 class SharedMemoryRatio:
-    """Times with two processes on a node over times with one: lowest and highest of all strides."""
+    """Time with two processes on a node / time with one: minimum and maximum over strides."""
 
     machine: str
     low: float
@@ -18,21 +20,24 @@ class SharedMemoryRatio:
         return f"{self.machine} {span}"
 
 
-# G. R. Luecke, Y. Li, M. Cuma: Using nodes in a cluster efficiently (2005), section 4.2. Xeon:
-# dual 2.8 GHz; Opteron: dual 1.4 GHz. (For random reads on the Opteron it gives 1.06, from times
-# of 6.36 ms and 6.02 ms, of which the quotient is 1.06 the other way round.)
+# Xeon: dual 2.8 GHz; Opteron: dual 1.4 GHz. The printed times of random reads on the Opteron have
+# the inverse of the printed ratio; the figure has a note.
 SOURCE = "Luecke, Li & Cuma, 4.2"
-_UNIFORM = (SharedMemoryRatio("Xeon", 1.8, 2.0), SharedMemoryRatio("Opteron", 1.0, 1.01))
-_STREAMS = (SharedMemoryRatio("Xeon", 1.7, 2.0), SharedMemoryRatio("Opteron", 1.0, 1.04))
+
+
+def _ratios(test: str) -> tuple[SharedMemoryRatio, ...]:
+    figures = figures_of("luecke-2005")
+    found = [figures[f"{name}.{test}.ratio"] for name in ("hpc-class", "delicatearch")]
+    return tuple(
+        SharedMemoryRatio(machine, figure.si, figure.si_upper or figure.si)
+        for machine, figure in zip(("Xeon", "Opteron"), found, strict=True)
+    )
+
+
 STRIDED_RATIOS: dict[str, tuple[SharedMemoryRatio, ...]] = {
-    "read": _UNIFORM,
-    "write": _UNIFORM,
-    "copy": _STREAMS,
-    "scale": _STREAMS,
-    "sum": _STREAMS,
-    "triad": _STREAMS,
+    **dict.fromkeys(("read", "write"), _ratios("strided")),
+    **dict.fromkeys(("copy", "scale", "sum", "triad"), _ratios("stream")),
 }
 RANDOM_RATIOS: dict[str, tuple[SharedMemoryRatio, ...]] = {
-    "read": (SharedMemoryRatio("Xeon", 1.7, 1.7), SharedMemoryRatio("Opteron", 1.06, 1.06)),
-    "write": (SharedMemoryRatio("Xeon", 1.74, 1.74), SharedMemoryRatio("Opteron", 1.03, 1.03)),
+    mode: _ratios(f"random.{mode}") for mode in ("read", "write")
 }

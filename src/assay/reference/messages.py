@@ -1,12 +1,11 @@
-"""What published clusters' messages took. The table is ``messages.toml``, each entry sourced."""
+"""Published latencies and bandwidths of messages, of the figures in ``papers/``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-_TABLE = Path(__file__).with_name("messages.toml")
+from assay.reference.papers.loading import figures_of
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,48 @@ class PublishedMessages:
 
 @cache
 def published_messages() -> tuple[PublishedMessages, ...]:
-    """The whole table, in its order."""
-    import tomllib
+    """Seth, Helix, The Sisters, and both networks of the PowerEdge SC1425 cluster."""
+    seth, massey, dell = map(figures_of, ("edmundsson-2004", "barczak-2003", "pepper-2005"))
 
-    entries = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["entry"]
-    return tuple(PublishedMessages(**entry) for entry in entries)
+    def of_peak(cluster: str) -> float:
+        """Their paper prints bandwidths as shares of the theoretical ones."""
+        share, peak = massey[f"{cluster}.pingpong.of_peak"], massey[f"{cluster}.link.bandwidth"]
+        return round(share.si * peak.si, 3)
+
+    sc1425 = [
+        PublishedMessages(
+            system="PowerEdge SC1425",
+            network=network,
+            year=2005,
+            latency=dell[f"sc1425.pingpong.latency.{kind}"].si,
+            bandwidth=dell[f"sc1425.pingpong.bandwidth.{kind}"].si,
+            source="Pepper & Gupta (2005), figures 1 and 2",
+        )
+        for network, kind in (("Gigabit Ethernet", "ethernet"), ("Myrinet", "myrinet"))
+    ]
+    return (
+        PublishedMessages(
+            system="Seth",
+            network="SCI",
+            year=2002,
+            latency=seth["seth.pingpong.latency"].si,
+            bandwidth=seth["seth.pingpong.bandwidth"].si,
+            source="Edmundsson et al. (2004), 5.2",
+        ),
+        PublishedMessages(
+            system="Helix",
+            network="Gigabit Ethernet",
+            year=2003,
+            latency=massey["helix.pingpong.latency"].si,
+            bandwidth=of_peak("helix"),
+            source="Barczak, Messom & Johnson (2003), 3.2",
+        ),
+        PublishedMessages(
+            system="Sisters",
+            network="Fast Ethernet",
+            year=2003,
+            bandwidth=of_peak("sisters"),
+            source="Barczak, Messom & Johnson (2003), 3.2",
+        ),
+        *sc1425,
+    )

@@ -1,6 +1,6 @@
-"""Which microarchitecture a processor has, and what a core of it can do in a cycle.
+"""The microarchitecture of a processor, and the flops per cycle of its cores.
 
-The table is ``microarchitectures.toml``; every entry names its source.
+The table is ``microarchitectures.toml``; every entry has its source.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _TABLE = Path(__file__).with_name("microarchitectures.toml")
 class Microarchitecture:
     """One entry of the table.
 
-    ``models``: ranges of the processor's model number, first and last; empty for all of the family.
-    ``pipes``: vector floating-point pipes of a core. ``pipe_bits``: bits each works on in a cycle.
-    ``fma``: whether a pipe multiplies and adds at once. ``source``: where the pipes are documented.
+    ``models``: ranges of model numbers, first and last; empty for the whole family. ``pipes``:
+    vector floating-point pipes per core. ``pipe_bits``: bits per pipe and cycle. ``fma``: whether
+    pipes execute fused multiply-adds. ``source``: where the pipes are documented.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Microarchitecture:
 
     @property
     def flops_per_cycle(self) -> int:
-        """Double-precision operations that one core can finish in a cycle."""
+        """Double-precision operations per cycle of one core."""
         return self.pipes * self.pipe_bits // 64 * (2 if self.fma else 1)
 
     def covers(self, vendor: str, family: int | None, model: int | None, name: str | None) -> bool:
-        """Whether a processor with these numbers is one of this entry's."""
+        """Whether the entry applies to a processor with these identifiers."""
         if vendor != self.vendor or (self.family is not None and family != self.family):
             return False
         if self.models and (model is None or not any(a <= model <= b for a, b in self.models)):
@@ -48,7 +48,7 @@ class Microarchitecture:
 
 @cache
 def microarchitectures() -> tuple[Microarchitecture, ...]:
-    """The whole table, in the order in which entries are tried."""
+    """All entries, in the order in which they are tried."""
     import tomllib
 
     entries = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["entry"]
@@ -65,7 +65,7 @@ def _span(models: int | list[int]) -> tuple[int, int]:
 def identify(
     vendor: str | None, family: int | None, model: int | None, name: str | None
 ) -> Microarchitecture | None:
-    """The first entry that covers a processor; None if the table doesn't know it.
+    """The first entry that covers a processor; None if there is none.
 
     ``vendor``, ``family``, ``model``, ``name`` as in ``assay.system.model.Processor``.
     """

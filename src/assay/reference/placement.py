@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.reference.papers.loading import figures_of
+
 
 @dataclass(frozen=True)
 class PublishedRatio:
-    """Performance with two processes per node over that with one, on one cluster.
+    """Performance with two processes per node / performance with one, on one cluster.
 
-    ``low``, ``high``: the range over numbers of processes, as many processes on half the nodes;
-    None where the source gives no number. ``same_nodes``: its statement on twice the processes on
-    as many nodes.
+    ``low``, ``high``: the range over numbers of processes, for the same processes on half the
+    nodes; None if the source gives no number. ``same_nodes``: the source's statement on twice the
+    processes on the same nodes.
     """
 
     kernel: str
@@ -21,29 +23,42 @@ class PublishedRatio:
     same_nodes: str
 
 
-# G. R. Luecke, Y. Li, M. Cuma: Using nodes in a cluster efficiently (2005), section 3, class B, 2
-# to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet. Its figures 1.B.a to
-# 6.B.c hold no numbers; these are the statements of its text: "a 37% to 50% decrease in
-# performance" is a ratio from 0.50 to 0.63.
+# Section 3, class B, 2 to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet.
+# Figures 1.B.a to 6.B.c of the paper have no numbers; these are from its text: "a 37% to 50%
+# decrease in performance" is a ratio of 0.50 to 0.63.
 SOURCE = "Luecke, Li & Cuma (2005), section 3, class B"
-PUBLISHED = (
-    PublishedRatio("npb.cg", "Xeon", 0.65, 0.80, "more on 2, 4 and 8 nodes, less on 16 to 128"),
-    PublishedRatio("npb.cg", "Opteron", 0.77, 1.0, "more on 2 to 64 nodes, less on 128"),
-    PublishedRatio("npb.ep", "Xeon", None, None, "nearly the same per process"),
-    PublishedRatio("npb.ep", "Opteron", None, None, "nearly the same per process"),
-    PublishedRatio("npb.mg", "Xeon", 0.50, 0.63, "slightly more on 2 to 16 nodes"),
-    PublishedRatio("npb.mg", "Opteron", 0.83, 1.0, "significantly more on all"),
-    PublishedRatio("npb.ft", "Xeon", 0.67, 0.80, "more on all"),
-    PublishedRatio("npb.ft", "Opteron", 0.77, 0.95, "more on all, and by more"),
-    PublishedRatio("npb.lu", "Xeon", 0.57, 0.75, "gains less from the second processor"),
-    PublishedRatio("npb.lu", "Opteron", 0.94, 1.0, "gains significantly more"),
-    PublishedRatio("npb.is", "Xeon", 0.53, 0.92, "gains less from the second processor"),
-    PublishedRatio("npb.is", "Opteron", 0.72, 0.98, "gains significantly more"),
-)
-# Of EP the text says "the 2 ppn performance is nearly the same as the 1 ppn performance".
+# The source's reference 2; it names no version.
+CODE = "NASA's NPB for MPI, version not stated"
 MACHINES = ("Xeon", "Opteron")
+_CLUSTERS = {"Xeon": "tungsten", "Opteron": "delicatearch"}
+# On EP the text says "the 2 ppn performance is nearly the same as the 1 ppn performance".
+_SAME_NODES = {
+    ("npb.cg", "Xeon"): "more on 2, 4 and 8 nodes, less on 16 to 128",
+    ("npb.cg", "Opteron"): "more on 2 to 64 nodes, less on 128",
+    ("npb.ep", "Xeon"): "nearly the same per process",
+    ("npb.ep", "Opteron"): "nearly the same per process",
+    ("npb.mg", "Xeon"): "slightly more on 2 to 16 nodes",
+    ("npb.mg", "Opteron"): "significantly more on all",
+    ("npb.ft", "Xeon"): "more on all",
+    ("npb.ft", "Opteron"): "more on all, and by more",
+    ("npb.lu", "Xeon"): "gains less from the second processor",
+    ("npb.lu", "Opteron"): "gains significantly more",
+    ("npb.is", "Xeon"): "gains less from the second processor",
+    ("npb.is", "Opteron"): "gains significantly more",
+}
+
+
+def _ratio(kernel: str, machine: str, same_nodes: str) -> PublishedRatio:
+    loss = figures_of("luecke-2005").get(f"{_CLUSTERS[machine]}.{kernel}.loss")
+    if loss is None or loss.si_upper is None:
+        return PublishedRatio(kernel, machine, None, None, same_nodes)
+    low, high = round(1.0 - loss.si_upper, 4), round(1.0 - loss.si, 4)
+    return PublishedRatio(kernel, machine, low, high, same_nodes)
+
+
+PUBLISHED = tuple(_ratio(*key, same_nodes) for key, same_nodes in _SAME_NODES.items())
 
 
 def published(kernel: str, machine: str) -> PublishedRatio | None:
-    """The published ratio of a benchmark on a cluster; None for what was not run there."""
+    """The published ratio of a benchmark on a cluster; None if it was not run there."""
     return next((r for r in PUBLISHED if (r.kernel, r.machine) == (kernel, machine)), None)

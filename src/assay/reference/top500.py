@@ -1,7 +1,7 @@
-"""The TOP500 lists of June 1993 to June 2021, and where on them a Linpack rate stands.
+"""The TOP500 lists of June 1993 to June 2021, and the rank of a Linpack rate on each.
 
-``top500.txt.gz`` holds every Rmax: comments (#) that name the source, then a line a list, its month
-and 500 rates in Gflop/s from the first to the last, ``4*12`` for twelve of 4.
+``top500.txt.gz`` holds every Rmax: comments (#) with the source, then a line per list: its month
+and 500 rates in Gflop/s from the first to the last; ``4*12`` means twelve times 4.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ class TopList:
 
     @property
     def date(self) -> str:
-        """``2002-06``: sorts as the lists do."""
+        """``2002-06``; sorts chronologically."""
         return f"{self.year}-{self.month:02d}"
 
     def place(self, rate: float) -> int | None:
-        """The rank that a rate in flop/s would have had; None where the list is full before it.
+        """The rank that a rate in flop/s would have had; None if it is below the whole list.
 
-        One more than there are faster systems, so a rate that is on the list stands with its
-        equals at the best of their ranks.
+        The rank is the number of faster systems plus one, so equal rates share the best rank.
         """
         faster = bisect_left(self.rmax, -rate, key=lambda rmax: -rmax)
         return faster + 1 if faster < len(self.rmax) else None
@@ -65,8 +64,8 @@ def places(rate: float) -> list[tuple[TopList, int | None]]:
 def last_within(rate: float, rank: int) -> TopList | None:
     """The last list on which a rate in flop/s would have had this rank or a better one.
 
-    ``rank`` 1 asks until when it would have been the fastest, 500 until when it would have been on
-    the list at all. None: never.
+    With ``rank`` 1, the last list on which it would have been the fastest; with 500, the last list
+    that it would have been on. None: never.
     """
     within = [found for found, place in places(rate) if place is not None and place <= rank]
     return within[-1] if within else None
@@ -77,5 +76,5 @@ def _read(line: str) -> TopList:
     rmax: list[float] = []
     for word in words:
         value, _, times = word.partition("*")
-        rmax += [float(value + "e9")] * int(times or 1)  # as exactly as a rate written so
+        rmax += [float(value + "e9")] * int(times or 1)  # multiplying by 1e9 would round twice
     return TopList(int(month[:4]), int(month[4:]), tuple(rmax))

@@ -1,7 +1,9 @@
-"""How much published systems varied from run to run; the data are in ``variability.toml``.
+"""Published run-to-run variation of four systems, of the figures in ``papers/``.
 
-Source: Kramer & Ryan (2003), whose study of four systems is the model of "how steady is it". Times
-are in s, coefficients of variation relative.
+``variability.toml`` describes the systems in the words of reports.
+
+Source: Kramer & Ryan (2003), the model of the question "how steady is it". Times are in s,
+coefficients of variation relative.
 """
 
 from __future__ import annotations
@@ -11,13 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from assay.reference.papers.loading import figures_of
+
 _TABLE = Path(__file__).with_name("variability.toml")
 
 YEAR = 2003
 SOURCE = "Kramer & Ryan (2003)"
-# The NPB of table 2, with the class and the number of processes of its runs.
+# The NPB codes of table 2, and the class and the number of processes of its runs.
 CODES = ("EP", "LU", "FT")
 CLASS = "C"
+# Section 6: version 2, in Fortran and C.
+CODE = "NASA's NPB 2 for MPI"
 RANKS = 128
 
 
@@ -56,21 +62,52 @@ class PublishedClocks:
 
 def published_systems() -> tuple[PublishedSystem, ...]:
     """The four systems, in the paper's order."""
-    return tuple(PublishedSystem(**entry) for entry in _document()["system"])
-
-
-def published_runs() -> tuple[PublishedRuns, ...]:
-    """Table 2: twelve entries, system by system."""
-    return tuple(PublishedRuns(**entry) for entry in _document()["runs"])
-
-
-def published_clocks() -> tuple[PublishedClocks, ...]:
-    """Table 3."""
-    return tuple(PublishedClocks(**entry) for entry in _document()["clocks"])
+    return tuple(
+        PublishedSystem(**{name: value for name, value in entry.items() if name != "cluster"})
+        for entry in _systems()
+    )
 
 
 @cache
-def _document() -> dict[str, Any]:
+def published_runs() -> tuple[PublishedRuns, ...]:
+    """Table 2: twelve entries, system by system."""
+    figures = figures_of("kramer-2003")
+
+    def value(cluster: str, code: str, name: str) -> float:
+        return figures[f"{cluster}.npb.{code.lower()}.{name}"].si
+
+    return tuple(
+        PublishedRuns(
+            system=system["name"],
+            code=code,
+            runs=int(value(system["cluster"], code, "runs")),
+            mean=value(system["cluster"], code, "mean"),
+            deviation=value(system["cluster"], code, "deviation"),
+            cov=value(system["cluster"], code, "cov"),
+        )
+        for system in _systems()
+        for code in CODES
+    )
+
+
+@cache
+def published_clocks() -> tuple[PublishedClocks, ...]:
+    """Table 3."""
+    figures = figures_of("kramer-2003")
+    return tuple(
+        PublishedClocks(
+            code=code,
+            wall=figures[f"mcurie.npb.{code.lower()}.cov_by_wall_clock"].si,
+            accounting=figures[f"mcurie.npb.{code.lower()}.cov_by_accounting"].si,
+        )
+        for code in CODES
+    )
+
+
+@cache
+def _systems() -> list[dict[str, Any]]:
+    """Each with ``cluster``, the id by which the figures name it."""
     import tomllib
 
-    return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    systems: list[dict[str, Any]] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["system"]
+    return systems

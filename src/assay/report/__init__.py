@@ -1,4 +1,4 @@
-"""Report: findings become HTML, Markdown, JSON and text for the terminal."""
+"""Report: findings as HTML, Markdown, JSON and terminal output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".js
 def build_report(
     run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
 ) -> ReportModel:
-    """Answer the questions and build the report, before it has a format.
+    """Answer the questions and build the format-independent report.
 
     ``history``: stored runs of the same machine (``assay.report.history.read_history``).
     """
@@ -36,17 +36,17 @@ def build_report(
 def write_report(
     report: ReportModel, path: Path, formats: Iterable[Format] = ("html",)
 ) -> list[Path]:
-    """Write the report in each format; returns the files, whole or not there at all.
+    """Write the report in each format, each file atomically; return the files.
 
-    ``path`` is a directory, which gets ``report.html`` and so on, or a file, whose suffix becomes
-    each format's own. Raises AssayError if it can't be written.
+    ``path`` is a directory, which gets ``report.html`` and so on, or a file, whose suffix is
+    replaced by that of each format. Raises AssayError if it can't be written.
     """
     base = path / "report" if path.is_dir() else path
     return [_write(report, form, base) for form in formats]
 
 
 def print_summary(report: ReportModel, console: Console) -> None:
-    """The verdicts and a compact table on a terminal."""
+    """Print the verdicts and a compact table."""
     from assay.report.terminal import print_report
 
     print_report(report, console)
@@ -77,6 +77,6 @@ def _write(report: ReportModel, form: Format, base: Path) -> Path:
 
 
 def _with_suffix(base: Path, suffix: str) -> Path:
-    """``report`` becomes ``report.md``; a dot within a run's name is no suffix."""
+    """``report`` becomes ``report.md``; only suffixes of formats are replaced."""
     known = base.suffix in _SUFFIXES.values()
     return base.with_suffix(suffix) if known else base.with_name(base.name + suffix)

@@ -1,4 +1,4 @@
-"""The report of a run, before it has a format: every text, figure and table."""
+"""The format-independent report of a run: all texts, figures and tables."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def build(
             filter(None, ["" if run.complete else _unfinished(run, cells), _damaged(run)])
         ),
         summary=_summary(run, cells),
-        sections=[_section(reply, run) for reply in replies],
+        sections=[_section(reply, run, cells) for reply in replies],
         findings_schema=FINDINGS_SCHEMA,
         cells=list(cells),
         cell_table=cell_table(cells),
@@ -55,7 +55,7 @@ def build(
 
 
 def _damaged(run: RunData) -> str:
-    """What of the run can't be read, and so doesn't count; empty if all can."""
+    """A sentence on lines that can't be read and are left out; empty if there are none."""
     if not run.damaged:
         return ""
     places = ", ".join(run.damaged[:4]) + (", …" if len(run.damaged) > 4 else "")
@@ -65,14 +65,14 @@ def _damaged(run: RunData) -> str:
     )
 
 
-def _section(reply: Reply[Any], run: RunData) -> Section:
+def _section(reply: Reply[Any], run: RunData, cells: Sequence[CellSummary]) -> Section:
     answer = reply.answer
     evidence = [evidence_table(answer.question, answer.evidence)] if answer.evidence else []
     return section_of(
         answer,
         figures=reply.figures(),
         tables=[*evidence, *reply.tables()],
-        method=_sampling(run) if answer.status == "answered" else [],
+        method=_sampling(run, cells) if answer.status == "answered" else [],
         findings=findings_json(reply.findings),
     )
 
@@ -85,9 +85,9 @@ def section_of(
     method: Sequence[str] = (),
     findings: object = None,
 ) -> Section:
-    """An answer as it stands in a report.
+    """The section of a report for an answer.
 
-    ``method``: further sentences on how it was measured. ``findings``: as ``findings_json`` has
+    ``method``: further sentences on how it was measured. ``findings``: as ``findings_json`` returns
     them.
     """
     return Section(
@@ -105,16 +105,26 @@ def section_of(
         advice=answer.advice,
         caveats=answer.caveats,
         findings=findings,
+        impossible=answer.impossible,
     )
 
 
-def _sampling(run: RunData) -> list[str]:
-    """What holds for every number of the run."""
+def _sampling(run: RunData, cells: Sequence[CellSummary]) -> list[str]:
+    """How the run was sampled, which holds for every result.
+
+    The launches are those made, except over several sessions, for which the plan's are given.
+    """
     rule = run.manifest.plan.replication
-    fewest, most = rule.min_launches, rule.max_launches
-    times = f"{fewest} times" if fewest == most else f"{fewest} to {most} times"
+    made = [max(metric.n for metric in cell.metrics.values()) for cell in cells if cell.metrics]
+    if rule.repeated or not made:
+        made = [rule.min_launches, rule.max_launches]
+    low, high = min(made), max(made)
+    count = "once" if high == 1 else f"{high} times"
+    times = count if low == high else f"{low} to {count}"
+    if low < rule.min_launches:
+        times += f" (at least {rule.min_launches} were planned)"
     until = (
-        f"until the {rule.confidence:.0%} interval of the median over launches was within "
+        f"until the {100 * rule.confidence:g}% interval of the median over launches was within "
         f"±{rule.precision * 100:.3g}% of it or the budget was spent"
     )
     if rule.unbroken:
@@ -128,19 +138,19 @@ def _sampling(run: RunData) -> list[str]:
 
 
 def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
-    whole = len(run.manifest.plan.cells)
-    have = sum(1 for cell in cells if cell.metrics)
+    planned = len(run.manifest.plan.cells)
+    measured = sum(1 for cell in cells if cell.metrics)
     path = str(run.path) if run.path else run.manifest.run
     lost = list(dict.fromkeys(host for launch in run.launches for host in launch.lost))
     hosts = f"{names_text(lost)} no longer answered. " if lost else ""
     return (
-        f"This run is incomplete: {have} of {counted(whole, 'cell')} have numbers so far. {hosts}"
-        f"`assay run --resume {path}` measures the missing cells and repeats none."
+        f"This run is incomplete: {measured} of {counted(planned, 'cell')} have results so far. "
+        f"{hosts}`assay run --resume {path}` measures only the missing cells."
     )
 
 
 def _summary(run: RunData, cells: Sequence[CellSummary]) -> str:
-    """How much was measured, in one line."""
+    """The amount of measurement, in one line."""
     launches = len(run.launches) or len({m.launch for m in run.measurements})
     samples = sum(
         max((metric.samples for metric in cell.metrics.values()), default=0) for cell in cells

@@ -1,4 +1,4 @@
-"""The catalogue of kernels for people (``assay kernels``) and for programs."""
+"""The catalogue of kernels as terminal output (``assay kernels``), Markdown and plain values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def describe(kernel: Kernel) -> dict[str, object]:
-    """A catalogue entry as plain values. ``work`` is that of one operation at the defaults."""
+    """A catalogue entry as plain values; ``work``: of one operation at the default parameters."""
     return {
         "name": kernel.name,
         "title": kernel.title,
@@ -53,14 +53,16 @@ def describe(kernel: Kernel) -> dict[str, object]:
 
 
 def _default_work(kernel: Kernel) -> dict[str, float | None]:
-    """All ranks' work of one operation at the defaults on the fewest ranks.
+    """The work of all ranks for one operation, at the defaults and the minimum number of ranks.
 
     None where the kernel chooses its size at run time (a default of 0 elements).
     """
     defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
     work = kernel.work(defaults, kernel.min_ranks, 1)
-    open_ = 0 in defaults.values()
-    return {quantity: None if open_ and not value else value for quantity, value in work.items()}
+    sized_later = any(type(value) is int and value == 0 for value in defaults.values())
+    return {
+        quantity: None if sized_later and not value else value for quantity, value in work.items()
+    }
 
 
 def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
@@ -76,7 +78,7 @@ def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
         names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
         table.add_row(kernel.name, kernel.title, headline, names)
     out.print(table)
-    out.print("\nMore on one: [bold]assay kernels NAME[/bold]")
+    out.print("\nDetails of a kernel: [bold]assay kernels NAME[/bold]")
 
 
 def print_kernel(kernel: Kernel, out: Console) -> None:
@@ -117,10 +119,10 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
 
 
 def catalogue_markdown(catalogue: Sequence[Kernel]) -> str:
-    """Every kernel's entry as Markdown: what ``docs/kernels.md`` holds."""
+    """All catalogue entries as Markdown: the content of ``docs/kernels.md``."""
     head = (
         "# Kernels\n\n"
-        "What can be measured, made from the catalogue (`src/assay/kernels/`) by\n"
+        "All kernels, generated from the catalogue (`src/assay/kernels/`) by\n"
         "`assay kernels --markdown > docs/kernels.md`. Parameters' sizes and times are in SI base "
         "units.\nHow each kernel is checked is in [methods](methods/kernels.md).\n"
     )
@@ -157,7 +159,7 @@ def _section(kernel: Kernel) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    """A row of a table; a bar within a cell would end it."""
+    """A row of a table, with bars in cells escaped."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""The table of all cells: every headline number with its uncertainty and its caveats."""
+"""The table of all cells: headline metrics with their uncertainty and caveats."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.kernels import known_kernel
 from assay.kernels.naming import metric_name, parameters_text, placement_text
+from assay.kernels.npb.own_code import code_note
 from assay.questions.common.tables import NOTHING, Column, Entry, Table, Tone, count, quantity
 from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
 from assay.units import MISSING
@@ -24,7 +25,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     """One row per cell: its kernel's headline metric, or why there is none."""
     notes: dict[str, int] = {}
     several = len({cell.cell.toolchain for cell in cells}) > 1
-    # Named where cells of as many nodes ran on different ones.
+    # Hosts are shown where cells with the same number of nodes ran on different hosts.
     placed = {(cell.cell.placement.nodes, hosts) for cell in cells for hosts in cell.hosts}
     scattered = len(placed) > len({nodes for nodes, _ in placed})
     rows = [_row(cell, several, scattered, notes) for cell in cells]
@@ -33,9 +34,12 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     return Table(
         id="cells",
         title="All cells",
-        caption="The headline metric of each cell. Intervals are nonparametric, of 95%, of the "
-        "median over launches; there is none under six launches. Min and max are over all samples "
-        "after warm-up, CoV is between launches, n is the number of launches.",
+        caption=(
+            "The headline metric of each cell. Intervals are nonparametric 95% intervals of "
+            "the median over launches; fewer than six launches have none. Min and max are over all "
+            "samples after warm-up, CoV is between launches, n is the number of launches. "
+            + code_note(cell.cell.kernel for cell in cells)
+        ).rstrip(),
         columns=[
             Column("kernel", "Kernel"),
             Column("parameters", "Parameters"),
@@ -58,7 +62,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
 
 
 def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
-    """The kernel's headline metric, or the first there is; None without numbers."""
+    """The kernel's headline metric, or else the first metric; None if there are none."""
     if not cell.metrics:
         return None
     kernel = known_kernel(cell.kernel)
@@ -88,13 +92,15 @@ def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int
         tone: Tone = "bad"
         if cell.error == UNTRIED:
             state, tone = "not tried", "quiet"
+        elif cell.left_out:
+            state, tone = "left out", "quiet"
         blank = [NOTHING] * 5
         return [
             *first,
             NOTHING,
             Entry(state, tone=tone),
             *blank,
-            Entry(state if cell.error == UNTRIED else cell.status),
+            Entry(state if tone == "quiet" else cell.status),
             numbers,
         ]
     name, metric = found

@@ -1,7 +1,7 @@
 """docs/findings.md: the fields of every question's findings, as ``make docs`` writes them.
 
 The page is generated from the types: a section per class, with its docstring and a table of its
-fields. It follows ``assay.questions.common.findings.findings_json``, which makes the JSON.
+fields. It follows ``assay.questions.common.findings.findings_json``, which writes the JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from assay.model.placement import Placement
 from assay.questions import questions
 from assay.questions.common.findings import FINDINGS_SCHEMA
 from assay.questions.common.selection import Point
+from assay.questions.compare.findings import find as find_compare
 from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
 from assay.stats.core.model import CellSummary, MetricSummary
@@ -32,8 +33,8 @@ _HEAD = """# Findings
 
 What each question found, as plain data for programs: the field `findings` of the sections of a
 [JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
-`assay report --json` print it. `assay history --json` prints the findings of a history by
-themselves, with the points of each cell and its content in place of its id
+`assay report --json` print it. `assay history --json` prints only the findings of a
+history, with the points of each cell and with whole cells in place of their ids
 ([formats](formats/history.md)). This page is generated from the types in
 `src/assay/questions/` by `make docs`.
 
@@ -47,9 +48,10 @@ metric's summary there. Keys that consist of several parts join them by `/`.
 | --- | --- |
 {index}
 """
-# Findings that belong to no question of a run's report: heading, and how they are found.
+# Findings outside of the questions of a run's report: name, heading, and function.
 _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("history", "History (`assay history`)", find_history),
+    ("compare", "Runs compared (`assay compare`)", find_compare),
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
 )
 _WORDS: dict[object, str] = {
@@ -90,7 +92,7 @@ def findings_types() -> Iterator[tuple[str, str, type]]:
 
 
 def _returned(find: Callable[..., object]) -> type:
-    """What ``find`` gives: its class, or the type that it is annotated with, without None."""
+    """The type that ``find`` returns: the class itself, or its return annotation without None."""
     if isinstance(find, type):
         return find
     (found,) = _classes_in(_hints(find)["return"])
@@ -98,7 +100,7 @@ def _returned(find: Callable[..., object]) -> type:
 
 
 def classes(found: type) -> list[type]:
-    """The class and all those of its fields, each once, in the order of the fields."""
+    """The class and, recursively, the classes of its fields, each once, in field order."""
     reached: list[type] = []
 
     def visit(cls: type) -> None:
@@ -113,7 +115,7 @@ def classes(found: type) -> list[type]:
 
 
 def fields(cls: type) -> dict[str, Any]:
-    """The fields that are in the JSON, with their types."""
+    """The fields in the JSON, with their types."""
     hints = _hints(cls)
     if dataclasses.is_dataclass(cls):
         return {
@@ -138,7 +140,7 @@ def _hints(what: type | Callable[..., object]) -> dict[str, Any]:
 
 
 def _type_checking_names(module: str) -> dict[str, Any]:
-    """What a module imports under ``if TYPE_CHECKING``."""
+    """The names that a module imports under ``if TYPE_CHECKING``."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     names: dict[str, Any] = {}
     for node in tree.body:
@@ -159,7 +161,7 @@ def _is_described(hint: object) -> TypeGuard[type]:
 
 
 def _classes_in(hint: object) -> list[type]:
-    """The classes with fields of their own that a type is made of."""
+    """The described classes that a type consists of."""
     if _is_described(hint):
         return [hint]
     return [cls for part in get_args(hint) for cls in _classes_in(part)]
@@ -183,7 +185,7 @@ def _link(cls: type) -> str:
 
 
 def type_text(hint: object) -> str:
-    """A type in words, with links to classes."""
+    """A type as text, with links to classes."""
     if getattr(hint, "__hash__", None) and hint in _WORDS:
         return _WORDS[hint]
     if _is_described(hint):

@@ -1,4 +1,4 @@
-"""The report of a group: every node by itself, compared."""
+"""The report of a group: a comparison of separately measured nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.units import counted
 
 
 def build_group(group: GroupData, found: NodesFindings) -> ReportModel:
-    """The report of a group; ``found``: as ``questions.nodes.findings.find`` gives it."""
+    """The report of a group; ``found``: from ``questions.nodes.findings.find``."""
     request = group.request
     utc = datetime.datetime.fromtimestamp(request.utc, datetime.UTC)
     counts = Counter(member.state for member in group.members)
@@ -32,7 +32,7 @@ def build_group(group: GroupData, found: NodesFindings) -> ReportModel:
         assay=__version__,
         run=request.run,
         suite=request.suite,
-        title=f"{request.run}: each of {counted(found.expected, 'node')} by itself",
+        title=f"{request.run}: {counted(found.expected, 'node')}, each measured separately",
         system=request.run,
         utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
         complete=complete,

@@ -1,4 +1,4 @@
-"""The hosts of a run, equal ones in one row, and the differences between them."""
+"""The hosts of a run, one row per group of equal hosts, and their differences."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _Row = tuple[str, ...]
 
 
 def node_tables(run: RunData) -> list[Table]:
-    """One table, a row for each kind of host; none for a run on one machine."""
+    """One table, a row per group of equal hosts; none for a run without a survey."""
     nodes = read_nodes(run.path / NODES) if run.path else []
     if not nodes:
         return []
-    kinds: dict[_Row, list[HostSurvey]] = {}
+    equal: dict[_Row, list[HostSurvey]] = {}
     for node in nodes:
-        kinds.setdefault(_facts(node), []).append(node)
+        equal.setdefault(_facts(node), []).append(node)
     return [
         Table(
             id="nodes",
             title="Hosts",
-            caption=f"{len(nodes)} hosts, surveyed before the measurement. The plan suits "
-            "the smallest of them in each respect.",
+            caption=f"{len(nodes)} hosts, surveyed before the measurement. The plan is made "
+            "for the minimum of each resource over them.",
             columns=[
                 Column("hosts", "Hosts"),
                 Column("processor", "Processor"),
@@ -37,7 +37,7 @@ def node_tables(run: RunData) -> list[Table]:
                 Column("system", "System"),
                 Column("toolchains", "Toolchains"),
             ],
-            rows=[[Entry(_names(group)), *map(Entry, row)] for row, group in kinds.items()],
+            rows=[[Entry(_names(group)), *map(Entry, row)] for row, group in equal.items()],
             notes=differences(nodes),
         )
     ]

@@ -1,15 +1,15 @@
-"""What the hosts of a run recorded, in words: bytes sent over each adapter, and clocks."""
+"""Texts on records of the hosts of a run: bytes sent over each adapter, and clock differences."""
 
 from __future__ import annotations
 
 from assay.records.model import RunData
-from assay.records.traffic import sent_by_adapter
+from assay.records.stream import sent_by_adapter
 from assay.stats.fleet.clock_spread import widest_spread
 from assay.units import format_quantity
 
 
 def clock_text(run: RunData) -> str:
-    """The hosts' greatest difference in the time of day, in words; empty on one host."""
+    """The greatest difference in the time of day between hosts, as text; empty on one host."""
     spread = widest_spread(run.measurements)
     if spread is None:
         return ""
@@ -18,7 +18,7 @@ def clock_text(run: RunData) -> str:
 
 
 def clock_notes(run: RunData) -> list[str]:
-    """A caveat and a recommendation where the times of day differ by too much."""
+    """A caveat with a recommendation where the times of day differ by too much."""
     spread = widest_spread(run.measurements)
     if spread is None or not spread.confusing:
         return []
@@ -31,6 +31,6 @@ def clock_notes(run: RunData) -> list[str]:
 
 
 def network_text(run: RunData) -> str:
-    """``12 GB over eth1``, the busiest first; empty where nothing was counted."""
+    """``12 GB over eth1``, the most bytes first; empty where nothing was counted."""
     sent = sent_by_adapter(m.record for m in run.measurements)
     return ", ".join(f"{format_quantity(most, 'B')} over {name}" for name, most in sent.items())

@@ -1,4 +1,4 @@
-"""The report as one HTML file that opens anywhere: styles, scripts, data and figures inside."""
+"""The report as one self-contained HTML file, with styles, scripts, data and figures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from assay.report.shorten import shortened
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# Characters up to which the file holds the whole report as JSON, for download.
+# Maximum characters of the report in JSON that is embedded for download.
 _EMBEDDED = 4 << 20
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def to_html(report: ReportModel) -> str:
-    """The whole file as text. Nothing in it refers to anything outside it."""
+    """The HTML file as text. It refers to no external resource."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -65,7 +65,7 @@ def _for_browser(figures: list[Figure]) -> dict[str, Any]:
 
 
 def _json(value: object) -> Markup:
-    """JSON that can stand in a script element: no ``<`` can end it."""
+    """JSON for a script element, with ``<`` escaped so that nothing ends the element."""
     text = msgspec.json.encode(value).decode()
     return _markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
@@ -76,23 +76,24 @@ def _data_uri(text: str, kind: str) -> str:
 
 
 def _csp_hash(text: str) -> Markup:
-    """What allows exactly this style or script in a Content Security Policy (CSP Level 3, 2.3.1).
+    """The source expression for this style or script in a Content Security Policy.
 
-    A browser hashes what it parsed, in which line ends are line feeds (HTML, 13.2.3.5).
+    CSP Level 3, section 2.3.1. Browsers hash the parsed text, where line ends are line feeds (HTML,
+    13.2.3.5).
     """
     content = text.replace("\r\n", "\n").replace("\r", "\n").encode()
     return _markup(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
 
 
 def _code(text: str) -> Markup:
-    """Escaped text in which `backticks` set code."""
+    """Escaped text; text in `backticks` is code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _markup(text: str) -> Markup:
-    """Text that is HTML already: templates, and escaped JSON."""
+    """Mark text as HTML that needs no escaping: templates and escaped JSON."""
     from markupsafe import Markup
 
     return Markup(text)

@@ -1,4 +1,4 @@
-"""The machine and the provenance of its numbers, as tables of facts."""
+"""The machine and the provenance of the results, as tables of facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CACHE_KINDS = {"data": "d", "instruction": "i"}
 
 
 def system_table(manifest: Manifest) -> Table:
-    """What was measured, as it was found at the start of the run."""
+    """The machine, as detected at the start of the run."""
     try:
         facts = list(_system_facts(System.from_dict(manifest.system)))
         notes: list[str] = []
@@ -37,7 +37,7 @@ def system_table(manifest: Manifest) -> Table:
 
 
 def provenance_tables(run: RunData) -> list[Table]:
-    """Command, plan and seed of the run, its toolchains, and every launch of it."""
+    """Command, plan and seed of the run, its hosts, toolchains and launches."""
     tables = [_origin(run), *node_tables(run)]
     if run.manifest.toolchains:
         tables.append(_toolchains(run.manifest.toolchains))
@@ -66,7 +66,7 @@ def _system_facts(system: System) -> Facts:
             f"{word} {format_quantity(value, 'Hz')}"
             for word, value in (
                 ("base", frequency.base),
-                ("at most", frequency.maximum),
+                ("maximum", frequency.maximum),
                 ("at the start", frequency.current),
             )
             if value
@@ -79,7 +79,9 @@ def _system_facts(system: System) -> Facts:
     yield "Huge pages", f"transparent: {memory.transparent}" if memory.transparent else ""
     if virtual.virtual is not None:
         steal = (
-            "" if virtual.steal is None else f", {format_share(virtual.steal)} stolen since boot"
+            ""
+            if virtual.steal is None
+            else f", steal time {format_share(virtual.steal)} since boot"
         )
         yield (
             "Virtual machine",
@@ -103,7 +105,7 @@ def _system_facts(system: System) -> Facts:
         if system.scheduler
         else "none found",
     )
-    yield "Set in the environment", " ".join(f"{k}={v}" for k, v in (system.tuning or {}).items())
+    yield "Environment variables", " ".join(f"{k}={v}" for k, v in (system.tuning or {}).items())
     yield "Operating system", os.name or ""
     yield "Kernel", os.kernel or ""
     yield "Host", os.hostname or ""
@@ -145,7 +147,7 @@ def _origin(run: RunData) -> Table:
         ("Seed", str(manifest.plan.seed)),
         (
             "Precision requested",
-            f"±{replication.precision * 100:.3g}% at {replication.confidence:.0%}",
+            f"±{replication.precision * 100:.3g}% at {100 * replication.confidence:g}%",
         ),
         ("Budget", format_duration(replication.budget)),
         (
@@ -163,7 +165,7 @@ def _origin(run: RunData) -> Table:
             "Clock resolution",
             format_quantity(max(c.resolution for c in clocks), "s") if clocks else "",
         ),
-        ("Ranks' cores", _pinning(run)),
+        ("Pinning of ranks", _pinning(run)),
         ("Sent between hosts", network_text(run)),
         ("Hosts' clocks", clock_text(run)),
     ]
@@ -171,15 +173,15 @@ def _origin(run: RunData) -> Table:
 
 
 def _pinning(run: RunData) -> str:
-    """Whether every rank ran on its core, as the ranks themselves reported."""
+    """Whether ranks were pinned, and whether they shared cores, as the ranks reported."""
     ranks = {(m.launch, rank.rank): rank for m in run.measurements for rank in m.ranks}
     if not ranks:
         return ""
-    loose = sum(1 for rank in ranks.values() if not rank.pinned)
-    crowded = sum(1 for rank in ranks.values() if rank.oversubscribed)
-    words = [f"{loose} of {len(ranks)} ranks not pinned" if loose else "every rank pinned"]
-    if crowded:
-        words.append(f"{crowded} of {len(ranks)} shared a core")
+    unpinned = sum(1 for rank in ranks.values() if not rank.pinned)
+    sharing = sum(1 for rank in ranks.values() if rank.oversubscribed)
+    words = [f"{unpinned} of {len(ranks)} ranks not pinned" if unpinned else "every rank pinned"]
+    if sharing:
+        words.append(f"{sharing} of {len(ranks)} shared a core")
     return ", ".join(words)
 
 
@@ -219,10 +221,10 @@ def _launches(run: RunData) -> Table:
         TableBuilder(run.launches)
         .column("launch", "Launch", lambda launch: Entry(launch.launch, launch.launch))
         .text("toolchain", "Toolchain", lambda launch: launch.toolchain)
-        .numbers("start", "After", after, unit="s")
+        .numbers("start", "Start", after, unit="s")
         .numbers(
             "wall",
-            "Took",
+            "Duration",
             lambda launch: Entry(format_quantity(launch.wall, "s"), launch.wall),
             unit="s",
         )
@@ -239,7 +241,7 @@ def _launches(run: RunData) -> Table:
 
 
 def _text(value: object) -> str:
-    """A stored fact of any shape, on one line."""
+    """A stored fact of any type, on one line."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The report as Markdown: tables in the text, figures as SVG files beside it."""
+"""The report as Markdown, with figures as SVG files in a folder next to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.report.shorten import shortened
 
 
 def write_markdown(report: ReportModel, target: Path) -> None:
-    """Write ``target`` and, in ``<stem>-figures`` beside it, one SVG per figure."""
+    """Write ``target`` and, in the folder ``<stem>-figures`` next to it, one SVG per figure."""
     report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     folder = target.with_name(f"{target.stem}-figures")
@@ -26,7 +26,7 @@ def write_markdown(report: ReportModel, target: Path) -> None:
 
 
 def to_markdown(report: ReportModel, folder: str) -> str:
-    """The text; figures are referred to in ``folder``."""
+    """The text, with links to figures in ``folder``."""
     blocks = [f"# {_plain(report.title)}", f"{report.utc} · {_plain(report.summary)}"]
     if report.unfinished:
         blocks.append(f"> {_plain(report.unfinished)}")
@@ -34,6 +34,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
         "\n".join(
             f"- **{_plain(section.title)}** {_plain(section.verdict)}"
             + (f" *({section.confidence} confidence)*" if section.confidence else "")
+            + "".join(f"\n  - {_plain(each.sentence)}" for each in section.impossible)
             for section in report.sections
         )
     )
@@ -42,7 +43,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
             blocks += _section(section, folder)
     blocks.append(f"## {_plain(report.cell_table.title)}")
     blocks += (
-        _table(report.cell_table) if report.cell_table.rows else ["This run holds no cell yet."]
+        _table(report.cell_table) if report.cell_table.rows else ["This run has no cells yet."]
     )
     blocks.append("## System and provenance")
     for table in (report.system_table, *report.provenance):
@@ -89,7 +90,7 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\*_[]#|~$!"})
 
 
 def _plain(text: str) -> str:
-    """Text that means nothing but itself; `code` stays code, since backticks are assay's own."""
+    """Text with its markup escaped. Backticks stay: only assay's own texts use them, for `code`."""
     one_line = harmless(" ".join(text.split()))
     return html.escape(one_line, quote=False).translate(_MARKS)
 

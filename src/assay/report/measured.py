@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.kernels.naming import cell_name, metric_name, placement_text
+from assay.kernels.npb.own_code import code_note
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_quantity
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_cells(cells: Sequence[CellSummary], console: Console) -> None:
-    """A heading and a line per metric for each cell; caveats below the numbers they concern."""
+    """Print for each cell a heading, one line per metric, and the caveats."""
     for index, cell in enumerate(cells):
         if index:
             console.print()
@@ -38,6 +39,9 @@ def _print_cell(cell: CellSummary, console: Console) -> None:
         console.print(Padding(Text(cell.error, style="red"), (0, 0, 0, 2)))
     elif cell.verified:
         console.print(Padding(Text("result verified", style="green"), (0, 0, 0, 2)))
+    about = code_note([cell.cell.kernel]) if cell.metrics else ""
+    if about:
+        console.print(Padding(Text(about, style="dim"), (0, 0, 0, 2)))
     for caveat in cell.caveats:
         console.print(Padding(Text(f"! {caveat}", style="yellow"), (0, 0, 0, 2)))
 

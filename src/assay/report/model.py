@@ -1,6 +1,6 @@
-"""The report, before it has a format: built once, rendered by each format.
+"""The format-independent report: built once, rendered by each format.
 
-It is also the JSON report as it stands; ``docs/report-format.md`` is the prose.
+It is also the layout of the JSON report, which ``docs/report-format.md`` documents.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from assay.charts.figure import Figure
-from assay.questions.common.answer import Confidence, Evidence
+from assay.questions.common.answer import Confidence, Evidence, ImpossibleValue
 from assay.questions.common.tables import Table
 from assay.stats.core.model import CellSummary
 
@@ -18,9 +18,10 @@ REPORT_SCHEMA = 1
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One question: its verdict and everything it is based on.
+    """One question: its verdict and all that it is based on.
 
-    ``findings``: what was found, as plain data; ``docs/findings.md`` names each field.
+    ``findings``: the findings as plain data; ``docs/findings.md`` names each field.
+    ``impossible``: numbers that can't be, on which the verdict is not based.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Section(msgspec.Struct, frozen=True):
     advice: list[str]
     caveats: list[str]
     findings: Any = None
+    impossible: list[ImpossibleValue] = []
 
 
 class ReportModel(msgspec.Struct, frozen=True):

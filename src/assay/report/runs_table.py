@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.records.listing import RunListing
+from assay.units import format_minute
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,13 +21,13 @@ _STYLES = {
 }
 _COLUMNS = ("run", "suite", "started (UTC)", "cells", "launches", "measurements", "state")
 _NUMBERS = range(3, 6)
-# Runs from which on lines are laid out here: fitting a table to a terminal takes some
+# Number of runs from which on they are plain lines: fitting a table to a terminal takes
 # milliseconds per row.
 MANY = 200
 
 
 def run_table(runs: Sequence[RunListing]) -> Table | Text:
-    """One row per run, oldest first; very many runs are lines that do not wrap."""
+    """One row per run, oldest first; from ``MANY`` runs on, plain lines that do not wrap."""
     return _table(runs) if len(runs) < MANY else _lines(runs)
 
 
@@ -67,7 +67,7 @@ def _lines(runs: Sequence[RunListing]) -> Text:
 
 
 def _fields(run: RunListing) -> tuple[str, ...]:
-    stamp = time.strftime("%Y-%m-%d %H:%M", time.gmtime(run.utc)) if run.utc else "–"
+    stamp = format_minute(run.utc) if run.utc else "–"
     counts = (run.cells, run.launches, run.measurements)
     return (
         run.run,

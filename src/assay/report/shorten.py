@@ -1,4 +1,4 @@
-"""A report of thousands of cells that a person can open: long tables are cut, and say so."""
+"""Shortening of large reports: long tables and figures are cut, with a note."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from assay.charts.figure import Figure
 from assay.questions.common.tables import Entry, Table
 from assay.report.model import ReportModel, Section
 
-# Rows of a table that a browser shows at once; on a terminal.
+# Maximum rows of a table, in HTML and Markdown and on a terminal.
 MOST_ROWS = 500
 MOST_LINES = 100
-# Rows of a figure's data that are drawn: more than the figure's width in pixels add nothing, and
+# Maximum points of a figure that are drawn: more than its width in pixels show nothing new, and
 # each takes half a kilobyte of SVG.
 MOST_POINTS = 1000
 
 
 def shortened(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
-    """The report with no table longer than ``most`` rows, no more cells than that, and figures
-    that can be drawn.
+    """The report with at most ``most`` cells and rows per table, and ``MOST_POINTS`` per figure.
 
-    Of a long table the rows of failures stay, then the first ones; its caption, or else its last
-    note, says how many there are and where all of them are.
+    A long table keeps the rows of failures, then the first rows. Its caption, or else its last
+    note, gives the total number of rows and where to find them.
     """
     return msgspec.structs.replace(
         report,
@@ -46,7 +45,7 @@ def _figure(figure: Figure) -> Figure:
     if count <= MOST_POINTS:
         return figure
     kept = [round(i * (count - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)]
-    note = f"{MOST_POINTS:,} of {count:,} points are drawn; its data has them all."
+    note = f"{MOST_POINTS:,} of {count:,} points are drawn; the data have all of them."
     return msgspec.structs.replace(
         figure,
         rows=[figure.rows[place] for place in kept],
@@ -68,7 +67,7 @@ def _table(table: Table, most: int) -> Table:
     failures = " failures first," if bad and len(bad) < count else ""
     note = (
         f"{most} of {count:,} rows,{failures} the first of the rest; "
-        "`assay report --format json` has them all."
+        "`assay report --format json` has all of them."
     )
     rows, notes = _renumbered(table, rows)
     if table.caption:
@@ -78,7 +77,7 @@ def _table(table: Table, most: int) -> Table:
 
 
 def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]], list[str]]:
-    """The rows with their notes numbered anew, and the notes that they refer to."""
+    """The rows with their notes renumbered, and the notes that they refer to."""
     places = [place for place, column in enumerate(table.columns) if column.name == "notes"]
     if not places:
         return rows, table.notes

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
-# Terminal columns from which a column of the table has room.
-_TIGHT = 78  # under this, lines break within a field rather than lose its end
-_ROOM = {"limit": 96, "note": 140, "most": 96}
-_UNBOUND = 10_000  # more columns than any table needs
+# Terminal widths, in columns.
+_TIGHT = 78  # below this, fields wrap
+_ROOM = {"limit": 96, "note": 140, "most": 96}  # from which a table column is shown
+_UNBOUND = 10_000  # more than any table needs
+_MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 
 
 def print_report(report: ReportModel, console: Console) -> None:
-    """Print it in the console's width; without colour where the console has none."""
+    """Print the report in the console's width; in colour if the console has it."""
     from rich.text import Text
 
     report = shortened(report, MOST_LINES)
@@ -32,19 +33,24 @@ def print_report(report: ReportModel, console: Console) -> None:
     if report.unfinished:
         console.print(Text(report.unfinished, style="yellow"))
     console.print()
+    stated: set[str] = set()
     for section in report.sections:
-        _verdict(section, console)
+        _verdict(section, console, stated)
     for section in report.sections:
-        # An imported run has no evidence: its numbers are a table of their own.
+        # An imported run has no evidence, but a table of its numbers.
         if section.evidence or section.id == SECTION:
             shown = [table for table in section.tables if not table.folded]
             for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)
-        _sentences("Caveats", section.caveats, console, "yellow")
+        caveats = [sentence for sentence in section.caveats if sentence not in stated]
+        _sentences("Caveats", caveats, console, "yellow")
         _sentences("Recommendations", section.advice, console, "")
 
 
-def _verdict(section: Section, console: Console) -> None:
+def _verdict(section: Section, console: Console, stated: set[str]) -> None:
+    """The first screen's lines on a question; ``stated``: sentences on numbers that can't be that
+    were printed for it or for another one.
+    """
     from rich.padding import Padding
     from rich.text import Text
 
@@ -56,6 +62,13 @@ def _verdict(section: Section, console: Console) -> None:
         why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
         why.append(section.confidence_why, style="dim")
         console.print(Padding(why, (0, 0, 0, 2)))
+    new = [each.sentence for each in section.impossible if each.sentence not in stated]
+    for sentence in new[:_MAX_IMPOSSIBLE]:
+        console.print(Padding(Text(sentence, style="red"), (0, 0, 0, 2)))
+        stated.add(sentence)
+    if len(new) > _MAX_IMPOSSIBLE:
+        more = f"{len(new) - _MAX_IMPOSSIBLE} more of its numbers can't be; see its caveats."
+        console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
 
 
 def _table(table: Table, console: Console, *, titled: bool) -> None:
@@ -86,7 +99,7 @@ def _table(table: Table, console: Console, *, titled: bool) -> None:
 
 
 def _let_break(grid: Grid, console: Console) -> None:
-    """Let lines break within fields where a table has no room otherwise."""
+    """Wrap fields if the table is wider than the console."""
     from rich.measure import Measurement
 
     unbound = console.options.update(max_width=_UNBOUND)

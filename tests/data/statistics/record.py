@@ -1,4 +1,4 @@
-"""Results of SciPy and statsmodels that tests hold the statistics against: writes python.json.
+"""Records results of SciPy and statsmodels as references for tests: writes python.json.
 
 python tests/data/statistics/record.py    # where both are installed; assay isn't needed
 """
@@ -36,7 +36,7 @@ def inputs() -> dict[str, list[float]]:
 
 
 def design() -> dict[str, list]:
-    """Two factors, unequally often combined."""
+    """Two factors, combined with unequal frequency."""
     rng = np.random.default_rng(2004)
     adapters = [str(x) for x in rng.integers(1, 3, 47)]
     order = [str(x) for x in rng.choice(["block", "cyclic", "reversed"], 47)]
@@ -98,7 +98,7 @@ def main() -> None:
                 for row in table.index
             },
         )
-    # A balanced design, for which REML and the method of moments agree.
+    # A balanced design, for which REML and the method of moments give the same result.
     rng = np.random.default_rng(2005)
     groups = np.repeat(np.arange(8), 6)
     nested = np.round(100 + 1.5 * rng.standard_normal(8)[groups] + rng.standard_normal(48), 6)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for a rank of assay-kernels; $HOW says how it goes."""
+"""Replaces a rank of assay-kernels; $HOW selects its behaviour."""
 
 import json
 import os
@@ -62,7 +62,7 @@ if how == "hangs":
     while True:
         time.sleep(0.05)
 if how == "stubborn":
-    # A daemon of the launch: another session, its parent gone, deaf to what is polite.
+    # A daemon of the launch: in another session, orphaned, ignoring polite signals.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if os.fork() == 0:

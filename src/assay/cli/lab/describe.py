@@ -1,4 +1,4 @@
-"""What the commands of labs share: a lab as facts and in words, and progress while one is made."""
+"""Shared by the commands of labs: description of a lab, progress display of its creation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def facts(lab: Lab) -> dict[str, object]:
-    """What ``--json`` prints of a lab."""
+    """The facts of a lab that ``--json`` prints."""
     cluster = lab.cluster
     spec = cluster.spec if cluster else None
     return {
@@ -50,7 +50,7 @@ def in_words(lab: Lab) -> str:
 
 
 def watched(what: str) -> AbstractContextManager[Progress | None]:
-    """A bar on a terminal; nothing elsewhere."""
+    """A progress bar on a terminal, else nothing."""
     from contextlib import contextmanager, nullcontext
 
     from assay.console import console

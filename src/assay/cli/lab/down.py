@@ -1,4 +1,4 @@
-"""End what runs on a lab and remove it.
+"""Remove a lab and end all its processes.
 
 Examples::
 
@@ -19,7 +19,7 @@ def down(
     every: Annotated[bool, Parameter(name="--all", negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """End what runs on a lab and remove it, or what is left of it.
+    """Remove a lab, or the remains of one, and end all its processes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""List the labs there are.
+"""List the labs.
 
 Examples::
 
@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 
 def list_labs(*, json: Annotated[bool, Parameter(negative=())] = False) -> None:
-    """List the labs there are, also what is left of one whose making was cut short.
+    """List the labs, including the remains of one whose creation was interrupted.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ def run(name: str, *command: str, host: str | None = None) -> None:
     name
         The lab's name.
     command
-        The command and its words, after --.
+        The command and its arguments, after --.
     host
         The host's name [default: the first, node1].
     """

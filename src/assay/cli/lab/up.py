@@ -1,4 +1,4 @@
-"""Make a lab, which stays until it is taken down.
+"""Create a lab; it stays until it is removed.
 
 Examples::
 
@@ -21,17 +21,17 @@ def up(
     slurm: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Make a lab, which stays until it is taken down or the machine starts anew. Needs root.
+    """Create a lab; it stays until it is removed or the machine restarts. Needs root.
 
     Parameters
     ----------
     spec
-        A TOML file (docs/formats/config.md), or one that comes with assay: single, two-rails,
+        A TOML file (docs/formats/config.md), or one shipped with assay: single, two-rails,
         switches, helix, torus-2d, torus-3d, fat-tree. Up to 250 hosts.
     name
-        What the lab is called [default: as the spec].
+        The name of the lab [default: that of the spec].
     slurm
-        Start a Slurm over the hosts, too; `assay lab run NAME -- sbatch JOB` submits to it.
+        Also start Slurm on the hosts; `assay lab run NAME -- sbatch JOB` submits to it.
     json
         Print one JSON object on stdout.
     """

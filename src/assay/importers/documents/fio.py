@@ -1,8 +1,8 @@
 """fio's JSON (``--output-format=json`` or ``json+``), versions 2 and 3.
 
-Source: ``stat.c`` and HOWTO. Version 3 says bytes per second in ``bw_bytes`` and latencies in
-nanoseconds; version 2 says KiB per second in ``bw`` and latencies in microseconds. A direction in
-which nothing was moved has no result.
+Source: ``stat.c`` and HOWTO. Version 3 gives bytes per second in ``bw_bytes`` and latencies in
+nanoseconds; version 2 gives KiB per second in ``bw`` and latencies in microseconds. A direction
+without I/O has no result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import KIB, NS, US, scaled
 
 _DIRECTIONS = ("read", "write", "trim")
-# Options of a job that make its cell, as they were given.
+# Options of a job that define its cell, as given.
 _OPTIONS = (
     "rw",
     "readwrite",
@@ -38,7 +38,7 @@ class FioImporter:
     """See the module."""
 
     def takes(self, document: object) -> bool:
-        """Whether it has fio's version and jobs."""
+        """Whether it has fio's version, and jobs or client statistics."""
         return (
             isinstance(document, dict) and "fio version" in document and "jobs" in document
         ) or (
@@ -46,7 +46,7 @@ class FioImporter:
         )
 
     def read(self, document: object, out: Output) -> None:
-        """A result per job and direction."""
+        """One result per job and direction."""
         assert isinstance(document, dict)
         version = str(document["fio version"]).removeprefix("fio-")
         jobs = document.get("jobs", document.get("client_stats"))
@@ -100,7 +100,7 @@ class FioImporter:
 
         def add(metric: str, unit: str, value: object, factor: Decimal | int = 1) -> None:
             if isinstance(value, Unusable):
-                out.skip(value.line, f"'{value.printed}' is no number.")
+                out.skip(value.line, f"'{value.printed}' is not a number.")
             elif isinstance(value, FoundValue):
                 found = scaled(value, factor)
                 if found is not None:

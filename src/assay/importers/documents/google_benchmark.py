@@ -1,8 +1,8 @@
 """Google Benchmark's JSON (``--benchmark_format=json`` or ``--benchmark_out``).
 
-Source: ``json_reporter.cc``. Repetitions of a benchmark share a process, and are samples of one
-result. Aggregates are taken where repetitions are not reported. Times are per iteration; counters
-of a benchmark's own have no unit.
+Source: ``json_reporter.cc``. Repetitions of a benchmark share a process and are samples of one
+result. Aggregates are used where repetitions are not reported. Times are per iteration; user
+counters have no unit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GoogleBenchmarkImporter:
         )
 
     def read(self, document: object, out: Output) -> None:
-        """A result per benchmark."""
+        """One result per benchmark."""
         assert isinstance(document, dict)
         context = document["context"]
         said = context.get("library_version")
@@ -118,13 +118,13 @@ class GoogleBenchmarkImporter:
         numbers = []
         for name, value in entry.items():
             if isinstance(value, Unusable):
-                out.skip(value.line, f"'{value.printed}' is no number.")
+                out.skip(value.line, f"'{value.printed}' is not a number.")
             if name in _FIELDS or not isinstance(value, FoundValue):
                 continue
             factor: Decimal | int = 1
             if name in _TIMES:
                 if unit is None and not relative:
-                    out.skip(value.line, f"The unit '{entry.get('time_unit')}' is not known.")
+                    out.skip(value.line, f"The unit '{entry.get('time_unit')}' is unknown.")
                     continue
                 metric, si = _TIMES[name], "s"
                 factor = unit[1] if unit is not None else 1

@@ -1,8 +1,8 @@
 """hyperfine's JSON (``--export-json``).
 
-Source: ``benchmark_result.rs``. Each run of a command is a process of its own, and so a result of
-its own; what hyperfine computes from them is taken only where the runs themselves are missing. The
-file names no version.
+Source: ``benchmark_result.rs``. Each run of a command is a separate process and therefore a
+separate result; hyperfine's statistics are used only where the runs are missing. The file has no
+version.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class HyperfineImporter:
     """See the module."""
 
     def takes(self, document: object) -> bool:
-        """Whether it has results of commands with a mean."""
+        """Whether it has results with a command and a mean."""
         results = document.get("results") if isinstance(document, dict) else None
         return (
             isinstance(results, list)
@@ -36,7 +36,7 @@ class HyperfineImporter:
         )
 
     def read(self, document: object, out: Output) -> None:
-        """A result per run of a command."""
+        """One result per run of a command."""
         assert isinstance(document, dict)
         for result in document["results"]:
             self._command(result, out)
@@ -69,7 +69,7 @@ class HyperfineImporter:
         series = []
         for metric, value in values.items():
             if isinstance(value, Unusable):
-                out.skip(value.line, f"'{value.printed}' is no number.")
+                out.skip(value.line, f"'{value.printed}' is not a number.")
             elif isinstance(value, FoundValue):
                 series.append(Series(metric, "s", [value]))
         failed = isinstance(status, FoundValue) and status.value != 0

@@ -1,7 +1,7 @@
 """Phoronix Test Suite's ``composite.xml``.
 
 Source: ``pts_test_result_parser.php``. An entry's runs are samples of one result; its value is
-taken where they are missing. A test is named with its version by its profile's identifier.
+used where they are missing. A test's profile identifier gives its name and version.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class PhoronixImporter:
     """See the module."""
 
     def takes(self, document: object) -> bool:
-        """Whether its root is the suite's."""
+        """Whether its root element is the suite's."""
         return isinstance(document, Element) and document.name == "PhoronixTestSuite"
 
     def read(self, document: object, out: Output) -> None:
-        """A result per entry of each test."""
+        """One result per entry of each test."""
         assert isinstance(document, Element)
         generated = document.first("Generated")
         client = re.search(r"\d+(?:\.\d+)+\w*", generated.said("TestClient") if generated else "")
@@ -55,7 +55,7 @@ class PhoronixImporter:
         for printed in source.text.strip().split(":"):
             found_number = number(printed.strip(), source.line, factor)
             if found_number is None:
-                out.skip(source.line, f"'{printed.strip()[:40]}' is no number.")
+                out.skip(source.line, f"'{printed.strip()[:40]}' is not a number.")
                 return
             numbers.append(found_number)
         out.result(

@@ -1,7 +1,7 @@
 """ReFrame's run report in JSON, data versions 1 to 4.
 
-Source: ``schemas/runreport.json`` and ``frontend/statistics.py``. Versions 3 and before list
-performance variables as objects (``perfvars``), later ones as ``SYSTEM:PARTITION:NAME`` with value,
+Source: ``schemas/runreport.json`` and ``frontend/statistics.py``. Up to version 3 performance
+variables are objects (``perfvars``); later they are ``SYSTEM:PARTITION:NAME`` with value,
 reference, thresholds and unit (``perfvalues``).
 """
 
@@ -28,7 +28,7 @@ class ReframeReportImporter:
         )
 
     def read(self, document: object, out: Output) -> None:
-        """A result per test case that has performance variables."""
+        """One result per test case with performance variables."""
         assert isinstance(document, dict)
         version = document["session_info"].get("version")
         for run in document["runs"]:
@@ -49,7 +49,7 @@ class ReframeReportImporter:
         series = []
         for metric, value, unit in _variables(case):
             if isinstance(value, Unusable):
-                out.skip(value.line, f"'{value.printed}' is no number.")
+                out.skip(value.line, f"'{value.printed}' is not a number.")
             elif isinstance(value, FoundValue):
                 si, factor = unit_of(unit) or (unit, 1)
                 found = scaled(value, factor)

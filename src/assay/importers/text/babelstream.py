@@ -1,7 +1,7 @@
-"""BabelStream, and GPU-STREAM as it was called before, as text and as CSV.
+"""BabelStream, formerly GPU-STREAM, as text and as CSV.
 
-Source: ``main.cpp`` of versions 1 to 5. Rates are 10^6 bytes per second, or 2^20 where the head of
-the table says MiBytes/sec. The program says only of wrong results that they are.
+Source: ``main.cpp`` of versions 1 to 5. Rates are 10^6 bytes per second, or 2^20 where the table
+header has MiBytes/sec. The program reports only failed validations.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BabelStreamImporter(TextImporter):
         self._wrong = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if text in ("BabelStream", "GPU-STREAM"):
             self.leave()
@@ -76,14 +76,14 @@ class BabelStreamImporter(TextImporter):
         if elements := _ELEMENTS.fullmatch(text):
             self._settings["elements"] = FoundValue(int(elements[1]), elements[1], line)
         if size := _SIZE.fullmatch(text):
-            # Rounded as printed: this is a name for the size rather than the size.
+            # Rounded by the program: it distinguishes sizes but isn't exact.
             found_size = number(size[1], line, _SIZES[size[2]])
             if found_size is not None:
                 self._settings["array_bytes"] = found_size
 
     def _row(self, row: re.Match[str], line: int) -> None:
         if self._factor is None:
-            self.out.skip(line, "This row of BabelStream comes before its table's head.")
+            self.out.skip(line, "This row of BabelStream comes before its table header.")
             return
         operation = FoundValue(row[1].lower(), row[1], line)
         printed = dict(zip(("rate", "time.min", "time.max", "time"), row.groups()[1:], strict=True))
@@ -105,7 +105,7 @@ class BabelStreamImporter(TextImporter):
         ):
             found = number(row.get(column, ""), line)
             if found is None:
-                self.out.skip(line, f"'{row.get(column, '')}' is no number.")
+                self.out.skip(line, f"'{row.get(column, '')}' is not a number.")
                 return
             parameters[name] = found
         unit = _RATE_COLUMN.fullmatch(rate)
@@ -120,13 +120,13 @@ class BabelStreamImporter(TextImporter):
             rate = metric == "rate"
             found = number(text, line, factor if rate else 1)
             if found is None:
-                self.out.skip(line, f"'{text}' is no number.")
+                self.out.skip(line, f"'{text}' is not a number.")
                 return
             series.append(Series(metric, "B/s" if rate else "s", [found]))
         self._rows.append((parameters, series))
 
     def leave(self) -> None:
-        """The table is over."""
+        """The end of the table."""
         for parameters, series in self._rows:
             self.out.result(
                 Result(
@@ -144,7 +144,7 @@ class BabelStreamImporter(TextImporter):
 
 
 def _factor(unit: str) -> int:
-    """Bytes of a unit as the program writes it: MBytes, MiBytes, GB, GiB …"""
+    """Bytes per unit as the program writes it: MBytes, MiBytes, GB, GiB …"""
     power = "kmgt".index(unit[0].lower()) + 1
     return 1 << 10 * power if unit[1] in "iI" else int(10 ** (3 * power))
 

@@ -1,8 +1,8 @@
 """HPCC, the HPC Challenge benchmark: ``hpccoutf.txt`` of all versions.
 
-Source: ``src/io.c``. Every result stands in the summary as ``NAME=VALUE``; sections before it say
-the same at length and are passed over, but for HPL's, whose table HPL's own importer reads. The
-program says of all tests together whether they passed (``Success``).
+Source: ``src/io.c``. The summary has every result as ``NAME=VALUE``; the sections before it repeat
+them and are ignored, except for HPL's table, which HPL's importer reads. The program reports one
+``Success`` for all tests together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ _GIGA = Decimal(10) ** 9
 _TERA = Decimal(10) ** 12
 _ONE = Decimal(1)
 
-# Of a test: what its entries are called, each as metric, unit and factor, and those that make its
-# cell.
+# By test: metric, unit and factor by the name of the entry, and the entries that define the cell.
 _STREAM = ("Copy", "Scale", "Add", "Triad")
 _Metrics = dict[str, tuple[str, str, Decimal]]
 _TESTS: dict[str, tuple[_Metrics, dict[str, str]]] = {
@@ -110,11 +109,11 @@ class HpccImporter(TextImporter):
         self._damaged: set[str] = set()
 
     def holds(self, name: str, text: str) -> bool:
-        """HPCC's own STREAM looks like STREAM; a version of STREAM it does not have."""
+        """HPCC's STREAM section resembles STREAM's output, but lacks the line with its version."""
         return self._stream and name == "stream" and not text.startswith("STREAM version")
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if version := _VERSION.fullmatch(text):
             self._end()
@@ -139,12 +138,12 @@ class HpccImporter(TextImporter):
             return
         name, value = entry.groups()
         if name in self._entries and self._entries[name][0] != value:
-            self.out.skip(line, f"'{name}' stands twice in HPCC's summary.")
+            self.out.skip(line, f"'{name}' occurs twice in HPCC's summary.")
             self._damaged.add(name)
         self._entries[name] = value, line
 
     def _whole(self) -> None:
-        """The summary ended as it should."""
+        """The end of a complete summary."""
         have = self._entries
         version = ".".join(
             have[name][0]
@@ -167,7 +166,7 @@ class HpccImporter(TextImporter):
         series = []
         for name, (metric, unit, factor) in metrics.items():
             found = self._number(name, factor)
-            # A test that was left out has rates of -1 or 0.
+            # A test that was not run has rates of -1 or 0.
             if found is not None and isinstance(found.value, int | float) and found.value >= 0:
                 series.append(Series(metric, unit, [found]))
         parameters = {}
@@ -175,7 +174,7 @@ class HpccImporter(TextImporter):
             count = self._number(name, _ONE)
             if count is None:
                 continue
-            # A test that was left out has a size of -1, and whatever was in memory as its rate.
+            # A test that was not run has a size of -1, and an uninitialised rate.
             if parameter != "threads" and float(count.value) <= 0:
                 return
             parameters[parameter] = count
@@ -199,18 +198,18 @@ class HpccImporter(TextImporter):
         printed, line = self._entries[name]
         found = number(printed, line, factor)
         if found is None:
-            self.out.skip(line, f"'{name}' is no number: '{printed}'.")
+            self.out.skip(line, f"'{name}' is not a number: '{printed}'.")
             self._damaged.add(name)
         return found
 
     def leave(self) -> None:
-        """Another tool's output interrupts, which the summary never is, or the text ends."""
+        """The text ends, or another tool's output interrupts it; a cut summary is incomplete."""
         self._stream = False
         self._end()
 
     def _end(self) -> None:
         if self._summary is not None:
-            self.out.skip(self._summary, "HPCC's summary that begins here is not whole.")
+            self.out.skip(self._summary, "HPCC's summary that begins here is incomplete.")
         self._summary, self._entries, self._damaged = None, {}, set()
 
 

@@ -1,6 +1,6 @@
-"""HPCG 2 and 3: the result file as text (3.1) or YAML (before), and what vendors' versions print.
+"""HPCG 2 and 3: result files as text (3.1) or YAML (before), and output of vendors' versions.
 
-Source: ``ReportResults.cpp``. A rating that HPCG itself calls invalid is stored as failed.
+Source: ``ReportResults.cpp``. A rating that HPCG reports as invalid is stored as failed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HpcgImporter(TextImporter):
         self._section = ""
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if text == "HPCG-Benchmark" or text.startswith("Mini-Application Name:"):
             self._reset()
@@ -67,12 +67,12 @@ class HpcgImporter(TextImporter):
             if re.fullmatch(WHOLE, printed):
                 self._settings[_COUNTS[name]] = FoundValue(int(printed), printed, line)
             else:
-                self.out.skip(line, f"'{printed}' is no whole number.")
+                self.out.skip(line, f"'{printed}' is not an integer.")
         elif "GFLOP/s Summary" in section and name in _RATES:
             found = number(printed, line, _GIGA)
             metric = f"rate.{_RATES[name]}"
             if found is None or any(series.metric == metric for series in self._series):
-                self.out.skip(line, f"'{name}' is no number, or stands there twice.")
+                self.out.skip(line, f"'{name}' is not a number or occurs twice.")
             else:
                 self._series.append(Series(metric, "flop/s", [found]))
 
@@ -80,13 +80,13 @@ class HpcgImporter(TextImporter):
         valid = rating[1] == "VALID"
         rate = number(rating[2], line, _GIGA) if rating[2] else None
         if rate is None and valid:
-            self.out.skip(line, "The rating of HPCG is no number.")
+            self.out.skip(line, "HPCG's rating is not a number.")
             self._reset()
             return
         series = [Series("rate", "flop/s", [rate])] if rate is not None else []
         series += self._series
         if not series:
-            self.out.skip(line, "HPCG calls its result invalid, and gives no rating.")
+            self.out.skip(line, "HPCG reports an invalid result without a rating.")
         else:
             self.out.result(
                 Result(

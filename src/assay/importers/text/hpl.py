@@ -1,7 +1,8 @@
-"""HPL, the High-Performance Linpack benchmark, 1.x and 2.x, and its relatives of vendors.
+"""HPL, the High-Performance Linpack benchmark, 1.x and 2.x, and vendors' versions of it.
 
-Source: HPL's own ``HPL_pdtest.c`` and ``HPL_pdinfo.c``. A line of the table is a run, and the lines
-after it, up to the next, its residual checks: one in version 2, three in version 1. All must pass.
+Source: ``HPL_pdtest.c`` and ``HPL_pdinfo.c`` of HPL. A row of the table is one result; the lines
+after it, up to the next row, have its residual checks: one in version 2, three in version 1. All
+must pass.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from assay.importers.model import FoundValue, Line, Output, Result, Series, Text
 from assay.importers.numbers import FIELD, WHOLE, number
 
 _HEADER = re.compile(r"\s*(HPL[\w-]*?)(?: -)? +(\d[\w.]*) +--")
-# Lines after its own header within which a vendor's version prints that of the HPL it comes from.
+# Lines after its own header within which a vendor's version prints the header of the original HPL.
 _SAME_HEADER = 10
 _ROW = re.compile(
     rf"([A-Z]{{1,2}}\d\w{{0,8}})\s+({WHOLE})\s+({WHOLE})\s+({WHOLE})\s+({WHOLE})"
@@ -40,7 +41,7 @@ class HplImporter(TextImporter):
         self._residual: FoundValue | None = None
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if row := _ROW.fullmatch(text):
             self.leave()
@@ -52,17 +53,17 @@ class HplImporter(TextImporter):
             self._verify(check, line.number)
         elif _LIKE_CHECK.match(text):
             self.out.skip(
-                line.number, "This residual check of HPL is damaged, and its row left out."
+                line.number, "This residual check of HPL is damaged; its row is left out."
             )
             self._row = None
         elif header := _HEADER.match(text):
             self.leave()
             self._header(header[1], header[2], line.number)
         elif text.startswith("HPL ERROR"):
-            self.out.skip(line.number, f"HPL says: {text[:120]}")
+            self.out.skip(line.number, f"HPL reports: {text[:120]}")
 
     def _header(self, name: str, version: str, line: int) -> None:
-        """Whose HPL it is: a vendor's is another code, and says HPL's own version besides."""
+        """Set tool, code and version. A vendor's HPL is another code that prints both headers."""
         if name != "HPLinpack":
             self._tool, self._code, self._version = name, name.lower(), version
             self._vendor_line = line
@@ -73,7 +74,7 @@ class HplImporter(TextImporter):
         variant, n, nb, p, q, time, rate = row.groups()
         seconds, flops = number(time, line), number(rate, line, _GFLOPS)
         if seconds is None or flops is None:
-            self.out.skip(line, f"'{time}' s and '{rate}' Gflops aren't two numbers.")
+            self.out.skip(line, f"Time '{time}' and rate '{rate}' are not both numbers.")
             return
         parameters = {"variant": words(variant, line)}
         for name, printed in (("n", n), ("nb", nb), ("p", p), ("q", q)):
@@ -96,7 +97,7 @@ class HplImporter(TextImporter):
             self._residual = number(check[1], line)
 
     def leave(self) -> None:
-        """The row that waits for its checks is whole."""
+        """The end of a row and its checks."""
         if self._row is not None:
             parameters, series = self._row
             self.out.result(

@@ -1,7 +1,7 @@
-"""The Intel MPI Benchmarks, and the Pallas MPI Benchmarks as they were called before.
+"""The Intel MPI Benchmarks, formerly the Pallas MPI Benchmarks.
 
-Source: ``IMB_output.c``. Mbytes are 10^6 bytes from version 2018 on, 2^20 bytes up to 4.1; of other
-versions bandwidths are left out, since which it is nobody knows.
+Source: ``IMB_output.c``. Mbytes are 10^6 bytes from version 2018 on, 2^20 bytes up to 4.1; for
+other versions the unit is unknown, so bandwidths are left out.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ImbImporter(TextImporter):
         self._reported = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._version, self._code, self._columns = header[1], "", []
@@ -84,22 +84,22 @@ class ImbImporter(TextImporter):
         columns = [column.removeprefix("#") for column in columns]
         unknown = [c for c in columns if c not in _METRICS and c not in ("bytes", "repetitions")]
         if unknown or not self._code:
-            what = f"the column '{unknown[0]}'" if unknown else "the benchmark of this table"
-            self.out.skip(line, f"It is not known what {what} is.")
+            what = f"The column '{unknown[0]}'" if unknown else "The benchmark of this table"
+            self.out.skip(line, f"{what} is unknown.")
             self._columns = []
             return
         self._columns = columns
 
     def _row(self, fields: list[str], line: int) -> None:
         if len(fields) != len(self._columns):
-            self.out.skip(line, "This row has not as many numbers as its header has columns.")
+            self.out.skip(line, "The number of fields in this row differs from the header's.")
             return
         parameters, series, verified = dict(self._settings), [], None
         for printed, column in zip(fields, self._columns, strict=True):
             if column in ("bytes", "repetitions"):
                 found = number(printed, line)
                 if found is None or not isinstance(found.value, int):
-                    self.out.skip(line, f"'{printed}' is no whole number.")
+                    self.out.skip(line, f"'{printed}' is not an integer.")
                     return
                 parameters[column] = found
                 continue
@@ -110,12 +110,12 @@ class ImbImporter(TextImporter):
                     continue
             found = number(printed, line, factor)
             if found is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
                 return
             if metric == "defects":
                 verified = found.value == 0
             series.append(Series(metric, unit, [found]))
-        # How often it was repeated is no part of what was measured.
+        # Repetitions are a result, not a parameter of the cell.
         repetitions = parameters.pop("repetitions", None)
         if repetitions is not None:
             series.append(Series("repetitions", "", [repetitions]))
@@ -145,7 +145,7 @@ class ImbImporter(TextImporter):
         return None
 
     def leave(self) -> None:
-        """Rows that come after another tool's output belong to no header."""
+        """Rows after another tool's output belong to no header."""
         self._columns = []
 
 

@@ -1,7 +1,8 @@
 """IOR 2.10 to 4: the table of its iterations, as text.
 
-Source: ``ior-output.c``. A row is an iteration of an operation; those of an operation in one test
-are samples of one result. Columns are found by their headings, which differ between versions.
+Source: ``ior-output.c``. A row is one iteration of an operation; the rows of an operation in one
+test are samples of one result. Columns are identified by their headings; they differ between
+versions.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "total(s)": ("time", "s", 1),
 }
 _PASSED = ("access", "block(KiB)", "xfer(KiB)", "iter", "numTasks")
-# Settings that make the cell: in words, as counts, as sizes.
+# Settings that define the cell: texts, counts, sizes.
 _WORDS = {
     "api": "api",
     "access": "access",
@@ -68,7 +69,7 @@ class IorImporter(TextImporter):
         self._wrong = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._flush()
@@ -104,7 +105,7 @@ class IorImporter(TextImporter):
         columns = text.split()
         unknown = [c for c in columns if c not in _METRICS and c not in _PASSED]
         if unknown:
-            self.out.skip(line, f"It is not known what IOR's column '{unknown[0]}' is.")
+            self.out.skip(line, f"IOR's column '{unknown[0]}' is unknown.")
             columns = []
         if self._rows:
             self._flush()
@@ -112,17 +113,17 @@ class IorImporter(TextImporter):
 
     def _row(self, fields: list[str], line: int) -> None:
         if len(fields) != len(self._columns):
-            self.out.skip(line, "This row has not as many fields as its header has columns.")
+            self.out.skip(line, "The number of fields in this row differs from the header's.")
             return
         found: dict[str, FoundValue] = {}
         for printed, column in zip(fields, self._columns, strict=True):
-            # Dashes stand where a version has no number.
+            # A version prints dashes for missing numbers.
             if column in _PASSED or set(printed) == {"-"} or printed == "NA":
                 continue
             metric, _, factor = _METRICS[column]
             value = number(printed, line, factor)
             if value is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
                 return
             found[metric] = value
         operation = self._rows.setdefault(fields[0], {})
@@ -131,7 +132,7 @@ class IorImporter(TextImporter):
             operation.setdefault(metric, []).append(value)
 
     def _flush(self) -> None:
-        """The test is over."""
+        """The end of a test."""
         units = {metric: unit for metric, unit, _ in _METRICS.values()}
         for operation, metrics in self._rows.items():
             if not metrics:

@@ -1,7 +1,7 @@
 """IOzone 3: the table of its automatic mode, and its throughput mode.
 
-Source: ``iozone.c`` and its documentation. A kByte is 1024 bytes. A row counts if its numbers are
-those of the first columns, without gaps: tests that were not asked for leave their columns blank.
+Source: ``iozone.c`` and its documentation. A kByte is 1024 bytes. A row is imported only if its
+numbers fill the first columns without gaps: tests that were not requested leave blank columns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.importers.numbers import FIELD, KIB, US, number
 _VERSION = re.compile(r"\s*Version \$Revision: ([\d.]+) \$\s*")
 _UNIT = re.compile(r"\s*Output is in (kBytes|Kbytes|KBytes|kbytes|operations|[Mm]icroseconds)\b.*")
 _HEAD = re.compile(r"\s*(?:kB|KB)\s+reclen\s+\S.*")
-# The columns of the automatic table in their order, and how the two lines of its head say them.
+# The columns of the automatic table in order, and the words in the two lines of its header.
 _ORDER = (
     "write",
     "rewrite",
@@ -77,7 +77,7 @@ class IozoneImporter(TextImporter):
         self._settings: dict[str, FoundValue] = {}
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.expandtabs()
         if "Iozone: Performance Test" in text:
             self._begin()
@@ -103,7 +103,7 @@ class IozoneImporter(TextImporter):
         known = text.split()[2:] == _LOWER and self._above.split() == _UPPER
         self._columns = list(_ORDER) if known else []
         if not known:
-            self.out.skip(line, "The columns of IOzone's table are not known.")
+            self.out.skip(line, "The columns of IOzone's table are unknown.")
 
     def _row(self, row: re.Match[str], line: int) -> None:
         printed = row[3].split()
@@ -114,7 +114,7 @@ class IozoneImporter(TextImporter):
             self.out.skip(line, "This row of IOzone's table has too many numbers.")
             return
         if len(printed) < len(self._columns) and not self._leading(printed, places):
-            self.out.skip(line, "It is not known which columns of this row are blank.")
+            self.out.skip(line, "The blank columns of this row can't be identified.")
             return
         metric, unit, factor = self._unit
         parameters = {
@@ -125,7 +125,7 @@ class IozoneImporter(TextImporter):
         for text, operation in zip(printed, self._columns, strict=False):
             found = number(text, line, factor)
             if found is None:
-                self.out.skip(line, f"'{text}' is no number.")
+                self.out.skip(line, f"'{text}' is not a number.")
                 return
             results.append((operation, found))
         for operation, found in results:
@@ -133,14 +133,14 @@ class IozoneImporter(TextImporter):
 
     @staticmethod
     def _leading(printed: list[str], places: list[int]) -> bool:
-        """Whether the numbers are those of the first columns: they follow without a gap."""
+        """Whether the numbers fill the first columns, without gaps."""
         return all(b - a <= 12 for a, b in zip([0, *places], places, strict=False))
 
     def _throughput(self, throughput: re.Match[str], line: int) -> None:
         rate = throughput[4].startswith("ops")
         found = number(throughput[3], line, 1 if rate else KIB)
         if found is None:
-            self.out.skip(line, f"'{throughput[3]}' is no number.")
+            self.out.skip(line, f"'{throughput[3]}' is not a number.")
             return
         processes = FoundValue(int(throughput[1]), throughput[1], line)
         series = Series("rate" if rate else "bandwidth", "op/s" if rate else "B/s", [found])
@@ -161,7 +161,7 @@ class IozoneImporter(TextImporter):
         )
 
     def leave(self) -> None:
-        """Rows that come after another tool's output belong to no table."""
+        """Rows after another tool's output belong to no table."""
         self._columns = []
 
 

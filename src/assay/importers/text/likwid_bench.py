@@ -1,7 +1,7 @@
 """likwid-bench 3 to 5.
 
 Source: ``bench/likwid-bench.c``. MByte are 10^6 bytes. A block ends with its line MByte/s; the
-program names no version.
+program prints no version.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LikwidBenchImporter(TextImporter):
         self._damaged = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if text == "LIKWID MICRO BENCHMARK":
             self.leave()
@@ -88,9 +88,9 @@ class LikwidBenchImporter(TextImporter):
         self._reset()
 
     def leave(self) -> None:
-        """A block that has not come to its bandwidth is not whole."""
+        """A block without its bandwidth is incomplete."""
         if self._series:
-            self.out.skip(self._first, "The results of likwid-bench that begin here are not whole.")
+            self.out.skip(self._first, "These results of likwid-bench are incomplete.")
         self._reset()
 
 

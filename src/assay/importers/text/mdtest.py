@@ -1,7 +1,7 @@
 """mdtest 1.9 to 4: the summary of its iterations.
 
-Source: ``mdtest.c``. Rates are operations per second. From 3.3 on there are columns per rank
-before those per iteration, which alone are read; times are in milliseconds per operation.
+Source: ``mdtest.c``. Rates are operations per second. From 3.3 on columns per rank come before
+the columns per iteration; only the latter are read. Times are in milliseconds per operation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MdtestImporter(TextImporter):
         self._kind: str | None = None
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._version, self._kind = header[1], None
@@ -52,7 +52,7 @@ class MdtestImporter(TextImporter):
         elif summary := _SUMMARY.fullmatch(text):
             self._kind = summary[1] or "rate"
             if self._kind == "time" and summary[2] != "ms/op":
-                self.out.skip(line.number, "The unit of mdtest's times is not known.")
+                self.out.skip(line.number, "The unit of mdtest's times is unknown.")
                 self._kind = None
             iterations = FoundValue(int(summary[3]), summary[3], line.number)
             self._settings["iterations"] = iterations
@@ -65,17 +65,17 @@ class MdtestImporter(TextImporter):
 
     def _row(self, operation: str, fields: list[str], line: int) -> None:
         if len(fields) not in (4, 7):
-            self.out.skip(line, "This row of mdtest's summary has not 4 or 7 numbers.")
+            self.out.skip(line, "This row of mdtest's summary doesn't have 4 or 7 numbers.")
             return
         metric, unit, factor = ("rate", "op/s", 1) if self._kind == "rate" else ("time", "s", MS)
         series = []
         for printed, ending in zip(fields[-4:], _METRICS, strict=True):
             found = number(printed, line, factor)
             if found is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
                 return
             series.append(Series(metric + ending, unit, [found]))
-        # Operations that were not asked for have zeros.
+        # Operations that were not requested have zeros.
         if all(each.found[0].value == 0 for each in series):
             return
         self.out.result(
@@ -89,7 +89,7 @@ class MdtestImporter(TextImporter):
         )
 
     def leave(self) -> None:
-        """Rows that come after another tool's output belong to no summary."""
+        """Rows after another tool's output belong to no summary."""
         self._kind = None
 
 

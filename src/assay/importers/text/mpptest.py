@@ -1,6 +1,6 @@
-"""mpptest of Gropp and Lusk's perftest.
+"""mpptest from Gropp and Lusk's perftest.
 
-Source: perftest's ``gfile.c``. The rate is in bytes per second. The program names no version.
+Source: perftest's ``gfile.c``. The rate is in bytes per second. The program prints no version.
 goptest, which times collective operations, is not read: its rows have other columns.
 """
 
@@ -26,22 +26,22 @@ class MpptestImporter(TextImporter):
         self._table = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if _HEAD.fullmatch(text):
             self._table = True
         elif self._table and (row := _ROW.fullmatch(text)):
             self._row(row, line.number)
         elif self._table and _LIKE_ROW.match(text):
-            self.out.skip(line.number, "This row of mpptest's is damaged.")
+            self.out.skip(line.number, "This row of mpptest is damaged.")
 
     def _row(self, row: re.Match[str], line: int) -> None:
         time, rate = number(row[5], line, US), number(row[6], line)
         if time is None or rate is None:
-            self.out.skip(line, "Time and rate of this row of mpptest's aren't two numbers.")
+            self.out.skip(line, "Time and rate of this row of mpptest are not both numbers.")
             return
         series = [Series("time", "s", [time])]
-        # A message of no bytes has no rate.
+        # A message of 0 bytes has no bandwidth.
         if row[4].strip("0"):
             series.append(Series("bandwidth", "B/s", [rate]))
         self.out.result(
@@ -60,7 +60,7 @@ class MpptestImporter(TextImporter):
         )
 
     def leave(self) -> None:
-        """Rows that come after another tool's output belong to no table."""
+        """Rows after another tool's output belong to no table."""
         self._table = False
 
 

@@ -1,8 +1,8 @@
-"""NetPIPE 2 to 5: the lines it prints while it measures.
+"""NetPIPE 2 to 5: the lines that it prints while it measures.
 
-Source: ``netpipe.c``. Mbps are 2^20 bits per second where lines say "bytes" (2 and 3), and 10^6
-where they say "B", "KB" or "MB" (later ones); there a row whose size, rate and time contradict that
-is left out. The time is that of a message one way. No version is printed.
+Source: ``netpipe.c``. Mbps are 2^20 bits per second where lines have "bytes" (versions 2 and 3),
+and 10^6 where they have "B", "KB" or "MB" (later versions); in the latter, rows with inconsistent
+size, rate and time are left out. The time is one-way. No version is printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEW = re.compile(
 _LIKE_ROW = re.compile(r"\d{1,4}:\s+\d+ .*(?:-->|times)")
 _OLD_MEGABIT = Decimal(1 << 20) / 8
 _NEW_UNITS = {"Mbps": Decimal(10) ** 6 / 8, "Gbps": Decimal(10) ** 9 / 8}
-# Relative; 2^20 instead of 10^6 would be 0.049 off.
+# Relative tolerance; 2^20 instead of 10^6 is a deviation of 0.049.
 _ROUNDING = 0.02
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -39,7 +39,7 @@ class NetpipeImporter(TextImporter):
     UNLABELLED = r"\s*\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times"
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if old := _OLD.fullmatch(text):
             size = FoundValue(int(old[1]), old[1], line.number)
@@ -50,11 +50,11 @@ class NetpipeImporter(TextImporter):
             rate = number(new[4], line.number, _NEW_UNITS[new[5]])
             time = number(new[6], line.number, _factor(new[7]))
             if rate is not None and time is not None and not _fit(size, rate, time):
-                self.out.skip(line.number, "Size, rate and time of this row don't fit each other.")
+                self.out.skip(line.number, "Size, rate and time of this row are inconsistent.")
                 return
             self._put(size, rate, time, new[3])
         elif _LIKE_ROW.match(text):
-            self.out.skip(line.number, "This row of NetPIPE's is damaged.")
+            self.out.skip(line.number, "This row of NetPIPE is damaged.")
 
     def _put(
         self,
@@ -64,7 +64,7 @@ class NetpipeImporter(TextImporter):
         times: str,
     ) -> None:
         if rate is None or time is None:
-            self.out.skip(size.line, "Rate and time of this row of NetPIPE's aren't two numbers.")
+            self.out.skip(size.line, "Rate and time of this row of NetPIPE are not both numbers.")
             return
         self.out.result(
             Result(
@@ -82,7 +82,7 @@ class NetpipeImporter(TextImporter):
 
 
 def _fit(size: FoundValue, rate: FoundValue, time: FoundValue) -> bool:
-    """Whether the rate is the size over the time, up to rounding; else its unit is another."""
+    """Whether the rate is size over time, up to rounding; else its unit differs."""
     moved = float(rate.value) * float(time.value)
     return abs(moved - float(size.value)) <= _ROUNDING * float(size.value)
 

@@ -1,8 +1,8 @@
-"""The NAS Parallel Benchmarks: NASA's of all versions and models, and ports to C and C++.
+"""The NAS Parallel Benchmarks: all versions and models of NASA's, and ports to C and C++.
 
 Source: ``print_results`` of NASA's NPB 2.x and 3.x, of the C ports (RWCP's and SNU's), and of
-NPB-CPP. Every benchmark prints a header, which says whose code it is, and a block of results. A
-block counts if it is whole: up to its line "Verification".
+NPB-CPP. Every benchmark prints a header, which identifies the code, and a block of results. A block
+is complete if it has its line "Verification".
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\
 _ITEM = re.compile(r"\s{0,4}([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
 _VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
 _MOPS = Decimal(10) ** 6
-# Lines of a block after which it is certainly over.
+# Maximum lines of a block.
 _LONGEST = 40
 
-# Counts that make the cell, and metrics with unit and factor, by the words before the "=".
+# Counts that define the cell, and metrics with unit and factor, by the text before the "=".
 _CLASS = ("Class", "class_npb")
 _COUNTS = {
     "Iterations": "iterations",
@@ -81,7 +81,7 @@ class NpbImporter(TextImporter):
         self._block: _Block | None = None
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         if header := _HEADER.fullmatch(line.text):
             self.leave()
             self._header = header[2], header[1], line.number
@@ -133,19 +133,19 @@ class NpbImporter(TextImporter):
             block.version = printed
 
     def leave(self) -> None:
-        """A block that has begun is over."""
+        """The end of a block."""
         block, header = self._block, self._header
         self._block = self._header = None
         if block is None:
             return
         names = [series.metric for series in block.series]
         if block.damaged is not None or len(set(names)) < len(names):
-            where = f"'{block.damaged}'" if block.damaged else "a number that stands there twice"
-            self.out.skip(
-                block.line, f"The results of {block.benchmark} are damaged: {where} is no value."
-            )
+            why = "a number occurs twice"
+            if block.damaged:
+                why = f"'{block.damaged}' has no valid value"
+            self.out.skip(block.line, f"The results of {block.benchmark} are damaged: {why}.")
         elif not block.verified or "class" not in block.parameters or not names:
-            self.out.skip(block.line, f"The results of {block.benchmark} are not whole.")
+            self.out.skip(block.line, f"The results of {block.benchmark} are incomplete.")
         else:
             self._whole(block, header)
 
@@ -174,7 +174,7 @@ class NpbImporter(TextImporter):
 
 
 def _code(about: str) -> str:
-    """Whose code it is by what the header says of it."""
+    """The code, as identified by its header."""
     if re.search(r"C\+\+|CPP", about):
         return "npb-cpp"
     if re.search(r"\bC version|-C\)|OMP-C|OCL|CUDA|OpenCL", about):

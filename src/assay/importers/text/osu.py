@@ -1,7 +1,7 @@
-"""The OSU Micro-Benchmarks of all versions, with MPI, its ports and its Python version.
+"""The OSU Micro-Benchmarks, all versions: for MPI and other libraries, in C and Python.
 
-Source: ``osu_util.c`` and the benchmarks themselves. A header names test and version, a line that
-begins with ``# Size`` the columns with their units; rows follow. MB is 10^6 bytes.
+Source: ``osu_util.c`` and the benchmarks. A header names test and version, a line that begins with
+``# Size`` names the columns with their units; rows follow. MB is 10^6 bytes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _MS = Decimal("1e-3")
 _MB = Decimal(10) ** 6
 
 _UNITS = {"us": ("s", US), "MB/s": ("B/s", _MB), "%": ("1", PERCENT)}
-# Columns whose words say what they are, in small letters, where the unit is not in parentheses.
+# Columns without a unit in parentheses, in lower case.
 _COLUMNS = {
     "mb/s": ("bandwidth", "B/s", _MB),
     "messages/s": ("rate", "op/s", Decimal(1)),
     "iterations": ("iterations", "", Decimal(1)),
 }
-# Programs whose names don't follow from their titles.
+# Names of programs that don't follow from their titles.
 _PROGRAMS = {
     "latency": "latency",
     "bandwidth": "bw",
@@ -91,7 +91,7 @@ class OsuImporter(TextImporter):
         self._sized = False
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._begin(header, line.number)
@@ -117,7 +117,7 @@ class OsuImporter(TextImporter):
         if note := _NOTE.fullmatch(text):
             found = number(note[2], line)
             self._settings[slug(note[1])] = found or words(note[2], line)
-        # Two blanks part columns from each other; a single one is part of a name.
+        # Two blanks separate columns; a single blank is part of a name.
         names: list[str] = _COLUMN.findall(text[1:].strip())
         if not self._columns and any("(" in n or n.lower() in _COLUMNS for n in names):
             self._head(names, text, line)
@@ -130,9 +130,9 @@ class OsuImporter(TextImporter):
         for name in names[sized:]:
             column = _column(name)
             if column is None:
-                # Other comments, such as on which device a buffer is, have parentheses too.
+                # Other comments have parentheses too, such as the device of a buffer.
                 if sized:
-                    self.out.skip(line, f"The column '{name}' is not known.")
+                    self.out.skip(line, f"The column '{name}' is unknown.")
                 return
             columns.append(column)
         self._columns, self._sized = columns, sized
@@ -143,20 +143,20 @@ class OsuImporter(TextImporter):
             verified = fields.pop() == "Pass"
         columns = [c for c in self._columns if c[0] != "validation"]
         if len(fields) != len(columns) + self._sized:
-            self.out.skip(line, "This row has not as many numbers as its header has columns.")
+            self.out.skip(line, "The number of fields in this row differs from the header's.")
             return
         parameters = dict(self._settings)
         if self._sized:
             size = number(fields.pop(0), line)
             if size is None or not isinstance(size.value, int) or size.value < 0:
-                self.out.skip(line, "This row does not begin with a message's size.")
+                self.out.skip(line, "This row does not begin with a message size.")
                 return
             parameters["bytes"] = size
         series = []
         for printed, (metric, unit, factor) in zip(fields, columns, strict=True):
             found = number(printed, line, factor)
             if found is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
                 return
             series.append(Series(metric, unit, [found]))
         self._put(parameters, series, verified)
@@ -170,7 +170,7 @@ class OsuImporter(TextImporter):
         ):
             found = number(printed, line, _MS)
             if found is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
                 return
             series.append(Series(metric, "s", [found]))
         ranks = FoundValue(int(init[1]), init[1], line)
@@ -192,12 +192,12 @@ class OsuImporter(TextImporter):
         )
 
     def leave(self) -> None:
-        """Rows that come after another tool's output belong to no header."""
+        """Rows after another tool's output belong to no header."""
         self._columns = []
 
 
 def _program(title: str) -> str:
-    """``osu_allreduce`` of "MPI Allreduce Latency"."""
+    """The program by its title: ``osu_allreduce`` for "MPI Allreduce Latency"."""
     plain = re.sub(r"^(?:MPI|OpenSHMEM|UPC\+?\+?|NCCL|RCCL)(?:-\w+)?[ _]", "", title).lower()
     library = re.match(r"OpenSHMEM|UPC\+\+|UPC|NCCL|RCCL", title)
     name = _PROGRAMS.get(plain)

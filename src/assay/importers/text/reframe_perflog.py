@@ -1,7 +1,7 @@
 """ReFrame's performance logs: one line per variable (up to 3), or per test with a header (4).
 
-Source: ``core/logging.py`` and its default formats. Logs with the fields parted by another sign
-than "|" are not read.
+Source: ``core/logging.py`` and its default formats. Logs with a field separator other than "|" are
+not read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ReframePerflogImporter(TextImporter):
         self._columns: list[str] = []
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if old := _OLD.fullmatch(text):
             self._old(old, line.number)
@@ -71,7 +71,7 @@ class ReframePerflogImporter(TextImporter):
 
     def _row(self, fields: list[str], line: int) -> None:
         if len(fields) != len(self._columns):
-            self.out.skip(line, "This line of ReFrame's log has not as many fields as its header.")
+            self.out.skip(line, "The number of fields in this line differs from the header's.")
             return
         row = dict(zip(self._columns, fields, strict=True))
         parameters = {}
@@ -99,7 +99,7 @@ class ReframePerflogImporter(TextImporter):
             unit, factor = unit_of(said) or ("" if said in ("null", "None") else said.strip(), 1)
             found = number(printed, line, factor)
             if found is None:
-                self.out.skip(line, f"'{printed}' is no number.")
+                self.out.skip(line, f"'{printed}' is not a number.")
             else:
                 series.append(Series(name, unit, [found]))
         if series:
@@ -117,7 +117,7 @@ class ReframePerflogImporter(TextImporter):
             )
 
     def leave(self) -> None:
-        """Lines that come after another tool's output belong to no header."""
+        """Lines after another tool's output belong to no header."""
         self._columns = []
 
 

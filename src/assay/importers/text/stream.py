@@ -1,7 +1,7 @@
-"""STREAM in C and in Fortran, of one node and with MPI.
+"""STREAM in C and Fortran, on one node and with MPI.
 
-Source: ``stream.c`` and ``stream.f``. The rates are 10^6 bytes per second. Results count once the
-table is over; what the program says of the solution after it is their verification.
+Source: ``stream.c`` and ``stream.f``. Rates are 10^6 bytes per second. The program's validation of
+the solution, printed after the table, is the verification of all rows.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class StreamImporter(TextImporter):
         self._verified: bool | None = None
 
     def feed(self, line: Line) -> None:
-        """Take in a line."""
+        """Process a line."""
         text = line.text.strip()
         if version := _VERSION.fullmatch(text):
             # The word size comes before the version in Fortran, and after it in C.
@@ -85,23 +85,23 @@ class StreamImporter(TextImporter):
 
     def _row(self, row: re.Match[str], line: int) -> None:
         if not self._table:
-            self.out.skip(line, "This row of STREAM comes before its table's head.")
+            self.out.skip(line, "This row of STREAM comes before its table header.")
             return
         operation = words(row[1], line)
         if any(seen.value == operation.value for seen, _ in self._rows):
-            self.out.skip(line, f"The row '{row[1]}' stands there twice.")
+            self.out.skip(line, f"The row '{row[1]}' occurs twice.")
             return
         series = []
         for place, metric in enumerate(_METRICS):
             found = number(row[2 + place], line, _MB if metric == "rate" else 1)
             if found is None:
-                self.out.skip(line, f"'{row[2 + place]}' is no number.")
+                self.out.skip(line, f"'{row[2 + place]}' is not a number.")
                 return
             series.append(Series(metric, "B/s" if metric == "rate" else "s", [found]))
         self._rows.append((operation, series))
 
     def leave(self) -> None:
-        """The table is over, verified or not."""
+        """The end of the table, verified or not."""
         for operation, series in self._rows:
             self.out.result(
                 Result(

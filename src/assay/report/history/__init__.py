@@ -1,1 +1,1 @@
-"""The report of many runs: a page, the terminal, OpenMetrics."""
+"""The report of a history: HTML page, terminal, OpenMetrics and CSV."""

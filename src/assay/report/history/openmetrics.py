@@ -1,8 +1,8 @@
-"""A history for monitoring systems: OpenMetrics 1.0 text, every run of every cell with its time.
+"""A history as OpenMetrics 1.0 text for monitoring systems, and as CSV: all runs of all cells.
 
-The grammar is that of the specification (section "ABNF"), by which
-``tests/support/openmetrics_grammar.py`` reads it back. With timestamps, such a text is also what
-tools that fill in the past take.
+The grammar is that of the specification (section "ABNF"), which
+``tests/support/openmetrics_grammar.py`` implements. All samples have timestamps, so that tools can
+backfill them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _UNITS = {
     "1": "ratio",
     "": "ratio",
 }
-_STATES = ("regression", "improvement", "steady", "short")
+_STATES = ("regression", "improvement", "steady", "variable", "short")
 Labels = Mapping[str, str]
 
 
 def openmetrics(history: History) -> str:
-    """The whole exposition, to its ``# EOF``."""
+    """The whole exposition, including ``# EOF``."""
     return "".join(f"{line}\n" for line in _lines(history)) + "# EOF\n"
 
 
 def unit_name(unit: str) -> str:
-    """A unit as it ends a metric's name: ``B/s`` is ``bytes_per_second``."""
+    """A unit as the suffix of a metric's name: ``B/s`` is ``bytes_per_second``."""
     if unit in _UNITS:
         return _UNITS[unit]
     return re.sub(r"[^a-z0-9]+", "_", unit.lower().replace("/", "_per_")).strip("_") or "ratio"
@@ -51,7 +51,7 @@ def _lines(history: History) -> Iterator[str]:
             last = float("-inf")
             points = zip(cell.points.utc, cell.points.value, strict=True)
             for utc, value in points:
-                # Points of one metric come later and later, to the millisecond that is written.
+                # Timestamps of a metric must increase, also when rounded to milliseconds.
                 last = max(round(utc, 3), round(last + 0.001, 3))
                 yield _sample(f"assay_result_{unit}", _labels(cell), value, last)
     for unit, cells in by_unit.items():
@@ -59,7 +59,10 @@ def _lines(history: History) -> Iterator[str]:
         for cell in cells:
             yield _sample(f"assay_level_{unit}", _labels(cell), cell.level, _newest(cell))
     yield from _family(
-        "assay_against_best", "gauge", "ratio", "Present level over the best earlier level, less 1"
+        "assay_against_best",
+        "gauge",
+        "ratio",
+        "Present level relative to the best earlier level, minus 1",
     )
     for cell in history.cells:
         if cell.against is not None:
@@ -104,7 +107,7 @@ def _sample(name: str, labels: Labels, value: float, utc: float) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text as it stands between quotes."""
+    """A text escaped for use between quotes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -130,7 +133,7 @@ CSV_COLUMNS: Sequence[tuple[str, str]] = (
 
 
 def history_csv(history: History) -> str:
-    """A line for every run of every cell, values in the unit of their line."""
+    """CSV with one line per run of each cell; each line names the unit of its values."""
     import csv
     import io
 

@@ -1,4 +1,4 @@
-"""The report of a history: overview, calendar, trends, changes, and every cell."""
+"""The HTML report of a history: overview, calendar, trends, changes, and all cells."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.units import counted
 
 
 def build_history(history: History) -> ReportModel:
-    """The report; it has the parts of a run's report, and no run's cells."""
+    """The report, with the layout of a run's report but without cell summaries."""
     utc = datetime.datetime.fromtimestamp(history.utc, datetime.UTC)
     replied = answer(history)
     answered = replied.status == "answered"

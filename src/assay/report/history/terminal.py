@@ -1,4 +1,4 @@
-"""A history on a terminal: a line per cell with its values over time, the changes below."""
+"""A history on a terminal: one line per cell with a sparkline, the changes below."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ from assay.questions.history.words import (
     cell_name,
     event_text,
     percent,
+    state_text,
     summary_line,
     suspect_text,
 )
-from assay.units import counted
+from assay.units import capitalised, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_STYLES = {"regression": "red", "improvement": "green", "steady": "", "short": "dim"}
-_ORDER = {"regression": 0, "improvement": 1, "steady": 2, "short": 3}
-_WORDS = {"short": "too few runs"}
-# Columns of a terminal for the values over time: least and most, and none on a narrower terminal.
-_COURSE, _NARROW = (12, 40), 70
-# Changes printed per cell, and the longest list that steady cells are in.
+_STYLES = {
+    "regression": "red",
+    "improvement": "green",
+    "steady": "",
+    "variable": "yellow",
+    "short": "dim",
+}
+_WORDS = {"short": "too few runs", "variable": "too variable"}
+_ORDER = {"regression": 0, "improvement": 1, "variable": 2, "steady": 3, "short": 4}
+# Sparkline width in terminal columns, minimum and maximum; terminals below _NARROW have none.
+_SPARKLINE, _NARROW = (12, 40), 70
+# Maximum changes printed per cell; number of cells up to which steady cells are listed.
 _MAX_EVENTS, _MAX_LINES = 6, 40
 
 
 def print_history(history: History, console: Console, *, every: bool = False) -> None:
-    """Print it in the console's width. ``every``: also the steady cells of a long list."""
+    """Print the history in the console's width. ``every``: list steady cells in any case."""
     from rich.text import Text
 
     console.print(Text(history.verdict, style="bold"))
@@ -50,26 +57,24 @@ def print_history(history: History, console: Console, *, every: bool = False) ->
         text = f"{counted(hidden, 'cell')} without a change; --all shows them."
         console.print(Text(text, style="dim"))
     for cell in shown:
-        if cell.events or cell.suspect is not None:
+        if cell.events or cell.suspect is not None or cell.state == "variable":
             _print_events(cell, console)
 
 
 def _lines(cells: list[CellHistory], names: list[str], width: int, unicode: bool) -> list[Text]:
     from rich.text import Text
 
-    course = min(max(width - 90, _COURSE[0]), _COURSE[1]) if width >= _NARROW else 0
+    spark = min(max(width - 90, _SPARKLINE[0]), _SPARKLINE[1]) if width >= _NARROW else 0
     levels = [quantity_text(cell.level, cell.unit) for cell in cells]
-    room = max(width - course - max(map(len, levels), default=0) - 28, 16)
+    room = max(width - spark - max(map(len, levels), default=0) - 28, 16)
     column = min(max(map(len, names), default=0), room)
     lines = []
     for cell, name, level in zip(cells, names, levels, strict=True):
         line = Text()
         cut = name if len(name) <= column else f"{name[: column - 1]}…"
         line.append(cut.ljust(column) + "  ")
-        if course:
-            line.append(
-                sparkline(cell.points.value, course, plain=not unicode).ljust(course) + "  "
-            )
+        if spark:
+            line.append(sparkline(cell.points.value, spark, plain=not unicode).ljust(spark) + "  ")
         line.append(level.rjust(max(map(len, levels))) + "  ")
         line.append(("" if cell.against is None else percent(cell.against)).rjust(7) + "  ")
         line.append(_WORDS.get(cell.state, cell.state), style=_STYLES[cell.state])
@@ -90,5 +95,7 @@ def _print_events(cell: CellHistory, console: Console) -> None:
     if len(cell.events) > _MAX_EVENTS:
         earlier = f"and {counted(len(cell.events) - _MAX_EVENTS, 'earlier change')}"
         console.print(Padding(Text(earlier, style="dim"), (0, 0, 0, 2)))
+    if cell.state == "variable":
+        console.print(Padding(Text(f"{capitalised(state_text(cell))}."), (0, 0, 0, 2)))
     if cell.suspect is not None:
         console.print(Padding(Text(suspect_text(cell), style="yellow"), (0, 0, 0, 2)))

@@ -1,4 +1,4 @@
-"""A history in the form that was asked for."""
+"""Output of a history in the requested format."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def present(
     *,
     every: bool,
 ) -> None:
-    """Print the history, or write it. ``root``: the folder of runs, where an HTML report goes by
-    default. Raises AssayError where nothing can be written.
+    """Print the history, or write it. ``root``: the folder of runs, the default place of an HTML
+    report. Raises AssayError if a file can't be written.
     """
     chosen = form or _by_suffix(output)
     if chosen in ("openmetrics", "csv"):

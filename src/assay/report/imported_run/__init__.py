@@ -1,1 +1,1 @@
-"""The report of a run that was imported, and what its import found."""
+"""The report of an imported run, and the summary of its import."""

@@ -1,7 +1,7 @@
-"""The report of an imported run: other tools' numbers with their places, and no question's answer.
+"""The report of an imported run: other tools' numbers with file and line, without answers.
 
-No question of assay's is asked of such a run: a rate is a machine times a code, and of these codes
-and of how they were run nothing is known but what their output says.
+assay's questions don't apply to such a run: a rate depends on machine and code, and about these
+codes and their launches only the output is known.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted
 
 SECTION = "imported"
-# Failed cells that are named in the caveats.
-_MOST_FAILED = 20
-_MOST_PLACES = 3
+_MOST_FAILED = 20  # failed cells in the caveats
+_MOST_PLACES = 3  # file and line per number
 
 
 def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
@@ -43,7 +42,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
         system=name,
         utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
         complete=run.complete,
-        unfinished="" if run.complete else "This import is not whole: import the files again.",
+        unfinished="" if run.complete else "This import is incomplete: import the files again.",
         summary=f"imported · {counted(len(cells), 'cell')} · {_times(cells)}",
         sections=[_section(run, cells, table)],
         cells=list(cells),
@@ -53,7 +52,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
             title="System",
             columns=[Column("fact", "Fact"), Column("value", "Value")],
             rows=[[Entry("Name"), Entry(name, name)]],
-            notes=["Nothing else is known of the machine: the numbers were imported."],
+            notes=["Nothing else is known about the machine: the numbers were imported."],
         ),
         provenance=[_sources(manifest.imported)],
     )
@@ -65,8 +64,8 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
     failed = [cell for cell in cells if not cell.metrics]
     files = counted(len(sources), "file")
     caveats = [
-        "These numbers are other tools', imported from their output; assay did not measure them. "
-        "They compare with assay's kernels only where the ratio of the two codes is known.",
+        "These numbers were imported from the output of other tools; assay did not measure them. "
+        "Compare them with assay's kernels only where the ratio of the two codes is known.",
         *(f"{_title(cell)}: {cell.error}" for cell in failed[:_MOST_FAILED]),
         *(
             f"{file_name(source)}, {sentence}"
@@ -85,7 +84,7 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
         evidence=[],
         figures=[],
         tables=[table],
-        method=["n counts how often the output holds a cell's result."],
+        method=["n is the number of results of a cell in the output."],
         limits=[],
         advice=[],
         caveats=caveats,
@@ -93,7 +92,7 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
 
 
 def _times(cells: Sequence[CellSummary]) -> str:
-    """``n = 1``, or ``n = 1 to 10``: how many results a cell has."""
+    """``n = 1``, or ``n = 1 to 10``: the number of results per cell."""
     counts = {metric.n for cell in cells for metric in cell.metrics.values()}
     if not counts:
         return "n = 0"
@@ -118,7 +117,7 @@ def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
     return Table(
         id="imported-numbers",
         title="Imported numbers",
-        caption="The median over the n results of a cell, and where they stand.",
+        caption="The median over the n results of a cell, and their places in the files.",
         columns=[
             Column("kernel", "Code"),
             Column("parameters", "Parameters"),
@@ -126,7 +125,7 @@ def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
             Column("median", "Value", numeric=True),
             Column("n", "n", numeric=True),
             Column("samples", "Samples", numeric=True),
-            Column("check", "Own check"),
+            Column("check", "Tool's check"),
             Column("place", "File:line"),
         ],
         rows=rows,
@@ -143,7 +142,7 @@ def _metric(name: str, metric: MetricSummary) -> list[Entry]:
 
 
 def _places(run: RunData) -> dict[tuple[str, str], str]:
-    """Of each cell and metric the files and lines that its numbers are in."""
+    """By cell and metric, the files and lines of the numbers."""
     found: dict[tuple[str, str], list[str]] = {}
     for measurement in run.measurements:
         name = _file_of(run, measurement)
@@ -157,7 +156,7 @@ def _places(run: RunData) -> dict[tuple[str, str], str]:
 
 
 def _file_of(run: RunData, measurement: Measurement) -> str:
-    """The name of the file that a measurement was read from: streams have its number."""
+    """The name of the file that a measurement was read from; its stream begins with the number."""
     number = measurement.launch.partition("-")[0]
     sources = run.manifest.imported
     if not number.isdigit() or int(number) >= len(sources):

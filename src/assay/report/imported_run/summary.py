@@ -1,4 +1,4 @@
-"""What an import found, skipped and stored: on a terminal and as JSON."""
+"""The summary of an import, for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from assay.units import counted, listed
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Different reasons for skipping parts of a file that are named.
+# Reasons for skipped parts that are listed per file.
 _MOST_NAMED = 20
 
 
 class ImportSummary(msgspec.Struct, frozen=True):
     """What ``assay import`` found, skipped and stored.
 
-    ``run`` and ``path``: the run's name and folder. ``cells`` and ``numbers``: how many;
-    ``failed``: results that a tool itself calls wrong. ``sources``: file by file.
+    ``run`` and ``path``: the run's name and folder. ``cells`` and ``numbers``: their counts.
+    ``failed``: number of results that the tool reports as failed. ``sources``: one per file.
     """
 
     run: str
@@ -35,7 +35,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 
 
 def import_summary(run: RunDirectory) -> ImportSummary:
-    """The summary of an imported run, by its manifest."""
+    """The summary of an imported run, from its manifest."""
     manifest = run.manifest()
     tools = [tool for source in manifest.imported for tool in source.tools]
     return ImportSummary(
@@ -49,7 +49,7 @@ def import_summary(run: RunDirectory) -> ImportSummary:
 
 
 def print_import(summary: ImportSummary, console: Console) -> None:
-    """What was found and skipped in each file, and where it is stored."""
+    """Print what was found and skipped in each file, and where it is stored."""
     from rich.text import Text
 
     for source in summary.sources:
@@ -57,7 +57,7 @@ def print_import(summary: ImportSummary, console: Console) -> None:
         for tool in source.tools:
             console.print(Text(f"  {_tool_text(tool)}"), soft_wrap=True)
         if not source.tools:
-            console.print(Text("  nothing that is known here", style="yellow"))
+            console.print(Text("  no output of a known tool", style="yellow"))
         for sentence in skipped_sentences(source):
             console.print(Text(f"  skipped: {sentence}", style="yellow"), soft_wrap=True)
     cells, numbers = counted(summary.cells, "cell"), counted(summary.numbers, "number")
@@ -75,7 +75,7 @@ def _tool_text(tool: ImportedTool) -> str:
 
 
 def skipped_sentences(source: ImportedSource) -> list[str]:
-    """``line 12: why``, with the lines that share a reason taken together."""
+    """``line 12: why``; lines with the same reason are combined."""
     lines: dict[str, list[int]] = {}
     for part in source.skipped:
         lines.setdefault(part.what, []).append(part.line)
@@ -96,5 +96,5 @@ def _lines_text(lines: Sequence[int]) -> str:
 
 
 def file_name(source: ImportedSource) -> str:
-    """What a file is called where its path doesn't matter."""
+    """The name of a file without its path."""
     return "standard input" if source.file == "-" else Path(source.file).name

@@ -16,7 +16,7 @@
     const spec = {
       ...data.specs[id],
       width: "container",
-      // What legends have; axes take the rest.
+      // Width of legends; axes take the rest.
       params: [{ name: "room", value: live.clientWidth - 90 }],
       autosize: { type: "fit-x", contains: "padding" },
       config: data.configs[theme()],
@@ -25,11 +25,11 @@
       if (views.has(id)) views.get(id).finalize();
       const drawn = await window.vegaEmbed(live, spec, {
         mode: "vega-lite", actions: false, renderer: "svg",
-        // The page's policy allows neither code made of text nor styles of scripts.
+        // The Content Security Policy forbids eval and styles that scripts insert.
         ast: true, defaultStyle: false, tooltip: { theme: theme(), disableDefaultStyle: true },
       });
       views.set(id, drawn);
-      // The live figure has the container's role and label; its own would be read twice.
+      // The container has role and label; hide the SVG, or screen readers read them twice.
       live.querySelector("svg")?.setAttribute("aria-hidden", "true");
       still.style.display = "none";
       offerPng(figure, drawn.view);

@@ -1,6 +1,6 @@
-// A kernel program in miniature. Rank 0 writes a stream; $TINY says how it goes:
-// "" ends well, "wait" waits for SIGTERM and ends well, "stopped" is stopped like a hung rank,
-// "segv" dies of a signal on the last rank.
+// A miniature kernel program. Rank 0 writes a stream; $TINY selects the behaviour: "" ends
+// regularly, "wait" waits for SIGTERM and ends regularly, "stopped" is stopped like a hung rank,
+// "segv" is killed by a signal on the last rank.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>

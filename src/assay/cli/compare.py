@@ -1,0 +1,79 @@
+"""Compare runs: what is faster, slower or the same, and what is undecided.
+
+Examples::
+
+    assay compare 20260101T 20260201T             two runs by parts of their names
+    assay compare @2026-10-01 @2026-11-01         the newest runs of two days
+    assay compare old:toolchain=gcc new:toolchain=clang
+    assay compare old new --fail-on slower:3%     exit with 1 if a cell is 3% slower
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def compare(
+    *sides: str,
+    same: str = "1%",
+    runs: Path | None = None,
+    format_: Literal["terminal", "html", "markdown", "json"] = "terminal",
+    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    fail_on: str = "never",
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Compare runs with the first of them, cell by cell.
+
+    A verdict is faster, slower, the same, or that more launches are needed. Each allows for the
+    number of comparisons (Holm).
+
+    Parameters
+    ----------
+    sides
+        The runs: directories, unique parts of their names, or @DATE for the newest run on or before
+        a day; with :toolchain=NAME only the cells of that toolchain.
+    same
+        The relative difference within which cells are the same.
+    runs
+        The folder of the runs [default: ./runs, or as in assay.toml].
+    format_
+        terminal, or a file as html, markdown or json.
+    output
+        The file to write [default: comparison.html and so on in the current folder].
+    fail_on
+        slower:3% exits with 1 if a cell is significantly slower, and by 3% or more; slower for any
+        size.
+    config
+        The assay.toml to use.
+    json
+        Print the findings as JSON on stdout.
+    """
+    from assay.config import load_config
+    from assay.console import console, print_json
+    from assay.questions.common.findings import findings_json
+    from assay.questions.compare.findings import find
+    from assay.questions.compare.query import FailOn, parse_margin
+    from assay.questions.compare.sides import read_sides
+    from assay.report import write_report
+    from assay.report.comparison.build import build_comparison
+    from assay.report.comparison.terminal import print_comparison
+
+    limit = FailOn.of(fail_on)
+    margin = parse_margin(same)
+    root = runs or load_config(config).runs
+    found = find(read_sides(root, sides), margin)
+    screen = console()
+    if json:
+        print_json(findings_json(found))
+    elif format_ == "terminal":
+        print_comparison(found, screen)
+    else:
+        suffix = {"markdown": "md"}.get(format_, format_)
+        target = output or Path(f"comparison.{suffix}")
+        (written,) = write_report(build_comparison(found), target, [format_])
+        screen.print(f"comparison: {written}", markup=False, soft_wrap=True)
+    return 1 if limit.fails(found) else 0

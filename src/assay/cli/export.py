@@ -1,0 +1,66 @@
+"""Export results for other programs: a row per cell and metric, or per sample.
+
+Examples::
+
+    assay export                                  the newest run as CSV on stdout
+    assay export 20260101T --format json          a run by part of its name
+    assay export --samples --format parquet --out samples.parquet
+    assay export --anonymize --out results.csv    without names of hosts, users, paths and sites
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def export(
+    *run: str,
+    runs: Path | None = None,
+    format_: Literal[
+        "csv", "parquet", "json", "openmetrics", "reframe", "reframe-perflog", "ramble"
+    ] = "csv",
+    samples: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
+    out: Annotated[Path | None, Parameter(alias=("--output", "-o"))] = None,
+    config: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Export results for other programs: a row per cell and metric, or per sample.
+
+    Parameters
+    ----------
+    run
+        Directories of runs, or unique parts of their names [default: the newest]. Of a group, every
+        member is exported.
+    runs
+        The folder of the runs [default: ./runs, or as in assay.toml].
+    format_
+        csv, parquet, json, openmetrics (for monitoring systems), reframe (a run report) or
+        reframe-perflog, or ramble (results of a workspace).
+    samples
+        Export every sample instead of the results: csv, parquet or json.
+    anonymize
+        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. A name
+        has the same replacement in the whole export.
+    out
+        The file to write [default: stdout]; parquet needs one.
+    config
+        The assay.toml to use.
+    json
+        The same as --format json.
+    """
+    from assay.config import load_config
+    from assay.console import console
+    from assay.report.export.reading import read_runs
+    from assay.report.export.write import write_export
+
+    found, left_out = read_runs(runs or load_config(config).runs, run, anonymous=anonymize)
+    write_export(found, "json" if json else format_, out, samples=samples)
+    screen = console(stderr=True)
+    for sentence in left_out:
+        screen.print(f"left out: {sentence}", markup=False, soft_wrap=True)
+    if out is not None:
+        screen.print(f"exported: {out}", markup=False, soft_wrap=True)

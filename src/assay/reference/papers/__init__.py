@@ -1,0 +1,1 @@
+"""The figures that the papers behind assay print: a TOML file per paper, types, search."""

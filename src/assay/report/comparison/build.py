@@ -1,0 +1,57 @@
+"""The report of a comparison of runs, for every format."""
+
+from __future__ import annotations
+
+import datetime
+
+from assay import __version__
+from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.tables import fact_table
+from assay.questions.compare.answer import answer
+from assay.questions.compare.figures import figures
+from assay.questions.compare.model import CompareFindings
+from assay.questions.compare.tables import cell_table, tables
+from assay.report.build import section_of
+from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.units import counted, format_limit
+
+
+def build_comparison(found: CompareFindings) -> ReportModel:
+    """The report; ``found``: from ``questions.compare.findings.find``."""
+    reference = found.runs[0]
+    names = " and ".join(run.run for run in found.runs[1:3])
+    more = f" and {len(found.runs) - 3} more" if len(found.runs) > 3 else ""
+    utc = datetime.datetime.fromtimestamp(max(run.utc for run in found.runs), datetime.UTC)
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run=reference.run,
+        suite=reference.suite,
+        title=f"{reference.run} compared with {names}{more}",
+        system=reference.system,
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=all(run.complete for run in found.runs),
+        unfinished="",
+        summary=f"{counted(len(found.runs), 'run')} · {counted(len(found.cells), 'comparison')}",
+        sections=[
+            section_of(
+                answer(found),
+                figures=figures(found),
+                tables=tables(found),
+                findings=findings_json(found),
+            )
+        ],
+        findings_schema=FINDINGS_SCHEMA,
+        cells=[],
+        cell_table=cell_table(found),
+        system_table=fact_table(
+            "system",
+            "Comparison",
+            [
+                ("Reference", reference.run),
+                ("The same within", format_limit(found.margin)),
+                ("assay", __version__),
+            ],
+        ),
+        provenance=[],
+    )

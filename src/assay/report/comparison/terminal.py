@@ -1,0 +1,75 @@
+"""A comparison on a terminal: the sides, the verdict, a line per cell, what limits it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.kernels.naming import metric_name
+from assay.questions.compare.answer import answer
+from assay.questions.compare.model import ComparedCell, CompareFindings
+from assay.questions.compare.tables import speed_text, verdict_words
+from assay.units import counted, format_limit, format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim"}
+# Cells that are listed: so that the comparison fits on a screen.
+_MOST = 24
+
+
+def print_comparison(found: CompareFindings, console: Console) -> None:
+    """Print it in the console's width."""
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    for run in found.runs:
+        only = f", toolchain {run.toolchain}" if run.toolchain else ""
+        console.print(
+            Text.assemble((f"{run.name}  ", "bold"), run.run, (f"  {run.system}{only}", "dim"))
+        )
+    reply = answer(found)
+    console.print()
+    console.print(Padding(Text(reply.verdict), (0, 0, 0, 2)))
+    console.print(
+        Padding(Text(f"{reply.confidence} confidence: {reply.confidence_why}", "dim"), (0, 0, 0, 2))
+    )
+    console.print()
+    several = len(found.runs) > 2
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("cell", "A", "other" if several else "B", "speed over A", "verdict"):
+        right = name not in ("cell", "verdict")
+        grid.add_column(name, justify="right" if right else "left", overflow="fold")
+    for cell in found.cells[:_MOST]:
+        grid.add_row(
+            Text(_name(cell, several)),
+            Text(format_quantity(cell.reference, cell.unit)),
+            Text(format_quantity(cell.other, cell.unit)),
+            Text(speed_text(cell.speed, cell.speed_ci95)),
+            Text(verdict_words(cell, found.margin), _STYLES[cell.verdict]),
+        )
+    console.print(grid)
+    if len(found.cells) > _MOST:
+        more = counted(len(found.cells) - _MOST, "more comparison")
+        console.print(f"  … {more}: --format html shows them.", style="dim", markup=False)
+    for mean in found.means:
+        if mean.speed is None:
+            continue
+        side = f"{mean.side}, " if several else ""
+        text = f"{side}{mean.what} ({mean.cells}): {speed_text(mean.speed, mean.speed_ci95)}"
+        console.print(Text(f"geometric mean, {text}"))
+    console.print(
+        Text(
+            "95% intervals over launches, as if launches were independent; same: within "
+            f"{format_limit(found.margin)}.",
+            "dim",
+        )
+    )
+    for sentence in (*reply.caveats, *reply.advice):
+        console.print(Text(f"! {sentence}" if sentence in reply.caveats else sentence, "yellow"))
+
+
+def _name(cell: ComparedCell, several: bool) -> str:
+    side = f"{cell.side}: " if several else ""
+    return f"{side}{cell.name}: {metric_name(cell.metric, cell.unit)}"

@@ -1,0 +1,1 @@
+"""Export of results for other programs: CSV, Parquet, JSON, OpenMetrics, ReFrame and Ramble."""

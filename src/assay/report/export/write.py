@@ -1,0 +1,101 @@
+"""Output of an export in the requested format, to a file or stdout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.report.export.model import ExportedRun
+from assay.report.export.rows import result_rows
+
+ExportFormat = Literal[
+    "csv", "parquet", "json", "openmetrics", "reframe", "reframe-perflog", "ramble"
+]
+
+
+def write_export(
+    runs: Sequence[ExportedRun], form: ExportFormat, out: Path | None, *, samples: bool = False
+) -> None:
+    """Write results, or with ``samples`` every sample, to ``out`` or stdout.
+
+    A file is written atomically. Raises AssayError if it can't be written, or for a combination
+    that does not exist.
+    """
+    if samples and form not in ("csv", "parquet", "json"):
+        raise AssayError(
+            f"Samples can't be exported as {form}.",
+            where="--samples",
+            fix="Use --format csv, parquet or json.",
+        )
+    if form == "parquet":
+        if out is None:
+            raise AssayError(
+                "Parquet is binary and needs a file.",
+                where="--format parquet",
+                fix="Name one: --out results.parquet.",
+            )
+        _prepare(out)
+        _write_parquet(runs, out, samples)
+        return
+    parts = _sample_text(runs, form) if samples else _result_text(runs, form)
+    if out is None:
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+        return
+    from assay.records.files import write_atomically
+
+    _prepare(out)
+    write_atomically(out, b"".join(parts))
+
+
+def _result_text(runs: Sequence[ExportedRun], form: ExportFormat) -> Iterator[bytes]:
+    rows = list(result_rows(runs))
+    if form == "openmetrics":
+        from assay.report.export.openmetrics import results_openmetrics
+
+        yield results_openmetrics(rows).encode()
+    elif form == "reframe":
+        from assay.report.export.frameworks import reframe_json
+
+        yield reframe_json(rows)
+    elif form == "reframe-perflog":
+        from assay.report.export.frameworks import reframe_perflog
+
+        yield reframe_perflog(rows)
+    elif form == "ramble":
+        from assay.report.export.frameworks import ramble_json
+
+        yield ramble_json(rows)
+    else:
+        from assay.report.export.tabular import results_csv, results_json
+
+        yield results_csv(rows) if form == "csv" else results_json(rows)
+
+
+def _sample_text(runs: Sequence[ExportedRun], form: ExportFormat) -> Iterator[bytes]:
+    from assay.report.export.tabular import sample_frames, samples_csv, samples_json
+
+    return (samples_csv if form == "csv" else samples_json)(sample_frames(runs))
+
+
+def _write_parquet(runs: Sequence[ExportedRun], out: Path, samples: bool) -> None:
+    from assay.records.tables import write_table
+    from assay.report.export.tabular import results_frame, sample_frames, sample_schema
+
+    if samples:
+        write_table(out, sample_frames(runs), sample_schema())
+    else:
+        write_table(out, [results_frame(list(result_rows(runs)))])
+
+
+def _prepare(out: Path) -> None:
+    from assay.records.files import cannot_write
+
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(out.parent, error) from None

@@ -1,0 +1,1 @@
+"""The papers' figures as terminal output and plain values (``assay references``)."""
