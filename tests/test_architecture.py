@@ -1,9 +1,10 @@
-"""The layout's promises: data flows one way, rooms stay small, registries agree with folders."""
+"""The rules of the layout: data flows one way, folders stay small, registries match folders."""
 
 from __future__ import annotations
 
 import ast
 import collections
+import functools
 import re
 from pathlib import Path
 
@@ -40,7 +41,7 @@ ORDER = (
     "campaign",
     "cli",
 )
-# What a package does not need although it stands below it.
+# Imports that a package may not have although the target is below it.
 APART = {
     "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models"},
     "questions": {"launch", "lab", "plans"},
@@ -61,10 +62,17 @@ def _packages() -> set[str]:
     return {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
+@functools.cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """All imports and definitions of classes in a file."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef)
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+
+
 def _imports(path: Path) -> set[str]:
     """The packages and modules of assay's top level that a file imports, wherever in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("assay"):
             parts = node.module.split(".")
             found |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
@@ -108,7 +116,7 @@ def test_data_flows_one_way() -> None:
     assert wrong == []
 
 
-def test_a_room_holds_no_more_than_a_head() -> None:
+def test_a_folder_holds_a_limited_number_of_modules() -> None:
     folders = collections.Counter(
         path.parent.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
@@ -120,7 +128,7 @@ def test_a_room_holds_no_more_than_a_head() -> None:
 def test_a_class_name_means_one_thing() -> None:
     where = collections.defaultdict(list)
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in _nodes(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where[node.name].append(path.relative_to(PACKAGE).as_posix())
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
@@ -157,7 +165,7 @@ def test_an_importer_is_a_module_and_a_line() -> None:
 
 
 def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
-    """What is known of Flux stands in its module, its template, its line, and nowhere else."""
+    """Flux occurs in its module, its template and its line, and nowhere else."""
     named = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*.py")
@@ -193,7 +201,7 @@ def test_commands_import_nothing_heavy_at_the_top() -> None:
                 assert node.module in light, f"{path} imports {node.module} at its top"
 
 
-def test_a_kernel_stands_once_in_the_native_tree_and_once_in_the_catalogue() -> None:
+def test_a_kernel_occurs_once_in_the_native_tree_and_once_in_the_catalogue() -> None:
     registered = [
         name
         for path in NATIVE.rglob("*.cpp")

@@ -1,4 +1,4 @@
-"""The whole program on this machine for real: built, launched, killed, resumed, reported."""
+"""The whole program on this machine: built, launched, killed, resumed, reported."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_plan_is_measured_verified_sealed_and_reported(folder: Path) -> None:
         stream = read_stream(path)
         assert stream.finished
         assert stream.damaged == []
-    # Each rank says where it sits, and the records what happened around them.
+    # Each rank reports its CPUs, and the records have covariates.
     assert all(rank.cpus for m in data.measurements for rank in m.ranks)
     assert all(m.record.covariates["sampling_seconds"] for m in data.measurements)
     assert (run.path / "report.html").stat().st_size > 100_000
@@ -100,6 +100,7 @@ def test_a_plan_is_measured_verified_sealed_and_reported(folder: Path) -> None:
     assert [entry["state"] for entry in json.loads(again.stdout)] == ["complete"]
 
 
+@pytest.mark.long
 def test_measure_prints_the_object_of_the_documentation(folder: Path) -> None:
     words = ["npb.cg", "class=S", "--ppn", "1", "--threads", "1", "--budget", "5 s"]
     done = assay("measure", *words, "--json", cwd=folder)
@@ -127,7 +128,7 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
     while not ranks and time.monotonic() < deadline:
         ranks = kernels_of(watched)
         time.sleep(0.005)
-    assert ranks, "no rank was ever seen"
+    assert ranks, "no rank was found"
     process.send_signal(signal.SIGKILL)
     process.wait()
     _gone, alive = psutil.wait_procs(ranks, timeout=10)
@@ -145,7 +146,7 @@ def test_killed_it_leaves_no_ranks_and_resumes_to_the_same_cells(folder: Path) -
 
 @needs_open_mpi
 @pytest.mark.long
-def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
+def test_two_toolchains_in_one_plan_are_compared(folder: Path) -> None:
     build_open_mpi()
     (folder / "assay.toml").write_text(TOOLCHAIN)
     words = ["network.pingpong", "bytes=8", "--ppn", "2", "--budget", "30 s", "--launches", "2"]
@@ -157,7 +158,8 @@ def test_two_toolchains_in_one_plan_stand_side_by_side(folder: Path) -> None:
     assert all(cell["verified"] and cell["metrics"]["latency"]["median"] > 0 for cell in cells)
 
 
-def test_what_can_not_be_is_one_sentence_and_status_2(folder: Path) -> None:
+@pytest.mark.long
+def test_impossible_requests_give_one_sentence_and_status_2(folder: Path) -> None:
     wrong = {
         ("measure", "npb.cq", "class=A"): "Did you mean 'npb.cg'?",
         ("measure", "npb.cg", "class=Z"): "class",

@@ -1,6 +1,6 @@
 """Damaged runs: each is listed, reported or refused in one sentence, and hides no other run.
 
-``ASSAY_TEST_DAMAGED=1000 pytest -m long tests/cli/test_damaged_runs.py`` tries a thousand.
+``ASSAY_TEST_DAMAGED=1000 pytest -m long tests/cli/test_damaged_runs.py`` runs a thousand.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Lab(InProcessLab):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs: the second is to be damaged."""
+    """Two runs: the second will be damaged."""
     lab = Lab(tmp_path_factory.mktemp("made"))
     (lab.path / "plan.toml").write_text(PLAN)
     for _ in range(2):
@@ -70,7 +70,7 @@ def one_sentence(said: str) -> None:
 
 
 def tried(lab: Lab, what: str) -> None:
-    """Every command that reads runs; none of them ends otherwise than documented."""
+    """Run every command that reads runs; each must end with a documented status."""
     name = victim(lab).name
     runs = ["--runs", str(lab.runs), "--json"]
     commands = {
@@ -78,6 +78,8 @@ def tried(lab: Lab, what: str) -> None:
         "check": ["runs", "--check", *runs],
         "report": ["report", name, *runs],
         "history": ["history", *runs],
+        "export": ["export", name, *runs],
+        "anonymous": ["report", name, "--anonymize", *runs],
     }
     if not victim(lab).complete:
         commands["resume"] = [
@@ -98,7 +100,7 @@ def tried(lab: Lab, what: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_is_damaged_it_is_one_sentence(lab: Lab, seed: int) -> None:
+def test_any_damage_gives_one_sentence(lab: Lab, seed: int) -> None:
     _try(lab, seed)
 
 
@@ -132,7 +134,7 @@ def listed(lab: Lab, *flags: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "seal.json"])
-def test_a_byte_that_is_no_utf8_hides_no_other_run(lab: Lab, name: str) -> None:
+def test_an_invalid_utf8_byte_hides_no_other_run(lab: Lab, name: str) -> None:
     path = victim(lab).path / name
     content = re.sub(rb'("(?:run|suite)": ")', b"\\1\xff", path.read_bytes(), count=1)
     assert b"\xff" in content
@@ -155,7 +157,7 @@ def test_a_byte_that_is_no_utf8_hides_no_other_run(lab: Lab, name: str) -> None:
         ("seal.json", "utc", "1e308"),
     ],
 )
-def test_times_that_can_not_be_are_damage(lab: Lab, name: str, key: str, value: str) -> None:
+def test_impossible_times_are_damage(lab: Lab, name: str, key: str, value: str) -> None:
     path = victim(lab).path / name
     text, count = re.subn(rf'"{key}": [^,\n]+', f'"{key}": {value}', path.read_text())
     assert count
@@ -171,7 +173,7 @@ def test_times_that_can_not_be_are_damage(lab: Lab, name: str, key: str, value: 
         one_sentence(done.stderr)
 
 
-def test_check_sees_what_is_missing_foreign_or_empty(lab: Lab) -> None:
+def test_check_reports_missing_foreign_and_empty_files(lab: Lab) -> None:
     run = victim(lab)
     assert describe_run(run, check=True).state == "complete"
     (run.raw / "9999-foreign.jsonl").write_text("{}\n")
@@ -201,7 +203,7 @@ def test_check_sees_what_is_missing_foreign_or_empty(lab: Lab) -> None:
         ('-0","kernel":"npb.ep","status"', '-²","kernel":"npb.ep","status"'),
     ],
 )
-def test_records_that_can_not_be_are_told_and_left_out(lab: Lab, change: str, by: str) -> None:
+def test_impossible_records_are_reported_and_left_out(lab: Lab, change: str, by: str) -> None:
     run = victim(lab)
     stream = run.streams()[0]
     text = stream.read_text()
@@ -217,7 +219,7 @@ def test_records_that_can_not_be_are_told_and_left_out(lab: Lab, change: str, by
         assert listed(lab)[run.name] == "damaged"
 
 
-def test_what_a_killed_process_was_writing_goes_with_the_next_look(lab: Lab) -> None:
+def test_partial_files_of_a_killed_process_are_removed_at_the_next_read(lab: Lab) -> None:
     run = victim(lab)
     dead = temporary_prefix("report.html").replace(f"-{os.getpid()}.", "-999999999.")
     mine = temporary_prefix("report.html")

@@ -1,4 +1,4 @@
-"""What is said of a mistake: what was expected, with an example of that very option."""
+"""Messages for mistakes: what was expected, with an example of that option."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAKE = ("--fake", "scenario.toml")
         (
             ["run", "plan.toml", *FAKE, "--budget", "nonsense"],
             ["'nonsense' is not a quantity", "--budget", "90 s"],
-            ["speaks of"],
+            ["which is not known here"],
         ),
         (
             ["measure", "network.pingpong", "bytes=64KX", *FAKE],
@@ -55,7 +55,7 @@ FAKE = ("--fake", "scenario.toml")
         (["runs", "--runs", "r[/x]"], ["No runs in r[/x]."], []),
     ],
 )
-def test_a_mistake_is_answered_with_what_was_expected(
+def test_a_mistake_is_answered_with_the_expected_form(
     lab: InProcessLab, words: list[str], says: list[str], not_: list[str]
 ) -> None:
     (lab.path / "scenario.toml").write_text("schema = 1\ncores = 4\n")
@@ -71,7 +71,7 @@ def test_a_mistake_is_answered_with_what_was_expected(
 @pytest.mark.parametrize(
     "level", ["ppn=1e400", "threads=nan", "ppn=-inf", f"ppn={'9' * 5000}", f"ppn={'(' * 3000}"]
 )
-def test_numbers_that_are_none_are_one_sentence(lab: InProcessLab, level: str) -> None:
+def test_invalid_numbers_give_one_sentence(lab: InProcessLab, level: str) -> None:
     for words in (["run", "plan.toml", level], ["measure", "npb.ep", f"--{level}"]):
         done = lab.call([*words, *FAKE])
         assert done.returncode == 2
@@ -80,7 +80,7 @@ def test_numbers_that_are_none_are_one_sentence(lab: InProcessLab, level: str) -
         assert "does not know" not in done.stderr
 
 
-def test_what_nobody_foresaw_is_a_sentence_with_a_file(
+def test_an_unexpected_error_gives_a_sentence_with_a_file(
     lab: InProcessLab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import tempfile
@@ -106,8 +106,8 @@ def test_what_nobody_foresaw_is_a_sentence_with_a_file(
     assert "not enough memory" in lab.call(["runs"]).stderr
 
 
-def test_names_that_are_no_utf8_and_an_ascii_terminal(tmp_path: Path) -> None:
-    """The bytes of a name and the encoding of a terminal are not assay's to choose."""
+def test_invalid_utf8_names_and_an_ascii_terminal(tmp_path: Path) -> None:
+    """assay can't choose the bytes of a name or the encoding of a terminal."""
     InProcessLab(tmp_path)
     folder = os.fsencode(tmp_path) + b"/r\xff"
     command = [sys.executable.encode(), b"-m", b"assay"]
@@ -121,8 +121,8 @@ def test_names_that_are_no_utf8_and_an_ascii_terminal(tmp_path: Path) -> None:
         assert b"Traceback" not in done.stderr and done.stdout
 
 
-def test_too_little_memory_is_said_at_once(tmp_path: Path) -> None:
-    """Numerical libraries would abort, or wait for memory without end."""
+def test_too_little_memory_is_reported_immediately(tmp_path: Path) -> None:
+    """Numerical libraries would abort, or wait for memory forever."""
     import resource
 
     def limit() -> None:

@@ -1,8 +1,8 @@
-"""The examples of help and documents are executed, in a folder that has what they name.
+"""Executes the examples of help and documents, in a folder with the files that they name.
 
-What an example would take hours, a cluster or a queue for is replaced (``REPLACED``, ``ADDED``):
+Parts of examples that need hours, a cluster or a queue are replaced (``REPLACED``, ``ADDED``):
 measurements are those of a fake machine of 400 nodes, sessions in jobs are seconds apart, and the
-scheduler is one of processes. Labs are real, and so is the Slurm of those that have one.
+scheduler is one of processes. Labs are real, and so is the Slurm of labs that have one.
 """
 
 from __future__ import annotations
@@ -21,19 +21,24 @@ from assay.lab.store import FOLDER_VARIABLE
 from examples import ROOT, examples, words_of
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
-# Patterns of an example's words and what stands in their place.
+# Patterns in an example's words and their replacements.
 REPLACED = {
     "results/*.json": "results/fio.json",
     "--open": "--json",
     "400": "4",
     "100": "5",
     "20260101T": "fake",
+    "20260201T": "new",
+    "@2026-10-01": "old",
+    "@2026-11-01": "new",
+    "old:toolchain=gcc": "old:toolchain=embedded",
+    "new:toolchain=clang": "new:toolchain=embedded",
 }
-# Measuring commands get these, where they say nothing of it themselves.
+# Options added to measuring commands that don't set them.
 ADDED = {"--fake": "machine.toml", "--launches": "1"}
-# What ends with another exit status than 0, and why.
+# Examples with an exit status other than 0, and why.
 STATUS = {
-    "assay doctor --fail-on warning": (0, 1),  # by what the doctor finds here
+    "assay doctor --fail-on warning": (0, 1),  # by the findings on this machine
 }
 MACHINE = """
 schema = 1
@@ -117,14 +122,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (programs / "python").symlink_to(sys.executable)
     (programs / "assay").write_text(f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n')
     (programs / "assay").chmod(0o755)
-    executed(folder, "run", "plan.toml", "--fake", "machine.toml", "--launches", "1")
+    for runs, name in (("runs", "old"), ("other-runs", "new")):
+        executed(
+            *(folder, "run", "plan.toml", "--fake", "machine.toml", "--launches", "1"),
+            *("--runs", runs),
+        )
+        (folder / name).symlink_to(next((folder / runs).iterdir()))
     return folder
 
 
 def executed(
     folder: Path, *words: str, statuses: tuple[int, ...] = (0,)
 ) -> subprocess.CompletedProcess[str]:
-    """What assay does in the folder; its scheduler is the one of processes."""
+    """Run assay in the folder; its scheduler is the one of processes."""
     environment = {
         **os.environ,
         "ASSAY_TEST_SCHEDULER": str(folder / "scheduler"),
@@ -147,13 +157,13 @@ def executed(
 
 
 def adjusted(example: str) -> list[str]:
-    """The words of an example after ``assay``, as they are executed here."""
+    """The words of an example after ``assay``, as executed here."""
     words = [REPLACED.get(word, word) for word in words_of(example)]
     if "--submit" in words and "--every" in words:
         words[words.index("--every") + 1] = "2 s"
         words += ["--budget", "1 s"]
     if words[:2] == ["lab", "run"] and "--submit" in words:
-        words.append("--dry-run")  # the whole suite takes a lab minutes
+        words.append("--dry-run")  # the whole suite takes minutes on a lab
     if "--resume" in words:
         words += ["--fake", "machine.toml"]
     elif words[0] in ("run", "measure") and "--app" not in words:
@@ -165,7 +175,7 @@ def adjusted(example: str) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("example", ALONE)
-def test_an_example_does_what_it_says(example: str, finished: Path, tmp_path: Path) -> None:
+def test_an_example_works(example: str, finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     shutil.copytree(finished, folder, symlinks=True)
     words = adjusted(example)
@@ -183,7 +193,7 @@ def test_an_example_does_what_it_says(example: str, finished: Path, tmp_path: Pa
 
 
 def leave_unfinished(folder: Path) -> None:
-    """The only run of the folder loses its seal and its last stream's end."""
+    """Remove the seal and the end of the last stream of the only run of the folder."""
     (run,) = (folder / "runs").iterdir()
     (run / "seal.json").unlink()
     for table in run.glob("*.parquet"):
@@ -196,20 +206,20 @@ def leave_unfinished(folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
-def test_examples_in_labs_do_what_they_say(finished: Path) -> None:
+def test_examples_in_labs_work(finished: Path) -> None:
     in_order(finished, [example for example in IN_LABS if example not in WITH_SLURM])
 
 
 @pytest.mark.cluster
 @pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
-def test_examples_in_a_lab_with_slurm_do_what_they_say(finished: Path) -> None:
+def test_examples_in_a_lab_with_slurm_work(finished: Path) -> None:
     if (reason := slurm.why_not()) is not None:
         pytest.skip(reason)
     in_order(finished, [*WITH_SLURM, "assay lab down single"])
 
 
 def in_order(folder: Path, found: list[str]) -> None:
-    """Executes them: labs come up first, also those that an example takes for granted."""
+    """Execute them, after starting the labs that they need."""
     up: set[str] = set()
     ends = "assay lab down --all"
     try:
@@ -233,7 +243,7 @@ def in_order(folder: Path, found: list[str]) -> None:
 
 
 def lab_of(words: list[str]) -> str:
-    """The name of the lab that an example is about."""
+    """The name of the lab that an example uses."""
     for option in ("--name", "--lab"):
         if option in words:
             return words[words.index(option) + 1]

@@ -1,9 +1,9 @@
-"""``--help`` of each command is pinned, and the examples in help and in the documents are real.
+"""``--help`` of each command is pinned, and the examples in help and in the documents exist.
 
 ``test_examples.py`` executes them.
 
-A change of help is made on purpose: ``python tests/cli/test_help.py`` writes the recorded texts
-anew, to be read in the diff.
+To change help on purpose, run ``python tests/cli/test_help.py``: it writes the recorded texts
+again, for review in the diff.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.app import COMMANDS, app, help_of, spoken
+from assay.cli.app import COMMANDS, app, command_name, help_of
 from examples import PATHS, ROOT, examples, words_of
 
 RECORDED = ROOT / "tests" / "data" / "help"
 
 
 def printed_help(path: tuple[str, ...]) -> str:
-    """What ``assay PATH --help`` prints 100 columns wide, without colours."""
+    """The output of ``assay PATH --help``, 100 columns wide, without colours."""
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
     done = subprocess.run(
         [sys.executable, "-m", "assay", *path, "--help"],
@@ -52,11 +52,11 @@ def test_every_recorded_help_has_its_command() -> None:
 def test_each_command_has_an_example(name: str) -> None:
     summary, shown = help_of(name)
     assert summary.endswith(".") and "\n" not in summary
-    assert f"assay {spoken(name)}" in shown
+    assert f"assay {command_name(name)}" in shown
 
 
 @pytest.mark.parametrize("line", examples())
-def test_an_example_is_what_the_command_line_takes(line: str) -> None:
+def test_the_command_line_accepts_each_example(line: str) -> None:
     """Parsed with every option and argument as the program itself parses them; nothing is run."""
     words = words_of(line)
     if words:

@@ -1,6 +1,6 @@
-"""Whatever is given to a parser, it answers with a value or with one sentence, and soon.
+"""Every parser returns a value or raises one sentence, quickly, for any input.
 
-``ASSAY_TEST_INPUTS=1000000 pytest -m long tests/cli/test_hostile_inputs.py`` tries a million.
+``ASSAY_TEST_INPUTS=1000000 pytest -m long tests/cli/test_hostile_inputs.py`` runs a million.
 """
 
 from __future__ import annotations

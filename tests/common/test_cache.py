@@ -1,4 +1,4 @@
-"""What is run from the cache can have been put there by this user or root alone."""
+"""Only files of this user or root are executed from the cache."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "above" / "cache"
 
 
-def test_it_is_made_for_its_user_alone(home: Path) -> None:
+def test_it_is_created_for_its_user_alone(home: Path) -> None:
     assert cache_folder("builds") == home / "builds"
     assert home.stat().st_mode & 0o777 == 0o700
     assert cache_folder("builds") == home / "builds"
 
 
 @pytest.mark.parametrize("place", [".", "..", "builds"])
-def test_a_folder_that_everybody_may_write_is_refused(home: Path, place: str) -> None:
+def test_a_world_writable_folder_is_refused(home: Path, place: str) -> None:
     folder = cache_folder("builds")
     open_one = (home / place).resolve()
     open_one.chmod(0o777)
@@ -37,7 +37,7 @@ def test_a_folder_that_everybody_may_write_is_refused(home: Path, place: str) ->
     assert error.value.where == str(open_one)
     assert "ASSAY_CACHE" in error.value.fix
     open_one.chmod(0o1777)
-    if place == "..":  # as /tmp: what lies in it stays its owner's
+    if place == "..":  # as /tmp: files in it stay their owners'
         assert cache_folder("builds") == folder
     else:
         with pytest.raises(AssayError):
@@ -46,7 +46,7 @@ def test_a_folder_that_everybody_may_write_is_refused(home: Path, place: str) ->
 
 @as_root
 @pytest.mark.parametrize("place", [".", "..", "builds"])
-def test_a_folder_of_somebody_else_is_refused(home: Path, place: str) -> None:
+def test_a_folder_of_another_user_is_refused(home: Path, place: str) -> None:
     cache_folder("builds")
     os.chown(home / place, OTHER, OTHER)
     with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
@@ -54,7 +54,7 @@ def test_a_folder_of_somebody_else_is_refused(home: Path, place: str) -> None:
 
 
 @as_root
-def test_a_link_of_somebody_else_on_the_way_is_refused(home: Path, tmp_path: Path) -> None:
+def test_a_link_of_another_user_on_the_path_is_refused(home: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     home.parent.symlink_to(tmp_path / "mine")
     assert cache_folder() == home
@@ -63,7 +63,7 @@ def test_a_link_of_somebody_else_on_the_way_is_refused(home: Path, tmp_path: Pat
         cache_folder()
 
 
-def test_without_a_home_it_is_a_closed_folder_of_ones_own(
+def test_without_a_home_it_is_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def homeless() -> Path:

@@ -50,7 +50,7 @@ local_address = "10.0.0.1"
 
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path, monkeypatch):
-    """No config of the person who runs the tests is in reach."""
+    """No config of the user who runs the tests is found."""
     monkeypatch.delenv("ASSAY_CONFIG", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
@@ -176,6 +176,16 @@ def test_a_cluster_is_its_hosts(tmp_path):
     assert load_config(put(tmp_path / "none.toml")).cluster is None
 
 
+def test_the_slowest_link_is_a_rate(tmp_path):
+    for written, rate in (('"10 Gbit/s"', 1.25e9), ("1e9", 1e9), ('"2 MB/s"', 2e6)):
+        text = f'[cluster]\nhosts = ["a"]\nslowest_link = {written}\n'
+        cluster = load_config(put(tmp_path / "assay.toml", text)).cluster
+        assert cluster is not None and cluster.slowest_rate == rate
+    assert ClusterConfig(("a",)).slowest_rate is None
+    with pytest.raises(AssayError, match="slowest_link"):
+        _ = ClusterConfig(("a",), slowest_link="10 s").slowest_rate
+
+
 @pytest.mark.parametrize(
     ("lines", "complaint", "line"),
     [
@@ -193,6 +203,32 @@ def test_wrong_clusters(tmp_path, lines, complaint, line):
         load_config(path)
     assert complaint in error.value.what
     assert error.value.where == f"{path}:{line}"
+
+
+def test_groups_of_nodes_are_read(tmp_path):
+    path = tmp_path / "assay.toml"
+    path.write_text('[system.groups.rack]\na = "n[1-4]"\nb = "n[5-8],m1"\n[system.groups.switch]\n')
+    assert load_config(path).system.groups == {
+        "rack": {"a": "n[1-4]", "b": "n[5-8],m1"},
+        "switch": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('b = "n[4-8]"', "The host 'n4' is in two groups: a and b."),
+        ('b = "n[8-"', "This is no list of hosts."),
+        ("b = 3", "'system.groups.rack.b' must be"),
+    ],
+)
+def test_wrong_groups_of_nodes(tmp_path, line, complaint):
+    path = tmp_path / "assay.toml"
+    path.write_text(f'[system.groups.rack]\na = "n[1-4]"\n{line}\n')
+    with pytest.raises(AssayError) as caught:
+        load_config(path)
+    assert caught.value.where == f"{path}:3"
+    assert complaint in caught.value.what
 
 
 def test_a_scheduler_section_is_read(tmp_path):
@@ -243,7 +279,7 @@ def come_upon(monkeypatch, folder):
     return load_config()
 
 
-def test_a_config_that_others_may_have_written_is_refused_until_it_is_named(tmp_path, monkeypatch):
+def test_a_config_writable_by_others_is_refused_unless_named(tmp_path, monkeypatch):
     path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
     path.chmod(0o644)
     assert come_upon(monkeypatch, tmp_path).system.name == "alba"
@@ -260,12 +296,12 @@ def test_a_config_that_others_may_have_written_is_refused_until_it_is_named(tmp_
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_a_config_of_somebody_else_is_refused(tmp_path, monkeypatch):
+def test_a_config_of_another_user_is_refused(tmp_path, monkeypatch):
     path = put(tmp_path / "assay.toml", '[system]\nname = "alba"\n')
     os.chown(path, 12345, 0)
     with pytest.raises(AssayError, match="belongs to the user with the number 12345"):
         come_upon(monkeypatch, tmp_path)
-    # A link of theirs to a file of mine: what the file's relative paths mean is theirs to say.
+    # A link of theirs to a file of mine: they control what the file's relative paths mean.
     mine = put(tmp_path / "mine" / "assay.toml", '[system]\nname = "alba"\n')
     path.unlink()
     path.symlink_to(mine)

@@ -1,4 +1,4 @@
-"""Links in the documents lead to files and headings that are there."""
+"""Links in the documents lead to existing files and headings."""
 
 from __future__ import annotations
 

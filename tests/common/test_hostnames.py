@@ -1,4 +1,4 @@
-"""Host lists in schedulers' notation, held against brute force and against Slurm's own reading."""
+"""Host lists in schedulers' notation, tested against brute force and Slurm's own parser."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from assay.errors import AssayError
 from assay.hostnames import compress_hosts, expand_hosts, names_text, natural
 
 WORDS = st.text("abcxyz-.", min_size=1, max_size=4).filter(lambda word: word[0] not in "-.")
-# A range: first, how many more, and how wide its numbers are at least.
+# A range: first, number of further ones, and minimum width of its numbers.
 RANGES = st.tuples(st.integers(0, 1200), st.integers(0, 12), st.integers(1, 5))
 
 
 @st.composite
 def names(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """A name with up to two brackets, and the hosts that it stands for."""
+    """A name with up to two brackets, and the hosts that it expands to."""
     text, places = draw(WORDS), []
     places.append([text])
     for _ in range(draw(st.integers(0, 2))):
         written, numbers = [], []
         for first, more, width in draw(st.lists(RANGES, min_size=1, max_size=3)):
-            # Only zeros in front make a width; a number that is as wide by itself has none.
+            # Only leading zeros make a width; a number of that natural width has none.
             head = f"{first:0{width}d}"
             width = len(head) if head.startswith("0") else 0
             written.append(head if more == 0 else f"{head}-{first + more:0{width}d}")
@@ -81,19 +81,19 @@ def test_the_forms_that_the_manuals_show(text: str, hosts: str) -> None:
         "n[1-999999999]",
     ],
 )
-def test_what_is_no_list_is_refused(text: str) -> None:
+def test_invalid_lists_are_refused(text: str) -> None:
     with pytest.raises(AssayError) as error:
         expand_hosts(text)
     assert error.value.fix
 
 
-def test_a_list_without_end_is_refused() -> None:
+def test_an_endless_list_is_refused() -> None:
     with pytest.raises(AssayError, match="more than 100000 hosts"):
         expand_hosts("a[1-1000]b[1-1000]")
 
 
 @given(st.lists(st.from_regex(r"[a-c]{1,2}-?[0-9]{0,4}", fullmatch=True), max_size=30))
-def test_what_is_compressed_expands_to_the_same(hosts: list[str]) -> None:
+def test_a_compressed_list_expands_to_the_same(hosts: list[str]) -> None:
     assert (expand_hosts(compress_hosts(hosts)) if hosts else ()) == tuple(hosts)
 
 

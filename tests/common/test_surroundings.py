@@ -1,4 +1,4 @@
-"""What the tests themselves are run in: no site's variables, and no second try in silence."""
+"""The environment of the tests: no site's variables, and repeated tests are reported."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def run_pytest(folder: Path, reason: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_those_tried_again_are_counted_and_named(tmp_path: Path) -> None:
+def test_repeated_tests_are_counted_and_named(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, ', reason="it counts"')
     assert done.returncode == 0, done.stdout
     assert "1 test was tried again:\n  test_tries.py::test_second\n" in done.stdout
 
 
 @pytest.mark.slow
-def test_a_second_try_needs_a_reason(tmp_path: Path) -> None:
+def test_a_repetition_needs_a_reason(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "test_tries.py::test_second: flaky without a reason" in done.stdout + done.stderr
 
 
-def test_a_sites_variables_are_forgotten() -> None:
+def test_a_sites_variables_are_removed() -> None:
     kept = {"PATH": "/usr/bin", "HOME": "/root", "ASSAY_TEST_OPENMPI": "/o", "LANG": "C"}
     site = {
         **{

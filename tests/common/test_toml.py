@@ -1,4 +1,4 @@
-"""The line of every key is known beforehand: the generator that writes the file counts lines."""
+"""The line of every key is known: the generator that writes the file counts lines."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ last = 1'''
 
 
 def paths_of(data: object, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, ...]]:
-    """Every key path of parsed data: the slow, literal truth for which paths must have a line."""
+    """Every key path of parsed data, by a simple reference for which paths must have a line."""
     below = (
         data.items()
         if isinstance(data, dict)
@@ -126,7 +126,7 @@ def values(draw, depth: int = 2) -> str:
 
 @st.composite
 def documents(draw) -> tuple[str, dict[tuple[str | int, ...], int]]:
-    """A document and, counted while writing it, the lines of the statements it is made of."""
+    """A document and, counted while writing it, the lines of its statements."""
     text, expected, arrays = "", {}, {}
     table: tuple[str | int, ...] = ()
     used: dict[tuple[str | int, ...], set[str]] = {}

@@ -1,4 +1,4 @@
-"""Quantities to text and back: known examples, and round trips of whatever can be said."""
+"""Quantities to text and back: known examples, and round trips of random values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.units import (
+    capitalised,
     counted,
     format_duration,
     format_memory,
@@ -59,12 +60,13 @@ def test_quantities(value, unit, text):
     [
         (19.5e9, (19.4e9, 19.6e9), "19.5 GB/s [19.4, 19.6]"),
         (19.512e9, (19.506e9, 19.518e9), "19.51 GB/s [19.51, 19.52]"),  # never more than four
-        (8e9, (8e9, 8.000000001e9), "8.000 GB/s [8.000, 8.000]"),
+        (8e9, (8e9, 8.000000001e9), "8.000 GB/s [equal to 9 digits]"),
+        (8e9, (8e9, 8.00000001e9), "8.00000000 GB/s [8.00000000, 8.00000001]"),  # never ±0
         (19.512e9, (19.45e9, 19.61e9), "19.51 GB/s [19.45, 19.61]"),  # the width begins with 1
         (19.4e9, (12e9, 35e9), "19 GB/s [12, 35]"),
         (5e9, (0.02e9, 90e9), "5.0 GB/s [0.02, 90.0]"),  # no bound reads as 0
         (5e9, (-1e9, 11e9), "5.0 GB/s [-1.0, 11.0]"),
-        (19.5e9, (19.5e9, 19.5e9), "19.5 GB/s [19.5, 19.5]"),
+        (19.5e9, (19.5e9, 19.5e9), "19.5 GB/s [equal to 9 digits]"),
         (0.0, (-1.0, 1.0), "0 B/s [-1, 1]"),
     ],
 )
@@ -173,7 +175,7 @@ def test_parsing(text, unit, value):
         (True, "", "is not a quantity", "number"),
     ],
 )
-def test_parsing_says_what_is_wrong(text, unit, what, fix):
+def test_parsing_reports_what_is_wrong(text, unit, what, fix):
     with pytest.raises(AssayError) as caught:
         parse_quantity(text, unit, where="plan.toml:7: bytes")
     assert what in caught.value.what
@@ -187,14 +189,14 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(st.floats(1e-12, 1e20) | st.floats(-1e20, -1e-12), UNITS)
 @example(999.5e3, "B/s")
-def test_quantities_come_back_to_three_digits(value, unit):
+def test_quantities_round_trip_to_three_digits(value, unit):
     found = parse_quantity(format_quantity(value, unit), unit)
     assert found == pytest.approx(value, rel=0.005, abs=0)
 
 
 @given(FINITE, UNITS | st.just(""))
 def test_no_value_is_lost(value, unit):
-    """Whatever is shown is not 0 unless it is 0, and has its sign."""
+    """The text shows 0 only for 0, and has the value's sign."""
     text = format_quantity(value, unit)
     number = float(re.match(r"[-\d.,e+]+", text)[0].replace(",", ""))
     assert (number == 0) == (value == 0)
@@ -223,7 +225,7 @@ def test_intervals_hold_to_four_digits(value, width, place, unit):
 
 
 @given(st.floats(0, 1e9))
-def test_durations_come_back_to_their_last_part(seconds):
+def test_durations_round_trip_to_their_last_part(seconds):
     total, last = 0.0, 1.0
     for number, unit in re.findall(r"([\d.e+-]+) (\S+)", format_duration(seconds)):
         total += parse_quantity(f"{number} {unit}", "s")
@@ -253,7 +255,7 @@ def test_parsing_never_raises_anything_else(text):
         (3, "process", "3 processes"),
     ],
 )
-def test_numbers_of_things(number: int, noun: str, text: str) -> None:
+def test_numbers_with_nouns(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
 
 
@@ -265,3 +267,17 @@ def test_a_probability_is_never_rounded_to_certainty() -> None:
     assert format_probability(0.0001) == "1%" and format_probability(0.0001, 1) == "0.1%"
     assert format_probability(0.8472) == "85%"
     assert (format_probability(1.0), format_probability(0.0)) == ("100%", "0%")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("each rank is pinned", "Each rank is pinned"),
+        ("memory.", "Memory."),
+        ("compute.dgemm's variation", "compute.dgemm's variation"),
+        ("memory.stream op=triad is steady", "memory.stream op=triad is steady"),
+        ("", ""),
+    ],
+)
+def test_identifiers_keep_their_case_at_the_start_of_a_sentence(text: str, wanted: str) -> None:
+    assert capitalised(text) == wanted

@@ -1,4 +1,4 @@
-"""What programs that run other benchmarks print: the numbers that must come out."""
+"""Importers of benchmark harnesses: recorded outputs and the expected numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_google_benchmark(read: Read) -> None:
     assert found.values("google-benchmark", "time.cpu", **axpy) == [350e-9, 354e-9]
     assert found.values("google-benchmark", "bandwidth", **axpy) == [3.5e10, 3.46e10]
     assert found.values("google-benchmark", "counter.misses", **axpy) == [12.5, 13.5]
-    # Aggregates of repetitions that are there are no news.
+    # Aggregates of present repetitions are not reported.
     assert found.values("google-benchmark", "time.mean", **axpy) == []
     assert found.value("google-benchmark", "time.mean", benchmark="BM_Only") == 2.25e-3
     assert found.value("google-benchmark", "time.cv", benchmark="BM_Only") == 0.0125

@@ -59,7 +59,7 @@ def test_each_number_keeps_its_unit_its_line_and_its_text(tmp_path: Path) -> Non
     assert second.record.verification.value == 7.31400012e04
 
 
-def test_tables_hold_nothing_that_nobody_knows(tmp_path: Path) -> None:
+def test_tables_omit_unknown_values(tmp_path: Path) -> None:
     run = imported(tmp_path, HPL)
     table = pl.read_parquet(run.path / "measurements.parquet")
     assert table["kernel"].to_list() == ["hpl", "hpl"]
@@ -88,7 +88,7 @@ def test_a_failed_check_gives_no_number_in_the_report(tmp_path: Path) -> None:
     assert "scaled residual is 73140" in (bad.error or "")
 
 
-def test_no_question_is_asked_of_an_imported_run(tmp_path: Path) -> None:
+def test_imported_runs_answer_no_questions(tmp_path: Path) -> None:
     run = imported(tmp_path, *(str(path) for path in sorted(OUTPUTS.iterdir())))
     data = read_run(run.path)
     report = build_report(data, summarise_cells(data))
@@ -133,7 +133,7 @@ def test_questions_over_many_runs_leave_imported_ones_out_and_say_so(
     assert "1 imported" in capsys.readouterr().out
 
 
-def test_an_imported_run_is_not_gone_on_with(
+def test_an_imported_run_can_not_be_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (imported(tmp_path, HPL).path / "seal.json").unlink()
@@ -143,7 +143,7 @@ def test_an_imported_run_is_not_gone_on_with(
     assert "This run was imported" in capsys.readouterr().err
 
 
-def test_the_command_tells_what_it_found_and_skipped(
+def test_the_command_reports_what_it_found_and_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = output("hpl-2.3.out").replace("7.31400012e+04", "nonsense |x")
@@ -155,7 +155,7 @@ def test_the_command_tells_what_it_found_and_skipped(
     said = capsys.readouterr().out
     assert "job.out: 52 lines" in said
     assert "HPL 2.3, lines 25 to 25: 2 numbers in 1 result" in said
-    assert "skipped: line 41: This residual check of HPL is damaged, and its row left out." in said
+    assert "skipped: line 41: This residual check of HPL is damaged; its row is left out." in said
     assert f"stored: 2 numbers of 1 cell in {root}" in said
     with pytest.raises(SystemExit):
         main(["import", HPL, "--runs", root, "--json"])
@@ -231,13 +231,13 @@ def test_several_tools_in_one_file(tmp_path: Path) -> None:
     assert len(probe(text, tmp_path / "output").results) == sum(alone)
 
 
-def test_a_json_that_is_cut_hides_nothing_that_follows(tmp_path: Path) -> None:
+def test_a_truncated_json_hides_nothing_after_it(tmp_path: Path) -> None:
     fio = output("fio-3.json")
     text = fio[: len(fio) // 2] + "\n" + output("osu-3.1.out") + fio
     found = probe(text, tmp_path / "output")
     assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
     assert len([result for result in found.results if result.code == "fio"]) == 3
-    assert found.skipped == [(2, "The JSON document that begins here is not whole.")]
+    assert found.skipped == [(2, "The JSON document that begins here is incomplete.")]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_last_line_without_an_end_may_be_cut(
     assert len(found.skipped) == skipped
 
 
-def test_what_a_document_says_twice_is_refused(tmp_path: Path) -> None:
+def test_repeated_values_of_a_document_are_refused(tmp_path: Path) -> None:
     text = output("hyperfine.json").replace('"mean": 0.00125,', '"mean": 0.00125,\n"mean": 9.0,')
     found = probe(text, tmp_path / "output")
     assert found.results == []
@@ -269,13 +269,13 @@ def test_what_a_document_says_twice_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "No output of a tool"),
-        (b"\x7fELF\x00\x01" * 100, "No output of a tool"),
-        (b"hello\n", "No output of a tool"),
+        (b"", "No output of a known tool"),
+        (b"\x7fELF\x00\x01" * 100, "No output of a known tool"),
+        (b"hello\n", "No output of a known tool"),
         ("STREAM".encode("utf-16"), "UTF-16"),
         (b"\x1f\x8bnonsense", "compressed data"),
-        (b'{"a": 1}\n', "of no tool that is known"),
-        (b" CG Benchmark Completed.\n Class = A\n", "CG are not whole"),
+        (b'{"a": 1}\n', "not the output of a known tool"),
+        (b" CG Benchmark Completed.\n Class = A\n", "CG are incomplete"),
     ],
 )
 def test_bad_input_is_one_sentence(content: bytes, what: str, tmp_path: Path) -> None:
@@ -301,12 +301,12 @@ def test_files_that_cannot_be_read_exit_with_2(
 
 
 @pytest.mark.parametrize("begin", ["# OSU MPI", " NAS Parallel Benchmarks", "a|", "IOR-3", "#"])
-def test_lines_that_are_made_to_be_slow_are_passed_over(begin: str, tmp_path: Path) -> None:
+def test_lines_designed_to_be_slow_are_skipped(begin: str, tmp_path: Path) -> None:
     for filler in (" ", "v ", "|a", "9 ", "- "):
         text = output("osu-3.1.out") + begin + filler * 300_000 + "\n" + output("hpl-1.0a.out")
         found = probe(text, tmp_path / "output")
         assert len(found.results) == 4
-        assert found.skipped == [(5, "This line is longer than any tool's.")]
+        assert found.skipped == [(5, "This line is too long.")]
 
 
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
@@ -325,5 +325,5 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     assert path.stat().st_size > 5 << 20
     assert peak < 5 << 20
     (source,) = run.manifest().imported
-    assert source.skipped[0].what == "This line is longer than any tool's."
+    assert source.skipped[0].what == "This line is too long."
     assert (len(source.skipped), source.unlisted) == (MOST_SKIPPED, MOST_SKIPPED + 1)

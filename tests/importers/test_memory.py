@@ -1,4 +1,4 @@
-"""What tools that measure the memory print: the numbers that must come out."""
+"""Importers of memory benchmarks: recorded outputs and the expected numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_stream_in_fortran_with_a_wrong_result(read: Read) -> None:
     assert found.results[0].version == "5.6"
 
 
-def test_a_validation_that_never_came_is_none(tmp_path: Path) -> None:
+def test_a_missing_validation_counts_as_none(tmp_path: Path) -> None:
     text = output("stream-5.10.out")
     found = probe(text[: text.index("Solution")], tmp_path / "output")
     assert [result.verified for result in found.results] == [None] * 4

@@ -1,4 +1,4 @@
-"""What tools that measure messages print: the numbers that must come out."""
+"""Importers of message benchmarks: recorded outputs and the expected numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_osu_7_with_validation_and_tails(read: Read) -> None:
     assert found.value("osu_alltoall", "time", bytes=2, datatype="MPI_CHAR") == 12.50e-6
 
 
-def test_osu_programs_are_called_what_their_executables_are(tmp_path: Path) -> None:
+def test_osu_programs_are_named_after_their_executables(tmp_path: Path) -> None:
     for title, code in (
         ("MPI Broadcast Latency", "osu_bcast"),
         ("MPI Reduce_scatter Latency", "osu_reduce_scatter"),
@@ -62,7 +62,7 @@ def test_osu_programs_are_called_what_their_executables_are(tmp_path: Path) -> N
         assert [r.code for r in probe(text, tmp_path / "output").results] == [code]
 
 
-def test_comments_of_osu_are_no_heads_of_tables(tmp_path: Path) -> None:
+def test_comments_of_osu_are_not_table_headers(tmp_path: Path) -> None:
     comment = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Size"
     found = probe(output("osu-3.1.out").replace("# Size", comment), tmp_path / "output")
     assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6, 1867.40e6]
@@ -73,7 +73,7 @@ def test_a_row_of_osu_that_is_damaged_is_named(tmp_path: Path) -> None:
     text = output("osu-3.1.out").replace("1867.40", "18x7.40")
     found = probe(text, tmp_path / "output")
     assert found.values("osu_bibw", "bi_bandwidth") == [1.27e6]
-    assert found.skipped == [(4, "'18x7.40' is no number.")]
+    assert found.skipped == [(4, "'18x7.40' is not a number.")]
 
 
 def test_imb_2019(read: Read) -> None:

@@ -1,7 +1,7 @@
 """Damaged outputs: no importer fails, and none invents a number.
 
-Outputs are cut, bytes flipped, lines lost, doubled and swapped, and two outputs spliced. Of what is
-read then, every value stands in its line (``importing_probe.Probe.check``).
+Outputs are cut, bytes flipped, lines lost, doubled and swapped, and two outputs spliced. Every
+value that is then read occurs in its line (``importing_probe.Probe.check``).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _lines_changed(text: bytes, random_: random.Random, kind: int) -> bytes:
             other = random_.randrange(len(lines))
             lines[place], lines[other] = lines[other], lines[place]
         elif lines[place]:
-            # A field of one line is lost, or stands in the place of another's.
+            # A field of one line is lost, or replaced by another line's.
             fields = lines[place].split(b" ")
             fields[random_.randrange(len(fields))] = random_.choice(
                 [b"", b"nan", b"-", b"****", b"1e999", b"9" * 40, b"inf", b"0x10", "٣".encode()]

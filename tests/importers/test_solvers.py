@@ -1,4 +1,4 @@
-"""What HPL, HPCC, HPCG and the NPB print: the numbers that must come out."""
+"""Importers of HPL, HPCC, HPCG and the NPB: recorded outputs and the expected numbers."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ def test_npb(name: str, read: Read) -> None:
     assert found.skipped == []
 
 
-def test_a_block_of_npb_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+def test_a_truncated_block_of_npb_yields_nothing_and_is_named(tmp_path: Path) -> None:
     text = output("npb-3.3-mpi.out")
     whole = text[: text.index(" Operation type")]
     found = probe(whole, tmp_path / "output")
     assert found.results == []
-    assert found.skipped == [(16, "The results of CG are not whole.")]
+    assert found.skipped == [(16, "The results of CG are incomplete.")]
 
 
 def test_a_damaged_number_of_npb_yields_nothing_and_is_named(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_hpcc(read: Read) -> None:
     assert not any(result.code == "stream" for result in found.results)
 
 
-def test_an_hpcc_that_failed_says_so_of_every_test(tmp_path: Path) -> None:
+def test_a_failed_hpcc_reports_it_for_every_test(tmp_path: Path) -> None:
     found = probe(output("hpcc-1.5.out").replace("Success=1", "Success=0"), tmp_path / "output")
     assert {result.verified for result in found.results if result.code != "hpl"} == {False}
 
@@ -193,11 +193,11 @@ def test_a_test_that_hpcc_left_out_has_no_result(tmp_path: Path) -> None:
     assert "hpcc.mpi_fft" in codes
 
 
-def test_a_summary_of_hpcc_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+def test_a_truncated_summary_of_hpcc_yields_nothing_and_is_named(tmp_path: Path) -> None:
     text = output("hpcc-1.5.out")
     found = probe(text[: text.index("End of Summary")], tmp_path / "output")
     assert {result.code for result in found.results} == {"hpl"}
-    assert found.skipped == [(27, "HPCC's summary that begins here is not whole.")]
+    assert found.skipped == [(27, "HPCC's summary that begins here is incomplete.")]
 
 
 def test_hpcg_3(read: Read) -> None:

@@ -1,4 +1,4 @@
-"""What tools that measure storage print: the numbers that must come out."""
+"""Importers of storage benchmarks: recorded outputs and the expected numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_fio_3(read: Read) -> None:
     assert found.results[0].version == "3.33"
     broken = found.results[2]
     assert broken.error == "fio's job ended with error 5."
-    # The line of each number, under a line that is none of the document's.
+    # The line of each number, below a line that doesn't belong to the document.
     (series,) = [s for s in found.results[0].series if s.metric == "rate"]
     assert series.found[0].line == 25
 
@@ -37,11 +37,11 @@ def test_fio_2_counts_in_kib_and_microseconds(read: Read) -> None:
     assert found.value("fio", "time") == 18.25e-6
 
 
-def test_a_json_that_is_cut_yields_nothing_and_is_named(tmp_path: Path) -> None:
+def test_a_truncated_json_yields_nothing_and_is_named(tmp_path: Path) -> None:
     text = output("fio-3.json")
     found = probe(text[: len(text) // 2], tmp_path / "output")
     assert found.results == []
-    assert found.skipped == [(2, "The JSON document that begins here is not whole.")]
+    assert found.skipped == [(2, "The JSON document that begins here is incomplete.")]
 
 
 def test_ior_3(read: Read) -> None:
@@ -99,5 +99,5 @@ def test_iozone(read: Read) -> None:
     throughput = {"processes": 4, "record_bytes": 65536, "file_bytes": 2**29}
     assert found.value("iozone", "bandwidth", op="initial_writers", **throughput) == 812345.5 * 1024
     assert found.value("iozone", "bandwidth", op="readers", **throughput) == 9123456.25 * 1024
-    assert found.skipped == [(17, "It is not known which columns of this row are blank.")]
+    assert found.skipped == [(17, "The blank columns of this row can't be identified.")]
     assert {result.version for result in found.results} == {"3.489"}

@@ -1,4 +1,4 @@
-"""Places on the TOP500 lists, against what papers say, brute force, and the lists' own order."""
+"""Ranks on the TOP500 lists, against papers, brute force, and the lists' own order."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_rate_on_a_list_has_the_best_rank_of_its_equals(date, index):
 
 
 @given(st.floats(-1.0, 11.0).map(lambda power: GIGA * 10**power), st.integers(1, 500))
-def test_until_when_by_looking_at_all_lists(rate, rank):
+def test_last_list_by_searching_all_lists(rate, rank):
     good = [x for x in top_lists() if sum(1 for rmax in x.rmax if rmax > rate) < rank]
     assert last_within(rate, rank) == (good[-1] if good else None)
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from assay.reference.papers.loading import figures_of
 from assay.reference.variability import (
     CODES,
     published_clocks,
@@ -53,3 +54,16 @@ def test_table_3_has_table_2_s_coefficients_by_wall_clock():
     table_2 = {r.code: r.cov for r in published_runs() if r.system == "Cray T3E"}
     assert {found.code: found.wall for found in published_clocks()} == table_2
     assert all(found.accounting < 0.01 < found.wall for found in published_clocks())
+
+
+@pytest.mark.parametrize(
+    ("cluster", "system"),
+    list(zip(("mcurie", "seaborg", "lemieux", "alvarez"), published_systems(), strict=True)),
+)
+def test_the_words_on_a_system_agree_with_its_figures(cluster, system):
+    figures = figures_of("kramer-2003")
+    assert system.ppn == figures[f"{cluster}.processors_per_node"].si
+    assert system.processor.endswith(f", {figures[f'{cluster}.clock'].si / 1e6:.0f} MHz")
+    load = figures.get(f"{cluster}.load")
+    assert load is None or load.value in system.load
+    assert (load is None) == (system.load == "very light")

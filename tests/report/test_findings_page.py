@@ -1,4 +1,4 @@
-"""docs/findings.md: it is what the types say, their docstrings name each field, the JSON agrees."""
+"""docs/findings.md equals the types, docstrings name each field, and the JSON agrees."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ DESCRIBED = {cls: name for name, _, found in page.findings_types() for cls in pa
 
 
 def test_the_page_is_what_the_types_say() -> None:
-    """`make docs` writes it anew."""
+    """`make docs` writes it again."""
     assert (DOCS / "findings.md").read_text(encoding="utf-8") == page.findings_page()
 
 
 def test_every_question_has_its_findings_on_the_page() -> None:
-    assert [name for name, _, _ in page.findings_types()] == [*NAMES, "history", "nodes"]
+    assert [name for name, _, _ in page.findings_types()] == [
+        *(*NAMES, "history", "compare", "nodes")
+    ]
 
 
 @pytest.mark.parametrize("cls", DESCRIBED, ids=lambda cls: f"{DESCRIBED[cls]}-{cls.__name__}")
@@ -112,7 +114,7 @@ def test_a_group_s_findings_have_the_documented_fields(tmp_path: Path) -> None:
     assert agrees(found, plain_of(found)) >= 1 + 4 + 4 + 1 + 3 + 3 * 4
 
 
-# ---- types in words ------------------------------------------------------------------------------
+# ---- types as text -------------------------------------------------------------------------------
 
 
 class Colour(enum.Enum):

@@ -46,13 +46,13 @@ def page(quick) -> str:
 
 
 def golden(name: str, text: str) -> None:
-    """The text is what the golden file holds; a missing file fails."""
+    """Compare the text with the golden file; a missing file fails."""
     path = GOLDEN / name
     assert path.is_file(), f"{path} is missing; check this and write it by hand:\n{text}"
     assert text == path.read_text(encoding="utf-8")
 
 
-# --- what is said -----------------------------------------------------------------------------
+# --- texts ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [80, 150])
@@ -74,7 +74,7 @@ def test_no_colour_where_there_is_no_terminal(quick):
     assert "\x1b" not in rendered(quick)
 
 
-def test_every_cell_stands_in_the_table_with_its_numbers(quick):
+def test_every_cell_is_in_the_table_with_its_numbers(quick):
     rows = [[entry.text for entry in row] for row in quick.cell_table.rows]
     assert len(rows) == len(quick.cells)
     names = [column.name for column in quick.cell_table.columns]
@@ -105,7 +105,7 @@ def test_json_is_the_model_and_reads_back(quick, tmp_path):
 
 
 def test_the_format_s_document_names_every_field():
-    """docs/report-format.md is complete: each field of each struct stands in it."""
+    """docs/report-format.md is complete: it has each field of each struct."""
     from assay.charts.figure import Field, Figure
     from assay.questions.common.answer import Evidence
     from assay.questions.common.tables import Column, Entry, Table
@@ -135,7 +135,7 @@ def test_the_page_loads_nothing_from_outside(page):
 
 
 def test_the_page_allows_its_own_scripts_and_styles_alone(page):
-    """By their digests: neither other inline code nor code made of text."""
+    """By their digests: neither other inline code nor code generated from text."""
     (policy,) = (
         m["content"]
         for m in Page(page).all("meta")
@@ -205,14 +205,14 @@ def test_a_figure_without_peak_draws_none():
 
 def test_the_measured_peak_is_drawn_by_width():
     cells = [
-        make_summary(make_cell("compute.peak", ppn=ppn, width=width), 1e9 * width * ppn)
+        make_summary(make_cell("compute.peak", ppn=ppn, width=width), 0.1e9 * width * ppn)
         for width in (64, 256, 512)
         for ppn in (1, 2)
     ]
     report = build_report(make_run(cells), cells)
     (figure,) = [f for f in report.sections[0].figures if f.id == "peak"]
     assert [(row["width"], row["placement"], row["median"]) for row in figure.rows] == [
-        (f"{width} bit", f"{ppn} rank{'s' if ppn > 1 else ''}", 1e9 * width * ppn)
+        (f"{width} bit", f"{ppn} rank{'s' if ppn > 1 else ''}", 0.1e9 * width * ppn)
         for width in (64, 256, 512)
         for ppn in (1, 2)
     ]
@@ -233,7 +233,7 @@ def test_missing_intervals_are_drawn_as_missing():
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "json"])
-def test_files_go_where_they_are_asked_for(quick, tmp_path, form):
+def test_files_are_written_to_the_requested_place(quick, tmp_path, form):
     suffix = {"html": ".html", "markdown": ".md", "json": ".json"}[form]
     assert write_report(quick, tmp_path, [form]) == [tmp_path / f"report{suffix}"]
     assert write_report(quick, tmp_path / "new" / f"x{suffix}", [form]) == [
@@ -249,7 +249,7 @@ def test_markdown_refers_to_pictures_that_are_there(quick, tmp_path):
     assert all((tmp_path / picture).read_text().startswith("<svg") for picture in pictures)
 
 
-def test_a_place_that_cannot_be_written_is_one_clear_sentence(quick, tmp_path):
+def test_an_unwritable_place_gives_one_clear_sentence(quick, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(AssayError) as raised:
         write_report(quick, tmp_path / "file" / "report.json", ["json"])
@@ -257,7 +257,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_sentence(quick, tmp_path):
     assert raised.value.fix
 
 
-def test_the_bundle_is_made_once_and_a_broken_cache_is_repaired(monkeypatch, tmp_path):
+def test_the_bundle_is_created_once_and_a_broken_cache_is_repaired(monkeypatch, tmp_path):
     import vl_convert
 
     from assay.charts.vega_bundle import javascript_bundle
@@ -320,3 +320,21 @@ def test_text_can_be_read_on_every_ground_of_the_style_sheet():
         for tone in ("good", "warn", "bad"):
             assert contrast(full[tone], full[f"{tone}-soft"]) >= 4.5, tone
             assert contrast(full[tone], full["paper"]) >= 4.5, tone
+
+
+@pytest.mark.parametrize(
+    ("launches", "expected"),
+    [
+        ((1, 1), "Each cell was launched once (at least 6 were planned) in randomised blocks"),
+        ((1, 4), "Each cell was launched 1 to 4 times (at least 6 were planned) in"),
+        ((8, 8), "Each cell was launched 8 times in randomised blocks"),
+        ((6, 9), "Each cell was launched 6 to 9 times in randomised blocks"),
+    ],
+)
+def test_the_method_states_the_launches_that_were_made(launches, expected):
+    cells = [
+        make_summary(make_cell("compute.dgemm", n=n), 1e9, n=k) for n, k in enumerate(launches)
+    ]
+    (speed, *_) = build_report(make_run(cells), cells).sections
+    (sentence,) = [text for text in speed.method if "was launched" in text]
+    assert sentence.startswith(expected)

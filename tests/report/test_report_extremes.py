@@ -1,4 +1,4 @@
-"""Reports of runs that went wrong, of hostile names, and of thousands of cells."""
+"""Reports of failed runs, of hostile names, and of thousands of cells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["drawing_cache"]  # a fixture
 HOSTILE = "<script>alert(1)</script>\"'&amp;`|\\ <!-- ]]> \u2028 ünï \N{RIGHT-TO-LEFT OVERRIDE}"
 
 
-# --- runs that went wrong ---------------------------------------------------------------------
+# --- failed runs ------------------------------------------------------------------------------
 
 
 def outputs(report) -> list[str]:
@@ -55,7 +55,7 @@ def test_a_run_in_which_everything_failed():
 def test_a_run_with_no_cells():
     report = build_report(make_run([], launches=[], toolchains={}), [])
     html, markdown, _ = outputs(report)
-    assert "This run holds no cell yet." in html and "This run holds no cell yet." in markdown
+    assert "This run has no cells yet." in html and "This run has no cells yet." in markdown
 
 
 def test_a_run_with_one_cell_of_an_unknown_kernel():
@@ -66,7 +66,7 @@ def test_a_run_with_one_cell_of_an_unknown_kernel():
     outputs(report)
 
 
-def test_an_incomplete_run_says_so_and_how_to_go_on():
+def test_an_incomplete_run_says_so_and_how_to_continue():
     cells = quick_cells()
     report = build_report(make_run(cells, complete=False, path=Path("runs/x")), cells[:10])
     assert "10 of 46 cells" in report.unfinished
@@ -75,7 +75,7 @@ def test_an_incomplete_run_says_so_and_how_to_go_on():
     assert build_report(make_run(cells), cells).unfinished == ""
 
 
-def test_a_system_that_is_not_understood_is_shown_as_it_stands():
+def test_an_unknown_system_is_shown_unchanged():
     report = build_report(make_run([], system={"schema": 99, "colour": "blue"}), [])
     assert ["colour", "blue"] in [[e.text for e in row] for row in report.system_table.rows]
     assert "99" in report.system_table.notes[0]
@@ -124,7 +124,7 @@ def test_hostile_names_are_only_text():
     assert f"1 rank · {HOSTILE}" in labels
 
 
-def test_what_the_drawing_library_dies_of_is_not_given_to_it():
+def test_input_that_crashes_the_drawing_library_is_not_passed_to_it():
     report = hostile_report("a\x14b\N{GRINNING FACE}c\n")
     (figure,) = report.sections[0].figures
     labels = {row["placement"] for row in drawable(figure)["data"]["values"]}
@@ -178,7 +178,7 @@ def test_rich_markup_in_names_stays_text():
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(st.characters(codec="utf-8"), max_size=40))
-def test_any_text_is_survived_and_escaped(text, monkeypatch):
+def test_any_text_is_accepted_and_escaped(text, monkeypatch):
     monkeypatch.setattr("assay.report.html.javascript_bundle", lambda: "let bundle;")
     report = hostile_report(text)
     parsed = Page(to_html(report))
@@ -192,7 +192,7 @@ def test_any_text_is_survived_and_escaped(text, monkeypatch):
 
 @settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8"), max_size=60))
-def test_a_markdown_table_keeps_its_columns_whatever_the_text(text):
+def test_a_markdown_table_keeps_its_columns_for_any_text(text):
     from assay.questions.common.tables import Column, Entry, Table
     from assay.report.markdown import _table
 
@@ -217,7 +217,7 @@ def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() ->
             cells[place], status="failed", metrics={}, error=f"planted in {place}"
         )
     report = build_report(make_run(cells), cells)
-    assert report.cell_table == cell_table(cells)  # whole for programs
+    assert report.cell_table == cell_table(cells)  # complete for programs
     short = shortened(report).cell_table
     assert len(short.rows) == MOST_ROWS
     assert "500 of 2,000 rows, failures first" in short.caption
@@ -240,7 +240,7 @@ def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() ->
     assert whole in html
 
 
-def test_a_short_report_is_not_touched() -> None:
+def test_a_short_report_is_not_changed() -> None:
     from assay.report.shorten import shortened
 
     cells = quick_cells()

@@ -1,4 +1,4 @@
-"""What schedulers' accounting says of jobs that have ended, as their manuals have it."""
+"""Schedulers' accounting of jobs that have ended, by their manuals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAKERS: list[Callable[[], Batch]] = [
 
 @pytest.fixture
 def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
-    """``put("sacct", out)``: the command that says so, and notes how it was called."""
+    """``put("sacct", out)``: a command with this output that logs its calls."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -78,22 +78,22 @@ SLURM = """\
 """
 
 
-def test_slurm_tells_of_whole_jobs_that_have_ended(put: Put, tmp_path: Path) -> None:
+def test_slurm_reports_whole_jobs_that_have_ended(put: Put, tmp_path: Path) -> None:
     put("sacct", SLURM)
     found = SlurmScheduler().accounting(["7", "8", "9", "10"])
     assert found == {
         "7": JobAccounting("sacct", "COMPLETED", 3661.0, 0.0, 7300.0, 7200.0, 100.5, "n[1-2]"),
-        # A site that counts no CPU time tells 0 of all.
+        # A site that counts no CPU time reports 0 for all.
         "8": JobAccounting("sacct", "CANCELLED", 12.0, 30.0, hosts="n3"),
         "10": JobAccounting("sacct", "CANCELLED", 0.0, 0.0),
     }
     (call,) = (tmp_path / "calls").read_text().splitlines()
-    # Steps are asked for: without them the sums are 0 (sacct(1), --allocations).
+    # Steps are requested: without them the sums are 0 (sacct(1), --allocations).
     assert "--allocations" not in call
     assert "--jobs=7,8,9,10" in call
 
 
-def test_slurm_without_accounts_tells_of_none(put: Put) -> None:
+def test_slurm_without_accounting_reports_none(put: Put) -> None:
     put("sacct", err="Slurm accounting storage is disabled", status=1)
     assert SlurmScheduler().accounting(["7"]) is None
     put("sacct", err="sacct: error: Unable to contact slurm controller", status=1)
@@ -114,7 +114,7 @@ PBS = {
 }
 
 
-def test_pbs_tells_what_was_used(put: Put) -> None:
+def test_pbs_reports_used_resources(put: Put) -> None:
     put("qstat", json.dumps({"Jobs": PBS}))
     assert PbsScheduler().accounting(["7.head", "8.head", "9.head"]) == {
         "7.head": JobAccounting("qstat", "F", 3661.0, cpu=7300.0, hosts="n[1-2]")
@@ -125,7 +125,7 @@ def test_pbs_tells_what_was_used(put: Put) -> None:
     assert PbsScheduler().accounting(["7.head"]) == {}
 
 
-def test_torque_tells_it_while_it_remembers_the_job(put: Put) -> None:
+def test_torque_reports_while_it_remembers_the_job(put: Put) -> None:
     put(
         "qstat",
         "Job Id: 7.head\n    job_state = C\n    resources_used.cput = 02:01:40\n"
@@ -141,7 +141,7 @@ def test_torque_tells_it_while_it_remembers_the_job(put: Put) -> None:
 @pytest.mark.parametrize(
     ("run", "cpu"), [("3661 second(s)", "7300 second(s)"), ("01:01:01", "02:01:40")]
 )
-def test_lsf_tells_run_time_and_cpu_used(put: Put, run: str, cpu: str) -> None:
+def test_lsf_reports_run_time_and_cpu_used(put: Put, run: str, cpu: str) -> None:
     records = [
         {
             **{"JOBID": "7", "JOBINDEX": "0", "STAT": "DONE"},
@@ -157,7 +157,7 @@ def test_lsf_tells_run_time_and_cpu_used(put: Put, run: str, cpu: str) -> None:
     }
 
 
-def test_flux_tells_the_time_and_no_cpu(put: Put) -> None:
+def test_flux_reports_the_time_and_no_cpu(put: Put) -> None:
     put("flux", "ƒ7abc|COMPLETED|3661.25|n[1-2]\nƒ8abc|RUNNING|5.1|n3\n")
     assert FluxScheduler().accounting(["f7abc", "f8abc", "f1,f2"]) == {
         "f7abc": JobAccounting("flux jobs", "COMPLETED", 3661.25, hosts="n[1-2]")
@@ -165,7 +165,7 @@ def test_flux_tells_the_time_and_no_cpu(put: Put) -> None:
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_nobody_is_asked_about_nothing(maker: Callable[[], Batch], put: Put) -> None:
+def test_without_jobs_no_command_is_called(maker: Callable[[], Batch], put: Put) -> None:
     for name in ("sacct", "qstat", "bjobs", "flux"):
         put(name, "nonsense", status=1)
     assert maker().accounting([]) == {}

@@ -1,4 +1,4 @@
-"""What LSF and Flux answer, by their manuals, and what it is taken for; which scheduler is here."""
+"""Answers of LSF and Flux, by their manuals, and their meaning; which scheduler is present."""
 
 from __future__ import annotations
 

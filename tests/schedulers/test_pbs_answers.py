@@ -1,4 +1,4 @@
-"""What PBS Pro and Torque answer, by their manuals, and what it is taken for."""
+"""Answers of PBS Pro and Torque, by their manuals, and their meaning."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_pbs_states(put: Put, calls, fields: dict[str, object], expected: tuple)
     assert calls() == ["qstat -x -t -f -F json 12.srv"]
 
 
-def test_pbs_arrays_are_told_task_by_task(put: Put) -> None:
+def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
     jobs = {
         "12[].srv": {"job_state": "B", "array": "True"},
         "12[0].srv": {"job_state": "X", "Exit_status": 0},

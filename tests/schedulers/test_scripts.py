@@ -1,4 +1,4 @@
-"""Job scripts: recorded, held against the manuals, and run with whatever can be put into them."""
+"""Job scripts: recorded, compared with the manuals, and run with hostile values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DIRECTIVES = {
 
 
 def make_request(kind: str, *, tasks: int = 1, **changes: object) -> JobRequest:
-    """The one that is recorded, with everything in it that the scheduler knows."""
+    """The recorded script, with everything in it that the scheduler supports."""
     options = SchedulerConfig(
         partition="batch",
         account="project7",
@@ -103,7 +103,7 @@ def test_scripts_keep_to_the_documented_syntax(kind: str, tasks: int, short: boo
 
 @KINDS
 def test_every_option_reaches_the_script(kind: str) -> None:
-    """Each value stands behind the option that the manual gives it."""
+    """Each value follows the option that the manual gives it."""
     expected = {
         "slurm": {
             ("--job-name", "assay-seth-network"),
@@ -196,10 +196,8 @@ def test_a_short_job_is_not_warned_at_its_beginning(kind: str) -> None:
 
 
 @KINDS
-def test_a_job_is_held_back_until_it_is_to_begin(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At this time of day here, whatever that is elsewhere, and never before."""
+def test_a_job_is_held_until_its_start_time(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At this local time, in any time zone, and never before."""
     expected = {
         "slurm": ("--begin", "2026-11-22T17:59:59"),
         "pbs": ("-a", "202611221759.59"),
@@ -222,14 +220,14 @@ def test_a_job_is_held_back_until_it_is_to_begin(
     assert shell == same
 
 
-def test_an_arrays_output_is_one_file_a_task_and_no_other_pattern() -> None:
+def test_an_arrays_output_is_one_file_per_task_and_no_other_pattern() -> None:
     request = bare("slurm", tasks=2, output=Path("/runs/50%j/100%a.out"))
     directives = dict(read("slurm", SlurmScheduler().script(request))[0])
     assert directives["--output"] == "/runs/50%%j/100%%a-%a.out"
 
 
 @KINDS
-def test_nodes_are_shared_only_when_asked(kind: str) -> None:
+def test_nodes_are_shared_only_on_request(kind: str) -> None:
     request = bare(kind)
     shared = make_request(kind, options=SchedulerConfig(exclusive=False), environment={})
     alone = {option for option, _ in read(kind, MAKERS[kind]().script(request))[0]}
@@ -261,13 +259,13 @@ def test_nodes_are_shared_only_when_asked(kind: str) -> None:
         ("flux", "#flux: --nodes=1"),
     ],
 )
-def test_the_checkers_notice_mistakes(kind: str, line: str) -> None:
+def test_the_checkers_detect_mistakes(kind: str, line: str) -> None:
     with pytest.raises(SyntaxProblem):
         read(kind, f"#!/bin/bash\n{line}\n\nexec -- true\n")
 
 
 @KINDS
-def test_the_checkers_notice_a_directive_among_the_commands(kind: str) -> None:
+def test_the_checkers_detect_a_directive_among_the_commands(kind: str) -> None:
     for mark in {syntax.mark for syntax in SYNTAX.values()}:
         with pytest.raises(SyntaxProblem):
             read(kind, f"#!/bin/bash\nexec -- true\n{mark}--nodes=1\n")
@@ -277,7 +275,7 @@ def test_the_checkers_notice_a_directive_among_the_commands(kind: str) -> None:
 def test_tasks_of_an_array_are_numbered_from_0_and_have_files_of_their_own(
     kind: str, tmp_path: Path
 ) -> None:
-    """With the variable that the scheduler sets for task number 2, as its manual has it."""
+    """With the variable that the scheduler sets for task number 2, by its manual."""
     # sbatch(1), OUTPUT ENVIRONMENT VARIABLES; PBS User's Guide, job arrays; Torque's qsub(1B);
     # bsub(1), -J.
     variables = {
@@ -317,9 +315,9 @@ def test_a_scheduler_has_a_template_and_a_checker() -> None:
     assert {kind: maker().name for kind, maker in MAKERS.items()} == {x: x for x in templates}
 
 
-# ---- whatever can be put in ------------------------------------------------------------------
+# ---- hostile values --------------------------------------------------------------------------
 
-# The last is how Python has a byte that is no UTF-8.
+# The last is Python's representation of a byte that is no UTF-8.
 NASTY = "'\"`$(){}[]\\\n\r\t#%!*?~;&|<> -=,:/.aZ9é漢\u2028\x1b\x7f\udcff"
 characters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 texts = st.text(st.one_of(st.sampled_from(NASTY), characters), max_size=12)
@@ -329,7 +327,7 @@ examples = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow
 def run_script(
     script: str, folder: Path, variables: dict[str, str]
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run it with bash, no program on PATH, and nothing in its environment but what is given."""
+    """Run it with bash, no program on PATH, and only the given environment."""
     nowhere = folder / "nowhere"
     nowhere.mkdir(exist_ok=True)
     path = folder / "script.sh"
@@ -345,7 +343,7 @@ def run_script(
 
 
 def stand_in(folder: Path) -> Path:
-    """A program that writes its words and one variable to a file beside itself, and no more."""
+    """A program that writes its arguments and one variable to a file in its folder."""
     program = folder / "stand-in"
     program.write_text('#!/bin/sh\n{ printf "%s\\0" "$VALUE" "$PWD" "$@"; } >"${0%/*}/arrived"\n')
     program.chmod(0o700)
@@ -392,7 +390,7 @@ def test_exactly_the_words_arrive_and_nothing_else_is_run(
 @given(st.sampled_from(list(MAKERS)), texts, texts, texts, texts)
 @example("slurm", 'a\\"b', "p\\", "c'\"#$(d)", "50%j and %%.out")
 @example("flux", 'a\\"b', "p\\", "c'\"#$(d)", "50%j and %%.out")
-def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
+def test_a_directive_holds_the_requested_value_or_the_request_is_refused(
     kind: str, name: str, partition: str, constraint: str, file: str
 ) -> None:
     file = file.replace("/", "-").strip(".") or "x"
@@ -431,13 +429,15 @@ def test_a_directive_holds_what_was_asked_or_the_request_is_refused(
         ({"options": SchedulerConfig(directives=("--a=1\n--b",))}, "The directive"),
         ({"options": SchedulerConfig(directives=("rm -rf",))}, "it is no option"),
         ({"options": SchedulerConfig(modules=("--force",))}, "The module"),
-        ({"environment": {"A B": "x"}}, "it is no name of one"),
+        ({"environment": {"A B": "x"}}, "it is no valid name"),
         ({"environment": {"A": "\0"}}, "NUL"),
-        ({"environment": {"A": "\ud800"}}, "no text at all"),
+        ({"environment": {"A": "\ud800"}}, "no valid text"),
         ({"command": ("a", "\0")}, "NUL"),
     ],
 )
-def test_what_has_no_notation_is_refused(kind: str, changes: dict[str, object], hint: str) -> None:
+def test_values_without_a_notation_are_refused(
+    kind: str, changes: dict[str, object], hint: str
+) -> None:
     with pytest.raises(AssayError, match=re.escape(hint) if "\\" not in hint else hint) as error:
         MAKERS[kind]().script(make_request(kind, **changes))
     assert error.value.where == "[scheduler]" and error.value.fix
@@ -464,7 +464,7 @@ def test_what_has_no_notation_is_refused(kind: str, changes: dict[str, object], 
         ("flux", {"name": 'a"""'}),
     ],
 )
-def test_each_scheduler_refuses_what_only_it_can_not_say(
+def test_each_scheduler_refuses_what_only_it_can_not_express(
     kind: str, changes: dict[str, object]
 ) -> None:
     with pytest.raises(AssayError, match="can't be written into a job script"):
@@ -487,7 +487,7 @@ def test_a_module_that_can_not_be_loaded_ends_the_job(tmp_path: Path) -> None:
     options = SchedulerConfig(modules=("gcc/13",), setup=("module() { echo loads $*; false; }",))
     request = bare("slurm", directory=tmp_path, command=("/bin/echo", "ran"))
     script = SlurmScheduler().script(JobRequest(**{**vars(request), "options": options}))
-    # The function has to be known beforehand, as where a site brings modules.
+    # The function must be defined before, as where a site provides modules.
     known = script.replace("command -v module", "module() { echo loads $*; false; }; : ", 1)
     done = run_script(known, tmp_path, {})
     assert (done.returncode, done.stdout) == (1, b"loads load gcc/13\n")

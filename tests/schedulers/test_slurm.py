@@ -1,4 +1,4 @@
-"""Jobs on a real Slurm: ended, cancelled, out of time, on a node that dies, left unanswered."""
+"""Jobs on a real Slurm: ended, cancelled, out of time, on a failing node, unanswered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    # Partitions refuse what they can't hold at once, and commands give up sooner.
+    # Partitions refuse impossible requests immediately, and commands time out sooner.
     settings = {"EnforcePartLimits": "ALL", "KillWait": "2", "MessageTimeout": "5"}
     with running_slurm(4, settings=settings) as started:
         yield started
@@ -76,7 +76,7 @@ def test_a_job_runs_to_its_end(scheduler: BatchScheduler, tmp_path: Path) -> Non
     assert "TimeLimit=00:10:00" in record
 
 
-def test_an_exit_status_is_told(scheduler: BatchScheduler, tmp_path: Path) -> None:
+def test_an_exit_status_is_reported(scheduler: BatchScheduler, tmp_path: Path) -> None:
     job = scheduler.submit(shell(tmp_path, "exit 3"), tmp_path)
     status = follow(scheduler, job, ["failed"])
     assert status.exit == 3
@@ -85,12 +85,12 @@ def test_an_exit_status_is_told(scheduler: BatchScheduler, tmp_path: Path) -> No
     assert follow(scheduler, job, ["failed"]).exit == 137
 
 
-def test_a_job_that_never_was_is_unknown(scheduler: BatchScheduler) -> None:
+def test_an_unknown_job_id_is_unknown(scheduler: BatchScheduler) -> None:
     assert scheduler.status(["987654"])["987654"].state == "unknown"
     scheduler.cancel(["987654"])
 
 
-def test_an_array_has_a_task_a_node(scheduler: BatchScheduler, tmp_path: Path) -> None:
+def test_an_array_has_one_task_per_node(scheduler: BatchScheduler, tmp_path: Path) -> None:
     text = "hostname; test $ASSAY_TASK != 2 || exit 7"
     asked = shell(tmp_path, text, tasks=4)
     job = scheduler.submit(asked, tmp_path)
@@ -137,7 +137,7 @@ def test_the_walltime_ends_a_job_that_does_not(scheduler: BatchScheduler, tmp_pa
         ({"options": SchedulerConfig(partition="short"), "walltime": 600.0}, "time limit"),
     ],
 )
-def test_a_rejection_is_told_in_slurms_words(
+def test_a_rejection_is_reported_in_slurms_message(
     scheduler: BatchScheduler, tmp_path: Path, changes: dict[str, object], words: str
 ) -> None:
     if "PartitionName=short" not in scontrol("show", "partition"):
@@ -167,13 +167,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_sbatch_takes_directives_apart_as_they_were_put_together(
+def test_sbatch_parses_directives_as_written(
     scheduler: BatchScheduler, tmp_path: Path, name: str
 ) -> None:
     options = SchedulerConfig(directives=("--hold",))
     script = scheduler.script(shell(tmp_path, "true", name=name, options=options))
     line = next(x for x in script.splitlines() if "--job-name" in x)
-    # The checker that stands for sbatch in the other tests agrees with it.
+    # The checker that replaces sbatch in the other tests agrees with it.
     assert slurm_words(line.removeprefix("#SBATCH ")) == [f"--job-name={name}"]
     job = scheduler.submit(shell(tmp_path, "true", name=name, options=options), tmp_path)
     try:
@@ -183,7 +183,7 @@ def test_sbatch_takes_directives_apart_as_they_were_put_together(
         scheduler.cancel([job])
 
 
-def test_hostile_words_arrive_as_they_are(scheduler: BatchScheduler, tmp_path: Path) -> None:
+def test_hostile_words_arrive_unchanged(scheduler: BatchScheduler, tmp_path: Path) -> None:
     folder = tmp_path / "a b%j%%'\"#$(touch broken)`touch broken`;é"
     folder.mkdir()
     tell = (
@@ -206,7 +206,7 @@ def test_hostile_words_arrive_as_they_are(scheduler: BatchScheduler, tmp_path: P
     assert {path.name for path in folder.iterdir()} == {"job.sh", "job.out"}
 
 
-def test_a_node_that_dies_is_no_fault_of_the_job(
+def test_a_failed_node_is_no_failure_of_the_job(
     slurm: SlurmCluster, scheduler: BatchScheduler, tmp_path: Path
 ) -> None:
     job = scheduler.submit(shell(tmp_path, "hostname; exec sleep 1000", nodes=2), tmp_path)
@@ -223,7 +223,7 @@ def test_a_node_that_dies_is_no_fault_of_the_job(
         slurm.await_idle()
 
 
-def test_a_controller_that_is_away_is_waited_for(
+def test_an_unavailable_controller_is_waited_for(
     slurm: SlurmCluster, scheduler: BatchScheduler, tmp_path: Path
 ) -> None:
     asked = shell(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.2; done; exit 4")
@@ -248,7 +248,7 @@ def test_a_controller_that_is_away_is_waited_for(
 def test_a_job_is_submitted_from_within_another(
     slurm: SlurmCluster, scheduler: BatchScheduler, tmp_path: Path
 ) -> None:
-    """What is around the first is no template for the second."""
+    """The environment of the first job must not affect the second."""
     program = tmp_path / "again.py"
     program.write_text(
         "import sys\n"

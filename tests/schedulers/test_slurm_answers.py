@@ -1,4 +1,4 @@
-"""What Slurm answers, as its manuals and sources have it, and what it is taken for."""
+"""Answers of Slurm, by its manuals and sources, and their meaning."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_slurm_reasons_come_with_a_sentence(put: Put) -> None:
     assert reason.startswith("PartitionNodeLimit: The number of nodes required by this job")
 
 
-def test_slurm_arrays_are_told_task_by_task(put: Put, calls) -> None:
+def test_slurm_arrays_are_reported_task_by_task(put: Put, calls) -> None:
     put("squeue", "7|3|PENDING|Resources\n7|2|RUNNING|None\n8|N/A|RUNNING|None\n")
     found = SlurmScheduler().status(["7", "8"])
     assert found["7"].state == "running"
@@ -106,7 +106,7 @@ def test_slurm_arrays_are_told_task_by_task(put: Put, calls) -> None:
         3: "queued",
     }
     assert found["8"] == JobStatus("running")
-    # Tasks that wait are told in one line otherwise.
+    # Otherwise waiting tasks are reported in one line.
     assert calls() == [
         "squeue --noheader --array --states=all --jobs=7,8 --format=%F|%K|%T|%r",
     ]
@@ -129,16 +129,16 @@ def test_an_array_ends_as_its_worst_task_has(put: Put) -> None:
 INVALID = "slurm_load_jobs error: Invalid job id specified\n"
 
 
-def test_what_squeue_has_forgotten_the_controller_may_know(put: Put) -> None:
+def test_the_controller_is_asked_if_squeue_has_forgotten_a_job(put: Put) -> None:
     put("squeue", err=INVALID, status=1)
     put("scontrol", record("FAILED", "2:0", "NonZeroExitCode"))
     assert SlurmScheduler().status(["7"])["7"].exit == 2
 
 
-def test_what_the_controller_has_forgotten_sacct_may_know(put: Put, calls) -> None:
+def test_sacct_is_asked_if_the_controller_has_forgotten_a_job(put: Put, calls) -> None:
     put("squeue", err=INVALID, status=1)
     put("scontrol", err=INVALID, status=1)
-    # sacct(1), --parsable2, JOB STATE CODES: who cancelled stands behind the state.
+    # sacct(1), --parsable2, JOB STATE CODES: the user who cancelled follows the state.
     put("sacct", "7|CANCELLED by 1000|0:15\n8_[0-1]|PENDING|0:0\n9_3|TIMEOUT|0:0\n")
     found = SlurmScheduler().status(["7", "8", "9", "10"])
     assert found["7"] == JobStatus("cancelled", "", 143)
@@ -148,7 +148,7 @@ def test_what_the_controller_has_forgotten_sacct_may_know(put: Put, calls) -> No
     assert calls()[-1].endswith("--jobs=7,8,9,10 --format=JobID,State,ExitCode")
 
 
-def test_a_job_that_nobody_knows_is_unknown_and_has_not_ended(put: Put) -> None:
+def test_a_job_unknown_to_all_is_unknown_and_has_not_ended(put: Put) -> None:
     put("squeue", err=INVALID, status=1)
     put("scontrol", err=INVALID, status=1)
     put("sacct", err="Slurm accounting storage is disabled\n", status=1)
@@ -187,7 +187,7 @@ def test_half_an_answer_is_none(put: Put) -> None:
         SlurmScheduler().status(["7"])
 
 
-def test_a_command_that_hangs_is_silence() -> None:
+def test_a_hanging_command_counts_as_no_answer() -> None:
     with pytest.raises(SchedulerSilent, match=r"no answer within 0\.3 s"):
         commands.run(["sleep", "20"], scheduler="Slurm", patience=0.3)
 
@@ -200,7 +200,7 @@ def test_slurm_submits_and_reads_the_id(put: Put, calls, tmp_path: Path) -> None
     assert script.read_text() == SlurmScheduler().script(a_request(tmp_path))
 
 
-def test_a_rejection_has_the_schedulers_words(put: Put, tmp_path: Path) -> None:
+def test_a_rejection_has_the_schedulers_message(put: Put, tmp_path: Path) -> None:
     words = "sbatch: error: invalid partition specified: x\n"
     words += "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
     put("sbatch", err=words, status=1)
@@ -219,13 +219,13 @@ def test_a_submission_without_an_answer_is_not_a_rejection(put: Put, tmp_path: P
         SlurmScheduler().submit(a_request(tmp_path), tmp_path)
 
 
-def test_an_id_that_can_not_be_read_is_said(put: Put, tmp_path: Path) -> None:
+def test_an_unreadable_id_is_reported(put: Put, tmp_path: Path) -> None:
     put("sbatch", "thank you\n")
     with pytest.raises(AssayError, match="its id can't be read"):
         SlurmScheduler().submit(a_request(tmp_path), tmp_path)
 
 
-def test_slurm_cancels_and_passes_over_what_has_ended(put: Put, calls) -> None:
+def test_slurm_cancels_and_skips_ended_jobs(put: Put, calls) -> None:
     put(
         "scancel",
         err="scancel: error: Kill job error on job id 8: Invalid job id specified",
@@ -243,7 +243,7 @@ def test_slurm_cancels_and_passes_over_what_has_ended(put: Put, calls) -> None:
         SlurmScheduler().cancel(["9"])
 
 
-def test_a_job_around_assay_is_no_template_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_surrounding_job_does_not_affect_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     around = {"SLURM_JOB_ID": "5", "SLURM_NTASKS": "4", "SLURM_CONF": "/x", "HOME": "/root"}
     assert commands.outside(around).keys() == {"SLURM_CONF", "HOME"}
     chosen = {"SLURM_CLUSTERS": "alba", "SBATCH_PARTITION": "batch"}

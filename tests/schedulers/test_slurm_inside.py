@@ -1,4 +1,4 @@
-"""assay inside a real Slurm's jobs: on all their hosts, and on those that are left of them."""
+"""assay inside a real Slurm's jobs: on all their hosts, and on the remaining ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def idle(slurm: SlurmCluster) -> None:
 
 
 def submit(folder: Path, *words: str, nodes: int = 4) -> subprocess.Popen[str]:
-    """A job that runs assay; the process ends with the job and as it does."""
+    """A job that runs assay; the process ends with the job and its status."""
     command = " ".join([sys.executable, "-m", "assay", *words])
     options = [f"--nodes={nodes}", "--exclusive", "--no-kill", "--wait", "--time=5", "--parsable"]
     return subprocess.Popen(
@@ -111,7 +111,7 @@ def under_way(folder: Path, ranks: int) -> bool:
     return any(s.start and s.start.ranks == ranks and s.begun for s in streams)
 
 
-def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_path: Path) -> None:
+def test_a_node_fails_and_the_job_continues_without_it(slurm: SlurmCluster, tmp_path: Path) -> None:
     (tmp_path / "assay.toml").write_text('[defaults]\npatience = "20 s"\n')
     plan = PLAN.format(budget="2 s", precision="0.001%", launches=1)
     (tmp_path / "plan.toml").write_text(plan)
@@ -130,7 +130,7 @@ def test_a_node_dies_and_the_job_goes_on_without_it(slurm: SlurmCluster, tmp_pat
         slurm.start_node(dead)
     said = (tmp_path / "out").read_text()
     assert status == 1, said
-    assert f"Lost on the way: {dead}." in said
+    assert f"Lost during the run: {dead}." in said
     run = only_run(tmp_path)
     assert not run.complete
     data = read_run(run.path)
