@@ -1,0 +1,156 @@
+"""Code factors of a run: assay's kernels against the site's executables measured beside them.
+
+A comparison of machines across codes is valid only with the factor of the codes divided out
+(``stats.compare.code_factor``). ``factors_of`` yields what a run knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name, kernel_name
+from assay.kernels.outside import is_beside
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.records.model import RunData
+from assay.stats.compare.code_factor import CodeFactor, code_factor
+from assay.stats.core.intervals import Interval
+from assay.stats.core.launches import launch_interval
+from assay.stats.repeats.repeats import Repeats, repeats_of
+
+
+@dataclass(frozen=True)
+class CodeRate:
+    """A code's result in one cell: the median over launches in ``unit``, and its 95% interval.
+
+    ``cell``: its id.
+    """
+
+    cell: str
+    median: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class CellFactor:
+    """The factor of speed of assay's kernel over the site's executable in one cell.
+
+    ``kernel``: assay's; ``title``: its cell without the placement; ``toolchain``: of the kernel.
+    ``program``: the executable's file name; ``tool`` and ``version``: as its output states them,
+    None where it states none; ``sha256``: of the executable. ``own`` and ``site``: both results in
+    ``unit``, of which more is better if ``better`` is "more".
+    """
+
+    kernel: str
+    title: str
+    placement: Placement
+    toolchain: str
+    program: str
+    tool: str
+    version: str | None
+    sha256: str
+    unit: str
+    better: str
+    own: CodeRate
+    site: CodeRate
+    factor: CodeFactor
+
+    @property
+    def code(self) -> str:
+        """``NASA's NPB 3.4.1``."""
+        return " ".join(filter(None, (self.tool, self.version)))
+
+
+def factors_of(run: RunData, without: Collection[str] = ()) -> list[CellFactor]:
+    """The code factors of a run, in the plan's order; empty if nothing was measured beside it.
+
+    ``without``: ids of cells that must not be used. Launches that failed or did not verify are left
+    out. A kernel's cell measured with several toolchains has a factor for each.
+    """
+    if not any(is_beside(cell.kernel) for cell in run.manifest.plan.cells):
+        return []
+    found = [each for each in repeats_of(run) if each.cell.id not in without]
+    sites = [each for each in found if is_beside(each.cell.kernel)]
+    facts = _facts(run)
+    factors = [
+        _factor(own, site, facts.get(site.cell.id, ("", None)))
+        for own in found
+        for site in sites
+        if _corresponds(own.cell, site.cell)
+    ]
+    return [factor for factor in factors if factor is not None]
+
+
+def factor_of(
+    factors: Sequence[CellFactor], kernel: str, *, cell: Cell | None = None
+) -> CellFactor | None:
+    """The factor to divide out of a rate of ``kernel``.
+
+    That of ``cell`` if it was measured there; else the one on the most cores, and of these the one
+    with the most launches. None if the kernel has none.
+    """
+    of_kernel = [each for each in factors if each.kernel == kernel]
+    same = [each for each in of_kernel if cell is not None and each.own.cell == cell.id]
+    return max(
+        same or of_kernel,
+        key=lambda each: (
+            each.placement.ranks * each.placement.threads,
+            min(each.factor.launches),
+        ),
+        default=None,
+    )
+
+
+def _corresponds(own: Cell, site: Cell) -> bool:
+    """Whether an executable's cell was measured beside a kernel's."""
+    if own.kernel != site.parameters.get("of") or own.placement != site.placement:
+        return False
+    wanted = dict(word.split("=", 1) for word in str(site.parameters["at"]).split())
+    kernel = known_kernel(own.kernel)
+    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    given = defaults | own.parameters
+    return all(str(given.get(name)) == value for name, value in wanted.items())
+
+
+def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellFactor | None:
+    values = own.values
+    if site.unit == "B/s" and own.unit == "op/s":  # a message rate beside a bandwidth
+        values = values * float(own.cell.parameters["bytes"])
+    elif (own.unit, own.better) != (site.unit, site.better):
+        return None
+    factor = code_factor(values, site.values, site.better)
+    if factor is None:
+        return None
+    return CellFactor(
+        kernel=own.cell.kernel,
+        title=cell_name(own.cell),
+        placement=own.cell.placement,
+        toolchain=own.cell.toolchain,
+        program=str(site.cell.parameters["program"]).rpartition("/")[2],
+        tool=facts[0] or kernel_name(site.cell.kernel),
+        version=facts[1],
+        sha256=str(site.cell.parameters["sha256"]),
+        unit=site.unit,
+        better=site.better,
+        own=CodeRate(own.cell.id, float(np.median(values)), launch_interval(values)),
+        site=CodeRate(site.cell.id, float(np.median(site.values)), launch_interval(site.values)),
+        factor=factor,
+    )
+
+
+def _facts(run: RunData) -> dict[str, tuple[str, str | None]]:
+    """Tool and version that the executables printed, by cell."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for measurement in run.measurements:
+        if is_beside(measurement.cell.kernel) and measurement.record.status == "ok":
+            facts = measurement.record.facts
+            version = facts.get("version")
+            found[measurement.cell.id] = (
+                str(facts.get("tool", "")),
+                None if version is None else str(version),
+            )
+    return found
