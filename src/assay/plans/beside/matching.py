@@ -6,7 +6,7 @@ contain both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isqrt
 from pathlib import Path
 
@@ -16,20 +16,18 @@ from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.collective import COLLECTIVES
 from assay.kernels.linpack import linpack_flops, usual_rows
-from assay.kernels.naming import cell_name, kernel_name, placement_text
+from assay.kernels.naming import cell_name, placement_text
 from assay.kernels.outside import BESIDE
 from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import Plan
 from assay.plans.beside.hpl_input import hpl_input
 from assay.plans.beside.programs import Program
-from assay.units import counted
+from assay.units import counted, listed
 
 # Benchmarks of the NPB whose MPI code takes only square numbers of ranks, or powers of two.
 _SQUARES = ("bt", "sp")
 _POWERS = ("cg", "mg", "ft", "is", "lu")
-# Reasons that are named in one run at most.
-_MOST_REASONS = 12
 
 
 class _Unlike(Exception):
@@ -44,30 +42,33 @@ def with_beside(plan: Plan, programs: Sequence[Program], refused: Sequence[str] 
     """
     added: dict[str, Cell] = {}
     searched: dict[str, bool] = {}
-    reasons: dict[str, None] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    absent: list[str] = []
     search = plan.search
     for program in programs:
-        before, why = len(added), ""
+        before, unlike = len(added), False
         for cell in plan.cells:
             try:
                 new = _beside(cell, program)
-            except _Unlike as unlike:
-                why = f"{program.path.name} is not measured beside {_title(cell)}: {unlike}."
-                reasons[why] = None
+            except _Unlike as why:
+                reasons.setdefault((program.path.name, str(why)), []).append(_title(cell))
+                unlike = True
                 continue
             if new is None:
                 continue
             added.setdefault(new.id, new)
             if search is not None and cell.id in search.cells:
                 searched[new.id] = searched.get(new.id, True) and cell.id in search.optional
-        if len(added) == before and not why:
-            reasons[f"{program.path.name} is left out: {_no_counterpart(plan, program)}."] = None
-    left_out = [*refused, *reasons]
+        if len(added) == before and not unlike:
+            absent.append(program.path.name)
+    left_out = [*refused, *_sentences(reasons)]
+    if absent:
+        left_out.append(f"The plan has no cell that corresponds to {listed(absent)}.")
     if not added:
         raise AssayError(
             " ".join(["No executable corresponds to a cell of this plan.", *left_out[:1]]),
             where=str(programs[0].path.parent) if programs else "",
-            fix="`assay run npb class=A --beside DIR` measures cg.A.x and its like.",
+            fix="`assay run npb class=A --beside DIR` measures cg.A.x and the like.",
         )
     if search is not None:
         search = msgspec.structs.replace(
@@ -75,13 +76,10 @@ def with_beside(plan: Plan, programs: Sequence[Program], refused: Sequence[str] 
             cells=(*search.cells, *searched),
             optional=(*search.optional, *(name for name, more in searched.items() if more)),
         )
-    shown = [*left_out[:_MOST_REASONS]]
-    if len(left_out) > len(shown):
-        shown.append(f"{counted(len(left_out) - len(shown), 'further reason')} of this kind.")
     return msgspec.structs.replace(
         plan,
         cells=(*plan.cells, *added.values()),
-        notes=(*plan.notes, *shown),
+        notes=(*plan.notes, *left_out),
         choices=(*plan.choices, *_launched(programs, added)),
         search=search,
     )
@@ -100,14 +98,11 @@ def _launched(programs: Sequence[Program], added: dict[str, Cell]) -> Iterator[s
             yield f"Beside assay's kernels: {program.title}, {counted(len(cells), 'cell')}{by}."
 
 
-def _no_counterpart(plan: Plan, program: Program) -> str:
-    kernel = _kernel_of(program)
-    if not kernel:
-        return "assay has no kernel of this benchmark"
-    if any(cell.kernel == kernel for cell in plan.cells):
-        what = f" class {program.size}" if program.size else " of this kind"
-        return f"the plan has no {kernel_name(kernel)}{what}"
-    return f"the plan has no {kernel}"
+def _sentences(reasons: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[str]:
+    """A sentence for each program and reason, with the first of the cells."""
+    for (name, why), cells in reasons.items():
+        more = f" and {counted(len(cells) - 1, 'other cell')}" if len(cells) > 1 else ""
+        yield f"{name} is not measured beside {cells[0]}{more}: {why}."
 
 
 def _kernel_of(program: Program) -> str:
