@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.kernels import find_kernel
+from assay.model.cell import OWN_TOOLCHAIN, Cell
 
 NPB = """
  NAS Parallel Benchmarks (NPB3.4-{model}) - {name} Benchmark
@@ -30,12 +31,12 @@ def script(path: Path, text: str, before: str = "") -> Path:
     return path
 
 
-def npb_text(name: str, size: str, seconds: float, **changes: object) -> str:
-    """The output of NASA's code for a benchmark that takes ``seconds``."""
-    work = find_kernel(f"npb.{name}").work({"class": size}, 1, 1)["operations"]
-    given = {"model": "MPI", "ranks": 1, "active": 1, "verdict": "SUCCESSFUL", "size": size}
-    given |= {"rate": work / seconds / 1e6, "seconds": seconds} | changes
-    return NPB.format(name=name.upper(), **given)
+def npb_text(code: str, letter: str, time: float, **changes: object) -> str:
+    """The output of NASA's code, which takes ``time`` (s); ``changes``: of fields."""
+    work = find_kernel(f"npb.{code}").work({"class": letter}, 1, 1)["operations"]
+    given = {"model": "MPI", "ranks": 1, "active": 1, "verdict": "SUCCESSFUL", "size": letter}
+    given |= {"rate": work / time / 1e6, "seconds": time, "name": code.upper()} | changes
+    return NPB.format(**given)
 
 
 def npb_program(
@@ -44,3 +45,14 @@ def npb_program(
     """A script ``cg.S.x`` that prints that output."""
     text = npb_text(name, size, seconds, **changes)
     return script(folder / f"{name}.{size}.x", text, before)
+
+
+def beside(cell: Cell) -> Cell:
+    """The cell of the site's executable beside an NPB kernel's."""
+    kernel = find_kernel("beside.npb")
+    code, letter = cell.kernel.removeprefix("npb."), str(cell.parameters["class"])
+    given = {p.name: p.default for p in kernel.parameters}
+    given |= {"program": f"/site/bin/{code}.{letter}.x", "of": cell.kernel, "benchmark": code}
+    given |= {"at": f"class={letter}", "sha256": "ab" * 32}
+    given["work"] = find_kernel(cell.kernel).work({"class": letter}, 1, 1)["operations"]
+    return Cell(kernel.name, given, cell.placement, OWN_TOOLCHAIN)

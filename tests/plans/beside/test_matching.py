@@ -92,9 +92,7 @@ def test_openmp_and_square_numbers_are_no_reason() -> None:
 
 
 def test_a_refusal_at_one_placement_is_a_note(tmp_path: Path) -> None:
-    plan = planned(
-        "npb.cg", Placement(), Placement(ppn=3), Placement(ppn=5), **{"class": "A"}
-    )
+    plan = planned("npb.cg", Placement(), Placement(ppn=3), Placement(ppn=5), **{"class": "A"})
     assert with_beside(plan, [CG]).notes == (
         "cg.A.x is not measured beside CG class A on 3 ranks and 1 other cell: it takes only "
         "powers of two as numbers of ranks.",
@@ -138,5 +136,3 @@ def test_candidates_of_a_search_stay_candidates() -> None:
     assert beside.search is not None
     assert beside.search.cells == (one, two, *ids)
     assert beside.search.optional == (two, ids[1])
-
-

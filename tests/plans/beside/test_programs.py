@@ -74,7 +74,7 @@ def test_a_missing_library_is_named(tmp_path: Path) -> None:
     assert os.system(f"cc -shared -fPIC -o {library} {tmp_path}/a.c") == 0
     assert os.system(f"cc -o {tmp_path}/is.S.x {tmp_path}/b.c {library}") == 0
     library.unlink()
-    with pytest.raises(AssayError, match="is.S.x can't be run: its library .*libnowhere.so"):
+    with pytest.raises(AssayError, match=r"is\.S\.x can't be run: its library .*libnowhere\.so"):
         find_programs(tmp_path)
 
 

@@ -115,8 +115,9 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
             seconds, verified = _read(entry, where, said)
     except Failed as failed:
         return {**record, "status": "failed", "error": str(failed)}
-    if verified is not None and site is None:
+    if verified is not None:
         record["verified"] = verified
+    if verified is not None and site is None:
         what = f"it prints what matches '{entry['verify']}'"
         record["verification"] = {"what": what, "value": None, "tolerance": None}
     values = {"time": wall if seconds is None else seconds, "wall": wall}

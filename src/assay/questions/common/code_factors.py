@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.kernels import known_kernel
-from assay.kernels.naming import cell_name, kernel_name
+from assay.kernels.naming import cell_name
 from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
 from assay.model.placement import Placement
@@ -131,7 +131,7 @@ def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellF
         placement=own.cell.placement,
         toolchain=own.cell.toolchain,
         program=str(site.cell.parameters["program"]).rpartition("/")[2],
-        tool=facts[0] or kernel_name(site.cell.kernel),
+        tool=facts[0] or _untold(site.cell),
         version=facts[1],
         sha256=str(site.cell.parameters["sha256"]),
         unit=site.unit,
@@ -140,6 +140,13 @@ def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellF
         site=CodeRate(site.cell.id, float(np.median(site.values)), launch_interval(site.values)),
         factor=factor,
     )
+
+
+def _untold(site: Cell) -> str:
+    """The name of an executable's code that its output does not tell: ``the site's NPB``."""
+    kernel = known_kernel(site.kernel)
+    title = kernel.title if kernel is not None else site.kernel
+    return title[:1].lower() + title[1:]
 
 
 def _facts(run: RunData) -> dict[str, tuple[str, str | None]]:
