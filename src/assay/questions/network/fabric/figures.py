@@ -60,7 +60,8 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     )
     if found.too_few_launches:
         sought = "slow pairs" if found.levels else "groups and slow pairs"
-        results = f"{f'{groups} were found; ' * bool(found.levels)}too few launches to search for {sought}"
+        results = f"{groups} were found; " if found.levels else ""
+        results += f"too few launches to search for {sought}"
     adjacent = (
         f" Similar {unit} are adjacent, in the order of average linkage." if found.searched else ""
     )
