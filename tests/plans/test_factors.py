@@ -79,6 +79,7 @@ def test_words_sweep_lists_and_ranges():
         (["n=1,,2"], {}, "empty level", ""),
         (["n=1..9"], {}, "has no step", "n=1..9:x2"),
         (["n=1..9:x1"], {}, "above 1", ""),
+        (["n=1..9:x" + "9" * 5000], {}, "finite", ""),
         (["n=1..9:+1.2.3"], {}, "above 0", ""),
         (["n=0"], {}, "at least 1", ""),
         (["m=1"], {}, "no parameter 'm'", "smt"),
