@@ -115,7 +115,9 @@ def parameters_text(cell: Cell) -> str:
 
 
 def cell_name(cell: Cell) -> str:
-    """``CG class A``, ``memory.stream op=triad``; for a command, its first characters."""
+    """``CG class A``, ``IS class A, plain code``, ``memory.stream op=triad``; for a command, its
+    first characters.
+    """
     kernel = known_kernel(cell.kernel)
     if kernel is not None and kernel.outside:
         command = str(cell.parameters.get("command", cell.kernel))
@@ -123,7 +125,7 @@ def cell_name(cell: Cell) -> str:
         return command if short else f"{command[: _COMMAND_LENGTH - 1]}…"
     text = parameters_text(cell)
     if kernel_code(cell.kernel):
-        text = text.replace("class=", "class ")
+        text = text.replace("class=", "class ").replace(" code=plain", ", plain code")
     return f"{kernel_name(cell.kernel)} {text}".rstrip()
 
 
