@@ -29,7 +29,8 @@ def ratio_of_sides(
     if min(x.min(), y.min()) <= 0.0:
         return None, None
     shift, interval = hodges_lehmann(np.log(x), np.log(y))
-    if interval is None:
+    # Equal values must not make an interval of numbers that are too few for any.
+    if interval is None or 2.0 / math.comb(x.size + y.size, x.size) > 0.05:
         return math.exp(shift), None
     return math.exp(shift), (math.exp(interval[0]), math.exp(interval[1]))
 
