@@ -163,6 +163,8 @@ def _scope(found: CompareFindings) -> list[str]:
         caveats.append("Verdicts are on these nodes: by the scatter between nodes, not launches.")
     if "runs" in held:
         what = "these two runs" if len(found.runs) == 2 else "these runs"
+        if len({run.run for run in found.runs}) == 1:
+            what = "these launches of one run"
         caveats.append(
             f"The verdicts are on {what}. How much runs of one machine differ from each other is "
             "not in them: `assay run --every` and `assay history` show it."

@@ -131,7 +131,7 @@ def _run(letter: str, of_side: SideResults, unshared: list[str]) -> ComparedRun:
         kind="imported" if manifest.imported else "run",
         toolchain=side.toolchain,
         nodes=None if side.nodes is None else list(side.nodes),
-        system=system_name(manifest.run, manifest.system),
+        system=system_name(side.title, manifest.system),
         suite=manifest.plan.name,
         utc=manifest.utc,
         complete=all(run.complete for run in side.members or (side.run,)),

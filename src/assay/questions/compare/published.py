@@ -112,7 +112,9 @@ def _result(figure: PublishedFigure) -> SideResult | str:
         return "its class is not printed"
     value = figure.si * ((figure.processes or 1) if figure.per else 1)
     cell = _cell(figure, subject)
-    words = [kernel_name(figure.kernel), figure.size, _processors(figure), figure.conditions]
+    # Where no number of processes is printed, the quantity says on what it was measured.
+    where = _processors(figure) or figure.quantity
+    words = [kernel_name(figure.kernel), figure.size, where, figure.conditions]
     return SideResult(
         cell=cell,
         name=", ".join(filter(None, words)),

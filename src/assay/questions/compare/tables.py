@@ -13,7 +13,7 @@ from assay.questions.compare.model import (
     MeanSpeed,
 )
 from assay.questions.compare.results import OWN_CODE
-from assay.units import format_limit, format_minute, format_quantity
+from assay.units import counted, format_limit, format_minute, format_quantity
 
 _TONES: dict[str, Tone] = {
     "slower": "bad",
@@ -22,6 +22,8 @@ _TONES: dict[str, Tone] = {
     "open": "quiet",
     "none": "quiet",
 }
+
+_NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 
 
 def verdict_words(cell: ComparedCell, margin: float) -> str:
@@ -36,7 +38,9 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
     if cell.verdict != "open":
         return cell.verdict
     if cell.more is not None:
-        return f"can't tell: {cell.more:,} more {cell.unit_of_test} per side would"
+        return (
+            f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
+        )
     few = min(cell.reference_units, cell.other_units)
     return f"can't tell: n = {few}" if few < 2 else "can't tell"
 

@@ -46,7 +46,8 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
     several = len(found.runs) > 2
     grid = Table(box=None, pad_edge=False, header_style="bold")
     headings = ["cell", "A", "other" if several else "B", "speed over A", "verdict"]
-    if found.scaled_clock:
+    clocks = any(cell.per_clock for cell in found.cells)
+    if clocks:
         headings.insert(4, "at equal clocks")
     for name in headings:
         right = name not in ("cell", "verdict")
@@ -57,7 +58,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
             Text(format_quantity(cell.reference, cell.unit)),
             Text(format_quantity(cell.other, cell.unit)),
             Text(speed_text(cell.speed, cell.speed_ci95)),
-            *([_per_clock(cell)] if found.scaled_clock else []),
+            *([_per_clock(cell)] if clocks else []),
             Text(verdict_words(cell, found.margin), _STYLES[cell.verdict]),
         )
     console.print(grid)

@@ -1,6 +1,6 @@
 """The questions' answers side by side: speed, network, steadiness and placement of every side.
 
-Each run is asked as for its own report; nothing is computed anew.
+Each run is asked as for its own report, and its answer is shown as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from assay.questions.compare.published import PublishedSide
 from assay.questions.compare.sides import AnySide
 from assay.records.model import RunData
 from assay.report.build import section_of
-from assay.report.earlier_runs import read_history
 from assay.report.model import Section
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.one_thread import one_thread
@@ -65,7 +64,11 @@ class _EvidenceRow:
 
 @one_thread
 def find_views(sides: Sequence[AnySide]) -> list[QuestionView]:
-    """Ask every side the questions ``SHOWN``, each with the earlier runs of its machine."""
+    """Ask every side the questions ``SHOWN``.
+
+    Each run is asked alone: with the earlier runs of its machine, the sides of one machine would be
+    part of each other's answers.
+    """
     replies: dict[str, list[Reply[Any]]] = {}
     without: dict[str, str] = {}
     for letter, side in zip(string.ascii_uppercase, sides, strict=False):
@@ -74,7 +77,7 @@ def find_views(sides: Sequence[AnySide]) -> list[QuestionView]:
             without[letter] = reason
         else:
             (run,) = side.runs
-            replies[letter] = ask_all(Measured(run, _planned(run), read_history(run)))
+            replies[letter] = ask_all(Measured(run, _planned(run), ()))
     if not replies:
         return []
     views = []
@@ -119,7 +122,7 @@ def view_section(view: QuestionView) -> Section:
         status="answered" if answered else "unmeasured",
         verdict=" ".join(f"{letter}: {answer.verdict}" for letter, answer in told.items()),
         confidence=least,
-        confidence_why="; ".join(reasons),
+        confidence_why=" ".join(reasons),
         caveats=[
             *(f"{letter}: {reason}." for letter, reason in view.without.items()),
             *(f"{letter}: {text}" for letter, a in answered.items() for text in a.caveats),
