@@ -65,6 +65,8 @@ ASSAY_LANES_INLINE Doubles square_root(Doubles x) {
 #endif
 }
 
+ASSAY_LANES_INLINE double square_root(double x) { return std::sqrt(x); }
+
 // Whether any lane of a comparison holds.
 ASSAY_LANES_INLINE bool any(Mask mask) {
 #if defined(__AVX512DQ__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from importing_probe import Read, output, probe
 
 
@@ -98,13 +100,42 @@ def test_imb_3_counts_mbytes_in_powers_of_two(read: Read) -> None:
 
 
 def test_bandwidths_of_a_version_whose_megabyte_is_unknown_are_left_out(tmp_path: Path) -> None:
-    text = output("imb-2019.out").replace("2019 Update 6", "2017 Update 2")
+    text = output("imb-2017.out").replace(
+        "         1         1000         1.14         0.84",
+        "         1         1000         1.14         0.9",
+    )
     found = probe(text, tmp_path / "output")
-    assert found.values("imb.pingpong", "bandwidth") == []
-    assert found.value("imb.pingpong", "time", bytes=1) == 1.15e-6
+    assert found.values("imb.pingpong", "bandwidth", bytes=1) == []
+    assert found.value("imb.pingpong", "time", bytes=1) == 1.14e-6
     assert [what for _, what in found.skipped] == [
         "Bandwidths are left out: in this version Mbytes may be 10^6 or 2^20 bytes."
     ]
+
+
+def test_the_megabyte_of_imb_2017_follows_from_size_and_time(read: Read, tmp_path: Path) -> None:
+    """Planted: 1,048,576 B in 110.04 us are 9087.60 Mbytes of 2^20 bytes, 9529.04 of 10^6."""
+    found = read("imb-2017.out")
+    assert found.skipped == []
+    assert found.values("imb.pingpong", "bandwidth", bytes=1048576) == [9087.60 * 2**20]
+    # The row of 0 bytes, and a table whose only row is not precise enough by itself.
+    assert found.values("imb.pingpong", "bandwidth", bytes=0) == [0.0]
+    assert found.value("imb.exchange", "bandwidth", bytes=8, ranks=4) == 15.26 * 2**20
+    assert found.value("imb.sendrecv", "bandwidth", bytes=65536) == 5242.88e6
+    assert found.value("imb.sendrecv", "time.max", bytes=65536) == 25e-6
+    # Its other unit, and a version of 2019 under this name.
+    decimal = output("imb-2017.out").replace("9087.60", "9529.04").replace("454.22", "476.28")
+    found = probe(decimal, tmp_path / "output")
+    assert found.values("imb.pingpong", "bandwidth", bytes=1024) == [476.28e6]
+    text = output("imb-2019.out").replace("2019 Update 6", "2017 Update 2")
+    found = probe(text, tmp_path / "output")
+    assert found.value("imb.pingpong", "bandwidth", bytes=4194304) == 10170.48e6
+
+
+def test_contradicting_rows_do_not_determine_the_megabyte(tmp_path: Path) -> None:
+    text = output("imb-2017.out").replace("9087.60", "9529.04")
+    found = probe(text, tmp_path / "output")
+    assert found.values("imb.pingpong", "bandwidth", bytes=1024) == []
+    assert found.skipped[0][0] == 12
 
 
 def test_netpipe_3_counts_in_powers_of_two(read: Read) -> None:
@@ -133,3 +164,25 @@ def test_mpptest(read: Read) -> None:
     assert found.skipped == []
     assert found.values("mpptest", "time") == [2.25e-6, 4.5e-6]
     assert found.values("mpptest", "bandwidth", bytes=1024, distance=1) == [2.2755e8]
+
+
+def test_goptest(read: Read) -> None:
+    found = read("mpptest-goptest.out")
+    assert found.skipped == [(11, "This row of goptest is damaged.")]
+    # The sizes stand after the rows: the first column is the last size that is named.
+    for ranks, times in ((2, (4.25, 6.125, 9.5)), (4, (9.8125, 14.0625, 21.375))):
+        for size, time in zip((0, 512, 1024), times, strict=True):
+            value = found.value("goptest.dsum", "time", ranks=ranks, size=size)
+            assert value == pytest.approx(time * 1e-6, rel=1e-15)
+    assert found.value("goptest.sync", "time", ranks=16, size=0) == 31.25e-6
+    assert len(found.results) == 7
+
+
+def test_goptest_without_sizes_or_operation_yields_nothing(tmp_path: Path) -> None:
+    text = output("mpptest-goptest.out")
+    found = probe(text.replace(" 'type = dsum'\n", ""), tmp_path / "output")
+    assert found.values("goptest.dsum", "time") == []
+    assert found.skipped == [(7, "The operation of this table of goptest is not named.")]
+    found = probe(text.replace("join '512'\n", ""), tmp_path / "output")
+    assert found.values("goptest.dsum", "time") == []
+    assert found.skipped == [(8, "The sizes of this table of goptest are not complete.")]

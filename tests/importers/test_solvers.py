@@ -216,3 +216,23 @@ def test_hpcg_2_with_an_invalid_result(read: Read) -> None:
     assert found.value("hpcg", "rate", ranks=2, nz=52) == 1.10221e9
     assert found.value("hpcg", "rate.ddot") == 1.5e9
     assert [result.verified for result in found.results] == [False]
+
+
+def test_npb_in_java(read: Read) -> None:
+    found = read("npb-java.out")
+    mg, cg = found.results
+    assert (mg.tool, mg.version, mg.verified) == ("NASA's NPB in Java", "3.0", True)
+    assert found.value("npb-java.mg", "time", size="64x64x64", iterations=40) == 0.412
+    assert found.value("npb-java.mg", "rate", **{"class": "W"}) == 1618.875e6
+    assert found.value("npb-java.cg", "rate", threads=4, size="14000") == 1197.5e6
+    assert cg.verified is False
+    assert "threads" not in mg.parameters
+    what = "The results of IS are damaged: 'Time in seconds' has no valid value."
+    assert found.skipped == [(41, what)]
+
+
+def test_a_truncated_box_of_npb_in_java_yields_nothing(tmp_path: Path) -> None:
+    text = output("npb-java.out")
+    found = probe(text[: text.index("* Verification")], tmp_path / "output")
+    assert found.results == []
+    assert found.skipped == [(6, "The results of MG are incomplete.")]

@@ -65,6 +65,39 @@ def test_ior_2_with_wrong_data(read: Read) -> None:
     assert [result.verified for result in found.results] == [False]
 
 
+def test_ior_4_as_csv(read: Read) -> None:
+    found = read("ior-4.0-csv.out")
+    first = {"ranks": 8, "transfer_bytes": 2**20, "block_bytes": 2**24}
+    assert found.values("ior", "bandwidth", op="write", **first) == [
+        1207.3125 * 2**20,
+        1198.02 * 2**20,
+    ]
+    assert found.values("ior", "time", op="read", **first) == [0.0312]
+    assert found.values("ior", "time.latency", op="write", **first) == [0.0049, 0.0050]
+    second = {"ranks": 16, "transfer_bytes": 4096}
+    assert found.values("ior", "rate", op="write", **second) == [79000]
+    assert found.values("ior", "rate", op="read", **second) == []
+    assert found.skipped == [(6, "'nan' is not a number.")]
+    assert {result.version for result in found.results} == {None}
+
+
+def test_ior_4_as_json(read: Read) -> None:
+    found = read("ior_json-4.0.json")
+    cell = {"op": "write", "api": "POSIX", "ranks": 8, "nodes": 2, "ranks_per_node": 4}
+    cell |= {"access": "single-shared-file", "type": "independent", "segments": 1}
+    # The options print 2.50 MiB; the parameters state the exact size.
+    cell |= {"transfer_bytes": 2**20, "block_bytes": 2621440, "file_bytes": 20 * 2**20}
+    assert found.values("ior", "bandwidth", **cell) == [1207.3125 * 2**20, 1198.02 * 2**20]
+    assert found.values("ior", "rate", **cell) == [1302.5, 1290.2]
+    assert found.values("ior", "time.transfer", **cell) == [0.0983]
+    assert found.values("ior", "bandwidth", op="read") == []
+    assert found.value("ior", "rate", op="read") == 4377.1
+    assert found.value("ior", "time", op="remove") == 0.0041
+    assert found.skipped == [(54, "'inf' is not a number.")]
+    assert {result.version for result in found.results} == {"4.0.0"}
+    assert len(found.results) == 3
+
+
 def test_mdtest_3(read: Read) -> None:
     found = read("mdtest-3.3.out")
     assert found.skipped == []

@@ -100,6 +100,8 @@ def test_cells_are_named_by_kernel_and_parameters() -> None:
     command = Cell("app", {"command": "./solver " + "x" * 50}, Placement(), "gcc")
     assert cell_name(stream) == "memory.stream op=triad"
     assert cell_name(cg) == "CG class A"
+    plain = Cell("npb.is", {"class": "A", "code": "plain"}, Placement(), "default")
+    assert cell_name(plain) == "IS class A, plain code"
     assert cell_title(cg) == "CG class A, 2 nodes 8 ranks cyclic order"
     assert cell_name(command) == "./solver " + "x" * 30 + "…"
     assert metric_name("latency_p99", "µs") == "99th percentile of latency (µs)"

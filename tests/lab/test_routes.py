@@ -237,13 +237,13 @@ def has_netem() -> bool:
     ("wire", "lines"),
     [
         (Wire(), []),
-        (Wire(1e6), ["tbf rate 1000000bps burst 3200 limit 265344"]),
+        (Wire(1e6), ["tbf rate 1000000bps burst 3200 limit 1051776"]),
         (Wire(1e9), ["tbf rate 1000000000bps burst 25000 limit 50025000"]),
         (Wire(None, 2e-5), ["root netem delay 20.0us limit 100000"]),
         (
             Wire(1e6, 0.5),
             [
-                "root handle 1: tbf rate 1000000bps burst 3200 limit 265344",
+                "root handle 1: tbf rate 1000000bps burst 3200 limit 1051776",
                 "parent 1:1 netem delay 500000.0us limit 100000",
             ],
         ),

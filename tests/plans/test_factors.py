@@ -53,6 +53,28 @@ def test_placement_words(tmp_path, lines, placements):
     assert found == placements
 
 
+def ids_of(kernel, *words):
+    return [cell.id for cell in plan_from_words(kernel, ["class=S", *words], context=TWO).cells]
+
+
+# As before the kernels had the parameter ``code``.
+@pytest.mark.parametrize(
+    ("kernel", "known"),
+    [
+        ("npb.is", "696a352f91dd"),
+        ("npb.ft", "ed9b8a596148"),
+        ("npb.bt", "00ea56639438"),
+        ("npb.sp", "87faa9e1148a"),
+    ],
+)
+def test_an_omitted_default_leaves_the_ids_of_cells_as_they_were(kernel, known):
+    assert ids_of(kernel) == ids_of(kernel, "code=tuned") == [known]
+    plan = plan_from_words(kernel, ["class=S", "code=tuned,plain"], context=TWO)
+    tuned, plain = plan.cells
+    assert (tuned.parameters, tuned.id) == ({"class": "S"}, known)
+    assert plain.parameters == {"class": "S", "code": "plain"} and plain.id != known
+
+
 def test_words_sweep_lists_and_ranges():
     plan = plan_from_words(
         "npb.cg", ["class=A,B"], context=TWO, placement={"ppn": "1,all", "threads": None}
@@ -79,6 +101,7 @@ def test_words_sweep_lists_and_ranges():
         (["n=1,,2"], {}, "empty level", ""),
         (["n=1..9"], {}, "has no step", "n=1..9:x2"),
         (["n=1..9:x1"], {}, "above 1", ""),
+        (["n=1..9:x" + "9" * 5000], {}, "finite", ""),
         (["n=1..9:+1.2.3"], {}, "above 0", ""),
         (["n=0"], {}, "at least 1", ""),
         (["m=1"], {}, "no parameter 'm'", "smt"),

@@ -9,6 +9,7 @@ from assay.model.plan import PlanContext
 from assay.plans.suites import load_plan
 from plan_files import TWO, measure, write
 
+LONG = "9" * 5000  # more digits than Python reads as an integer
 HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
 
 
@@ -44,6 +45,8 @@ HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
         (HEAD + "elements = { from = 9, to = 1, step = 1 }", 4, "empty", ""),
         (HEAD + "elements = { from = 1, to = 9, step = 0 }", 4, "above 0", ""),
         (HEAD + "elements = { from = 1, to = 9, times = 1 }", 4, "above 1", ""),
+        (HEAD + "elements = { from = 1, to = 9, times = inf }", 4, "can't be inf", ""),
+        (HEAD + f'elements = {{ from = 1, to = 9, steps = "powers of {LONG}" }}', 4, "step", ""),
         (HEAD + "elements = { from = 0, to = 1e9, step = 1 }", 4, "more than 10000", ""),
         (HEAD + "op = { from = 1, to = 2, step = 1 }", 4, "must be a word", ""),
         ("schema = 1\n[[measure]]\nppn = 1", 2, "names no kernel", ""),

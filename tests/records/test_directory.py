@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,8 +14,10 @@ import polars as pl
 import pytest
 
 from assay.errors import AssayError
+from assay.records.creation import run_stem
 from assay.records.directory import RunDirectory, find_run, list_runs
-from assay.records.files import append_line, write_atomically
+from assay.records.files import OUT, OUTPUT, append_line, cannot_write, write_atomically
+from assay.records.model import system_in_name, system_name
 from assay.records.reading import read_run
 from assay.records.tables import measurement_table, write_tables
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
@@ -228,6 +231,38 @@ def test_a_read_only_file_system_gives_the_remedy(small_filesystem: Path) -> Non
         make_run(small_filesystem, make_plan(CELLS))
     assert "--runs DIR" in caught.value.fix
     assert read_run(run.path).measurements == ()
+
+
+def test_the_remedy_names_the_option_of_the_file(tmp_path: Path) -> None:
+    full, forbidden = OSError(errno.ENOSPC, "full"), OSError(errno.EACCES, "forbidden")
+    assert "--runs DIR" in (cannot_write(tmp_path, forbidden).fix or "")
+    assert "--resume" in (cannot_write(tmp_path, full).fix or "")
+    for option in (OUT, OUTPUT):
+        for error in (full, forbidden, OSError(errno.EIO, "damaged")):
+            fix = cannot_write(tmp_path, error, option).fix or ""
+            assert fix.endswith(f"ame another place with {option}.")
+            assert "--runs" not in fix
+            assert "--resume" not in fix
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(AssayError, match="--out FILE"):
+        write_atomically(file / "below", b"", option=OUT)
+
+
+@pytest.mark.parametrize("suite", ["quick", "my-own-plan", "a b", "plan-2"])
+@pytest.mark.parametrize("system", ["fritz", "fritz-2", "my cluster"])
+def test_the_system_is_read_from_any_runs_name(suite: str, system: str) -> None:
+    stem = run_stem(1000.0, system, suite)
+    written = {"fritz": "fritz", "fritz-2": "fritz_2", "my cluster": "my_cluster"}[system]
+    assert [system_in_name(run, suite) for run in (stem, f"{stem}-2")] == [written] * 2
+    # In anonymous output names of suites and systems have hyphens.
+    assert system_in_name(f"19700101T001640Z-system-1-{suite}", suite) == "system-1"
+    assert system_in_name("a run", suite) == ""
+
+
+def test_a_run_of_a_plan_with_a_hyphen_has_its_systems_name(tmp_path: Path) -> None:
+    plan = msgspec.structs.replace(make_plan(CELLS), name="my-own-plan")
+    assert system_name(make_run(tmp_path, plan).manifest()) == "box"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -11,13 +11,19 @@ import polars as pl
 import pytest
 
 from assay.cli.export import export
+from assay.cli.history import history
 from assay.cli.report import report
 from assay.importers.importing import import_files
+from assay.questions.history.findings import find
+from assay.questions.history.query import HistoryQuery
 from assay.records.reading import read_run
+from assay.records.store import RunFilter
 from assay.report.anonymous.collect import names_of
+from assay.report.anonymous.history import history_without_names
 from assay.report.anonymous.names import FoundNames, Names
 from assay.report.anonymous.runs import without_names
 from fleet_builder import make_group
+from history_builder import BEGIN, DAY, TOOLCHAIN, file_run, system_with, triad
 from importing_probe import output
 from named_runs import FILE, NUMBERS, leaks, shown, store_named
 
@@ -221,6 +227,91 @@ def test_no_name_is_in_the_report_or_the_export_of_an_import(tmp_path, capsysbin
     text = "".join(shown(path.read_bytes()) for path in (tmp_path / "shared").iterdir())
     assert leaks(re.sub(r"\nreport: .*", "", screen.replace("shared\n", "")) + text) == []
     assert "file-1" in text
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A slower cell since the host, a path and the owner's settings changed."""
+    root = tmp_path_factory.mktemp("zqmonths") / "runs"
+    drawn = np.random.default_rng(1)
+    for night in range(20):
+        late = night >= 12
+        hosts = [f"zqhost{8 if late else 7}"] + ["zqhost12"] * (night % 2)
+        tuning = {"OMPI_MCA_path": f"/opt/zqsite/mpi{int(late)}", "PREFIX": "zqhost12"}
+        facts = system_with(os_hostname=f"{hosts[0]}.zqdomain.example")
+        levels = drawn.normal(1.3 if late else 1.0, 0.002, (2, 3))
+        file_run(
+            root,
+            [(cell, 1e-3 * level) for cell, level in zip((FILE, triad()), levels, strict=True)],
+            utc=BEGIN + DAY * night,
+            system="zqsite",
+            facts={**facts, "tuning": tuning},
+            toolchain={**TOOLCHAIN, "mpi_prefix": f"/home/zquser/mpi{int(late)}"},
+            host=hosts[0],
+        )
+    return root
+
+
+def shown_history(form, months, tmp_path, capsysbinary, *, anonymize):
+    out = tmp_path / "shared.html" if form == "html" else None
+    asked = None if form == "json" else form
+    history(runs=months, format_=asked, output=out, json=form == "json", anonymize=anonymize)
+    # The last line names the file that was written.
+    text = printed(capsysbinary).partition("\nreport: ")[0]
+    return text + (shown(out.read_bytes()) if out else "")
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["terminal", "csv", "openmetrics", pytest.param("html", marks=pytest.mark.long), "json"],
+)
+def test_no_name_is_in_a_history(form, months, tmp_path, capsysbinary):
+    text = shown_history(form, months, tmp_path, capsysbinary, anonymize=True)
+    assert leaks(text) == []
+    assert "system-1" in text
+    if form in ("json", "html", "terminal"):
+        assert "host-" in text
+        assert "/path-" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["terminal", "csv", "openmetrics", "html", "json"])
+def test_without_the_option_the_names_are_in_a_history(form, months, tmp_path, capsysbinary):
+    text = shown_history(form, months, tmp_path, capsysbinary, anonymize=False)
+    assert "zqsite" in text
+    assert "system-1" not in text
+
+
+def test_the_numbers_of_a_history_stay(months):
+    plain = find(months, HistoryQuery(RunFilter()))
+    changed = history_without_names(plain, months)
+    assert changed.systems == ["system-1"]
+    assert any(cell.events for cell in plain.cells)
+    for before, after in zip(plain.cells, changed.cells, strict=True):
+        assert (before.state, before.level, before.against) == (
+            after.state,
+            after.level,
+            after.against,
+        )
+        assert before.points.value == after.points.value
+        assert len(set(after.points.run)) == len(before.points.run) == 20
+        assert [event.size for event in before.events] == [event.size for event in after.events]
+        for event, hidden in zip(before.events, after.events, strict=True):
+            facts = [(each.fact, each.coincides) for each in event.differences]
+            assert facts == [(each.fact, each.coincides) for each in hidden.differences]
+            assert any(each.fact == "hosts" for each in hidden.differences)
+    path, kept = (cell.id for cell in changed.cells)
+    assert path != FILE.id
+    assert kept == triad().id
+    assert [day.deviation for day in plain.days] == [day.deviation for day in changed.days]
+
+
+@pytest.mark.long
+def test_an_anonymous_history_has_its_own_default_file(months, capsysbinary):
+    history(runs=months, html=True, anonymize=True)
+    assert printed(capsysbinary).rstrip().endswith("history-anonymous.html")
+    assert not (months / "history.html").exists()
+    (months / "history-anonymous.html").unlink()
 
 
 def names_with(**kinds: str) -> Names:

@@ -200,6 +200,109 @@ def test_a_report_of_reframe_is_read_back_with_the_same_numbers(runs, tmp_path, 
     assert [case["result"] for case in report["runs"][0]["testcases"]] == ["pass", "pass", "fail"]
 
 
+# Fields that ReFrame's schemas/runreport.json requires, with their types, and those that its
+# frontend/reporting reads in addition.
+TEXT, NUMBER, NULL = str, (int, float), type(None)
+SESSION = {
+    "data_version": TEXT, "version": TEXT, "hostname": TEXT, "uuid": TEXT, "time_start": TEXT,
+    "time_end": TEXT, "time_elapsed": NUMBER, "time_start_unix": NUMBER, "time_end_unix": NUMBER,
+    "num_cases": NUMBER, "num_failures": NUMBER, "num_aborted": NUMBER, "num_skipped": NUMBER,
+}  # fmt: skip
+RUN = {
+    "num_cases": NUMBER, "num_failures": NUMBER, "num_aborted": NUMBER, "num_skipped": NUMBER,
+    "run_index": NUMBER, "testcases": list,
+}  # fmt: skip
+CASE = {
+    "name": TEXT, "unique_name": TEXT, "filename": TEXT, "system": TEXT, "uuid": TEXT,
+    "result": TEXT, "job_nodelist": TEXT, "fixture": bool, "perfvalues": dict,
+    "environ": (str, NULL), "partition": (str, NULL), "fail_phase": (str, NULL),
+    "fail_reason": (str, NULL), "job_completion_time": (str, NULL),
+    "job_completion_time_unix": (int, float, NULL), "time_total": (int, float, NULL),
+}  # fmt: skip
+
+
+def has_fields(value: dict[str, object], fields: dict[str, object]) -> None:
+    for name, kind in fields.items():
+        assert name in value, name
+        assert isinstance(value[name], kind), (name, value[name])
+
+
+def test_a_report_of_reframe_has_the_fields_that_reframe_requires(runs, capsysbinary):
+    store(runs, 2.0)
+    names = sorted(path.name for path in runs.iterdir())
+    report = json.loads(exported(capsysbinary, *names, runs=runs, format_="reframe"))
+    assert report["restored_cases"] == []
+    has_fields(report["session_info"], SESSION)
+    # ReFrame finds this object by its braces.
+    assert not any(isinstance(value, dict | list) for value in report["session_info"].values())
+    assert len(report["runs"]) == 2
+    cases = []
+    for run in report["runs"]:
+        has_fields(run, RUN)
+        cases += run["testcases"]
+    session = report["session_info"]["uuid"]
+    assert len({case["uuid"] for case in cases}) == len(cases) == 6
+    for case in cases:
+        has_fields(case, CASE)
+        assert case["uuid"].startswith(f"{session}:")
+        assert case["result"] in ("pass", "fail", "skip", "abort")
+        assert (case["result"] == "fail") == (case["fail_phase"] == "run")
+        for key, entry in case["perfvalues"].items():
+            assert key.startswith(f"{case['system']}:{case['partition']}:")
+            value, *targets, unit = entry
+            assert isinstance(value, float)
+            assert targets == [None] * 3
+            assert isinstance(unit, str)
+    again = json.loads(exported(capsysbinary, *names, runs=runs, format_="reframe"))
+    assert again["session_info"]["uuid"] == session
+    one = json.loads(exported(capsysbinary, names[0], runs=runs, format_="reframe"))
+    assert one["session_info"]["uuid"] != session
+
+
+def test_missing_values_of_a_performance_log_are_written_as_reframe_does(tmp_path, capsysbinary):
+    """``null`` in fields of a test, ``None`` in those of a variable."""
+    source = tmp_path / "osu.out"
+    source.write_text(output("osu-3.1.out"))
+    import_files([str(source)], tmp_path / "runs", system=None, command=["assay"])
+    text = exported(capsysbinary, runs=tmp_path / "runs", format_="reframe-perflog")
+    heading, first = (line.split("|") for line in text.splitlines()[:2])
+    line = dict(zip(heading, first, strict=True))
+    assert line["num_tasks"] == line["num_tasks_per_node"] == "null"
+    assert {value for name, value in line.items() if name.endswith(("_ref", "_thres"))} == {"None"}
+
+
+def test_results_of_ramble_have_the_fields_that_ramble_reads(runs, tmp_path, capsysbinary):
+    """Those of its text writer and of its uploader, which fail without them."""
+    source = tmp_path / "osu.out"
+    source.write_text(output("osu-3.1.out"))
+    import_files([str(source)], runs, system=None, command=["assay"])
+    names = [path.name for path in runs.iterdir()]
+    document = json.loads(exported(capsysbinary, *names, runs=runs, format_="ramble"))
+    has_fields(document, {"workspace_name": TEXT, "workspace_hash": TEXT, "experiments": list})
+    for each in document["experiments"]:
+        has_fields(
+            each,
+            {
+                **dict.fromkeys(("name", "application_name", "workload_name"), TEXT),
+                **dict.fromkeys(("experiment_name", "RAMBLE_STATUS"), TEXT),
+                **dict.fromkeys(("n_nodes", "processes_per_node"), (str, NULL)),
+                **dict.fromkeys(("n_ranks", "n_threads"), (str, NULL)),
+                **dict.fromkeys(("RAMBLE_VARIABLES", "RAMBLE_RAW_VARIABLES"), dict),
+                **dict.fromkeys(("CONTEXTS", "TAGS", "EXPERIMENT_CHAIN"), list),
+                "N_REPEATS": int,
+            },
+        )
+        assert each["RAMBLE_VARIABLES"]["workspace_name"] == document["workspace_name"]
+        assert all(isinstance(value, str) for value in each["RAMBLE_VARIABLES"].values())
+        for context in each["CONTEXTS"]:
+            has_fields(context, {"name": TEXT, "display_name": TEXT, "foms": list})
+            for fom in context["foms"]:
+                has_fields(fom, dict.fromkeys(("name", "units", "origin", "origin_type"), TEXT))
+                assert isinstance(fom["value"], int | float)
+    barrier = next(e for e in document["experiments"] if e["application_name"] == "network.barrier")
+    assert (barrier["n_nodes"], barrier["n_ranks"]) == ("2", "8")
+
+
 def test_a_performance_log_of_reframe_is_read_back_with_the_same_numbers(
     runs, tmp_path, capsysbinary
 ):

@@ -142,6 +142,18 @@ def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_k
     assert np.array(interval) * values.mean() == pytest.approx(expected, rel=1e-4)
 
 
+def test_a_mean_close_to_0_gives_no_cov_interval_or_a_finite_one() -> None:
+    """Values of zero sum with an offset: the CoV is the deviation over it, from 0.1 to 1e300."""
+    around = np.array([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5])
+    assert cov_interval(around * 1e-17 + 1e-300) is None
+    for exponent in range(2, 17):
+        interval = cov_interval(around + 10.0**-exponent)
+        # The mean's own error exceeds the mean: the interval widens until it has no upper end.
+        assert interval is None or 0.0 <= interval[0] < interval[1] < math.inf
+        assert (interval is None) == (exponent >= 3), exponent
+    assert describe(around + 1e-12).cov_ci95 is None
+
+
 def test_the_means_error_counts_where_values_spread_as_far_as_their_mean() -> None:
     values = np.array(INPUTS["skewed"]) - 100.0
     far, near = cov_interval(values + 1e6), cov_interval(values)

@@ -27,6 +27,10 @@ def test_too_few_values_have_no_interval_and_values_of_zero_no_ratio() -> None:
     assert ratio == pytest.approx(2.0)
     assert interval is None
     assert ratio_of_sides([0.0, 1.0], [1.0, 1.0]) == (None, None)
+    # Nor do equal values make one.
+    assert ratio_of_sides([2.0], [2.0]) == (1.0, None)
+    assert ratio_of_sides([2.0] * 3, [2.0] * 3) == (1.0, None)
+    assert ratio_of_sides([2.0] * 4, [2.0] * 4) == (1.0, (1.0, 1.0))
 
 
 @pytest.mark.parametrize("n", [6, 12])

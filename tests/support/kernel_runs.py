@@ -37,6 +37,8 @@ any_number_of_ranks = pytest.mark.parametrize(
         for each in product(range(1, 10), (1, 2))
     ],
 )
+# Either code of a benchmark that has both.
+each_code = pytest.mark.parametrize("code", ["tuned", "plain"])
 # No leak detection: MPI libraries never free what they allocate in MPI_Init. Waiting threads sleep
 # and waiting ranks yield, because other tests may keep the CPUs busy.
 ENVIRONMENT = {

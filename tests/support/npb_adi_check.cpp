@@ -36,6 +36,7 @@ void solve(std::istream& in) {
   double time_step = 0.0;
   double spacing = 0.0;
   in >> rows >> parts >> time_step >> spacing;
+  constexpr std::ptrdiff_t kLanes = System::kLanes;
   constexpr std::ptrdiff_t kLines = kVectors * kLanes;
   const auto size = [](std::ptrdiff_t n) { return static_cast<std::size_t>(n); };
   HugeArray<double> state(size(kComponents * (rows + 2) * kLines));
@@ -82,6 +83,7 @@ void solve(std::istream& in) {
     const auto end = static_cast<std::ptrdiff_t>(share.end);
     const bool up = part.place.ascending();
     Lines& lines = part.lines;
+    lines.vector = kLanes;
     for (int m = 0; m < kComponents; ++m) {
       const std::ptrdiff_t first = up ? begin : end - 1;
       lines.state[size(m)] = state.data() + (m * (rows + 2) + first + 1) * kLines;
@@ -115,7 +117,7 @@ void solve(std::istream& in) {
     const Lines& lines = part.lines;
     System::template substitute<kDimension>(
         lines, part.kept.data() + kHanded, kRow, beyond, part.first.data(),
-        [&](int k, int v, const Lanes& x) {
+        [&](int k, int v, const typename System::Lanes& x) {
           for (std::size_t m = 0; m < kComponents; ++m) {
             store(lines.rhs[m] + k * lines.rhs_row + v * lines.vector, x[m]);
           }
@@ -125,18 +127,26 @@ void solve(std::istream& in) {
   std::printf("\n");
 }
 
-// bt|sp class ranks threads: bytes that a rank allocates at most, and lanes.
+// bt|sp class ranks threads: bytes that a rank allocates at most in the tuned and in the plain
+// code, and lanes of the first.
 void memory(std::istream& in) {
   std::string which;
   std::string name;
   int ranks = 0;
   int threads = 0;
   in >> which >> name >> ranks >> threads;
-  const double bytes = which == "bt" ? Adi<BlockTridiagonal>::bytes_per_rank(
-                                           find_class(kBtClasses, name).points, ranks, threads)
-                                     : Adi<Pentadiagonal>::bytes_per_rank(
-                                           find_class(kSpClasses, name).points, ranks, threads);
-  std::printf("%a %d\n", bytes, kLanes);
+  double tuned = 0.0;
+  double plain = 0.0;
+  if (which == "bt") {
+    const int points = find_class(kBtClasses, name).points;
+    tuned = Adi<BlockTridiagonal>::bytes_per_rank(points, ranks, threads);
+    plain = Adi<PlainBlockTridiagonal>::bytes_per_rank(points, ranks, threads);
+  } else {
+    const int points = find_class(kSpClasses, name).points;
+    tuned = Adi<Pentadiagonal>::bytes_per_rank(points, ranks, threads);
+    plain = Adi<PlainPentadiagonal>::bytes_per_rank(points, ranks, threads);
+  }
+  std::printf("%a %a %d\n", tuned, plain, kLanes);
 }
 
 // class threads: the growth of the process in bytes until a step is done, and the memory of a rank.

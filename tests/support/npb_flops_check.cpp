@@ -29,6 +29,7 @@
 #include "npb/ep/gaussian.cpp"
 #include "npb/ft/fft.cpp"
 #include "npb/ft/grid.cpp"
+#include "npb/ft/plain.cpp"
 #include "npb/ft/solver.cpp"
 #include "npb/ft/transpose.cpp"
 #include "npb/lu/pipeline.cpp"
@@ -92,10 +93,11 @@ void mg(std::istream& in) {
 }
 
 // A step is a time; the first number includes the start.
+template <typename Solver, std::size_t... kCache>
 void ft(std::istream& in) {
   const FtClass& problem = find_class(kFtClasses, name_from(in));
   Phases phases({"", "", ""});
-  FtSolver solver(problem, ft_grid(problem.extents, 1), MPI_COMM_WORLD, 1, 1 << 20);
+  Solver solver(problem, ft_grid(problem.extents, 1), MPI_COMM_WORLD, 1, kCache...);
   const auto one = flops_of([&] {
     solver.start(kFtSeed, phases);
     solver.state_at(1, kFtAlpha, phases);
@@ -154,10 +156,13 @@ void known(std::istream& in) {
 
 const assay::check::Questions questions = {{"cg", cg},
                                            {"mg", mg},
-                                           {"ft", ft},
+                                           {"ft", ft<FtSolver, 1 << 20>},
+                                           {"plain-ft", ft<PlainFt>},
                                            {"lu", lu},
                                            {"bt", adi<cfd::BlockTridiagonal>},
                                            {"sp", adi<cfd::Pentadiagonal>},
+                                           {"plain-bt", adi<cfd::PlainBlockTridiagonal>},
+                                           {"plain-sp", adi<cfd::PlainPentadiagonal>},
                                            {"ep", ep},
                                            {"known", known}};
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <istream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "npb/ft/classes.hpp"
 #include "npb/ft/fft.hpp"
 #include "npb/ft/grid.hpp"
+#include "npb/ft/plain.hpp"
 #include "npb/ft/solver.hpp"
 #include "npb/ft/transpose.hpp"
 
@@ -85,15 +87,25 @@ FtGrid read_grid(std::istream& in) {
   return grid;
 }
 
-// grid X Y Z RANKS THREADS: across, along, bytes of the busiest rank.
+// Of the code that is named next.
+std::unique_ptr<FtStates> read_solver(std::istream& in, const FtClass& problem, const FtGrid& grid,
+                                      int threads, std::size_t cache) {
+  std::string code;
+  in >> code;
+  if (code == "plain") return std::make_unique<PlainFt>(problem, grid, MPI_COMM_WORLD, threads);
+  return std::make_unique<FtSolver>(problem, grid, MPI_COMM_WORLD, threads, cache);
+}
+
+// grid X Y Z RANKS THREADS: across, along, bytes of the busiest rank in the tuned and plain code.
 void grid(std::istream& in) {
   const FtClass problem = read_problem(in);
   int ranks = 0;
   int threads = 0;
   in >> ranks >> threads;
   const FtGrid grid = ft_grid(problem.extents, ranks);
-  std::printf("%d %d %.0f\n", static_cast<int>(grid.across), static_cast<int>(grid.along),
-              ft_bytes_per_rank(problem, ranks, threads));
+  std::printf("%d %d %.0f %.0f\n", static_cast<int>(grid.across), static_cast<int>(grid.along),
+              ft_bytes_per_rank(problem, ranks, threads, Code::kTuned),
+              ft_bytes_per_rank(problem, ranks, threads, Code::kPlain));
 }
 
 // transpose X Y Z WHOLE CUT OWN_STAYS: number of wrong elements on all ranks after the transpose,
@@ -159,8 +171,8 @@ void transpose(std::istream& in) {
   }
 }
 
-// solve X Y Z TIMES ACROSS ALONG THREADS CACHE: the checksums of states in reverse order of time,
-// after start() was called twice.
+// solve X Y Z TIMES ACROSS ALONG THREADS CACHE CODE: the checksums of states in reverse order of
+// time, after start() was called twice.
 void solve(std::istream& in) {
   const FtClass problem = read_problem(in);
   int times = 0;
@@ -171,17 +183,17 @@ void solve(std::istream& in) {
   in >> threads >> cache;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  FtSolver solver(problem, grid, MPI_COMM_WORLD, threads, cache);
+  const auto solver = read_solver(in, problem, grid, threads, cache);
   Phases phases({"", "", ""});
-  solver.start(1, phases);
-  solver.start(kFtSeed, phases);
+  solver->start(1, phases);
+  solver->start(kFtSeed, phases);
   for (int t = times; t >= 1; --t) {
-    const std::complex<double> sum = solver.state_at(t, kFtAlpha, phases);
+    const std::complex<double> sum = solver->state_at(t, kFtAlpha, phases);
     if (rank == 0) std::printf("%a %a\n", sum.real(), sum.imag());
   }
 }
 
-// memory X Y Z ACROSS ALONG THREADS: bytes of the rank that allocates most.
+// memory X Y Z ACROSS ALONG THREADS CODE: bytes of the rank that allocates most.
 void memory(std::istream& in) {
   const FtClass problem = read_problem(in);
   const FtGrid grid = read_grid(in);
@@ -189,8 +201,7 @@ void memory(std::istream& in) {
   in >> threads;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const FtSolver solver(problem, grid, MPI_COMM_WORLD, threads, 0);
-  std::uint64_t most = solver.bytes();
+  std::uint64_t most = read_solver(in, problem, grid, threads, 0)->bytes();
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 0) std::printf("%llu\n", static_cast<unsigned long long>(most));
 }

@@ -11,27 +11,29 @@
 #include "memory/pages.hpp"
 #include "npb/adi/classes.hpp"
 #include "npb/adi/solver.hpp"
+#include "npb/common/code.hpp"
 #include "npb/common/outcome.hpp"
 
 namespace assay::npb {
 
-template <typename System, const auto& kClasses>
+// Tuned, Plain: the systems along a line in either code.
+template <typename Tuned, typename Plain, const auto& kClasses>
 class AdiKernel : public Kernel {
  public:
   AdiKernel(const Context& context, Parameters& parameters)
       : context_(context),
-        problem_(find_class(kClasses, parameters.choice("class", "S", class_names(kClasses)))) {
+        problem_(find_class(kClasses, parameters.choice("class", "S", class_names(kClasses)))),
+        code_(code_of(parameters)) {
     // One value of the initial field wrong by a millionth; one time step too few.
     fault_ = PlantedFault(parameters, {"field", "step"});
   }
 
   void setup() override {
-    require_memory(
-        context_, 1.0,
-        cfd::Adi<System>::bytes_per_rank(problem_.points, context_.size, context_.threads),
-        "class " + std::string(problem_.name), "take a smaller class or more nodes");
-    solver_ = std::make_unique<cfd::Adi<System>>(problem_.points, problem_.time_step, context_.comm,
-                                                 context_.threads);
+    if (code_ == Code::kPlain) {
+      make<Plain>();
+    } else {
+      make<Tuned>();
+    }
     phases_.report_to(context_);
   }
 
@@ -70,6 +72,16 @@ class AdiKernel : public Kernel {
   }
 
  private:
+  template <typename System>
+  void make() {
+    require_memory(
+        context_, 1.0,
+        cfd::Adi<System>::bytes_per_rank(problem_.points, context_.size, context_.threads),
+        "class " + std::string(problem_.name), "take a smaller class or more nodes");
+    solver_ = std::make_unique<cfd::Adi<System>>(problem_.points, problem_.time_step, context_.comm,
+                                                 context_.threads);
+  }
+
   // Checks the result of the last sample.
   void check() {
     if (!unchecked_) return;
@@ -84,7 +96,8 @@ class AdiKernel : public Kernel {
 
   Context context_;
   const AdiClass& problem_;
-  std::unique_ptr<cfd::Adi<System>> solver_;
+  const Code code_;
+  std::unique_ptr<cfd::AdiSolver> solver_;
   Phases phases_{{"compute", "halo", "handover"}};
   WorstError error_;
   bool warm_ = false;

@@ -1,7 +1,6 @@
 // Distribution of a cube to ranks, and of lines to batches, in BT and SP.
 #pragma once
 
-#include "compute/lanes.hpp"
 #include "npb/adi/pipeline.hpp"
 #include "npb/common/process_grid.hpp"
 #include "npb/common/shared.hpp"
@@ -22,11 +21,10 @@ struct AdiShape {
     int vectors = 1;
   };
 
-  // For `across` rows of a thread, in a dimension with that many blocks; `kept` doubles per point.
-  // The same on all ranks along the dimension.
-  static Batch batch(double points, double blocks, double across, double kept) {
+  // For `across` rows of a thread, in a dimension with that many blocks; `kept` doubles per point,
+  // in vectors of that many lanes. The same on all ranks along the dimension.
+  static Batch batch(double points, double blocks, double across, double kept, double lanes) {
     using namespace shared;
-    constexpr double lanes = kLanes;
 #include "npb/adi/batch.def"
     return {static_cast<int>(rows), static_cast<int>(vectors)};
   }

@@ -32,8 +32,33 @@ namespace assay::npb::cfd {
 
 enum AdiPhase : std::size_t { kAdiCompute, kAdiHalo, kAdiHandOver };
 
+// What npb.bt and npb.sp need of either code.
+class AdiSolver {
+ public:
+  AdiSolver() = default;
+  AdiSolver(const AdiSolver&) = delete;
+  AdiSolver& operator=(const AdiSolver&) = delete;
+  virtual ~AdiSolver() = default;
+
+  // Ranks that have a block.
+  virtual int working_ranks() const = 0;
+  // The initial field.
+  virtual void restore() = 0;
+  virtual void advance(int steps, Phases& phases) = 0;
+  // Root mean squares over the inner points: of the residual R(u) - R(exact), and of u - exact.
+  virtual State residual() = 0;
+  virtual State error() = 0;
+  // A planted fault: makes one value of u wrong by a millionth.
+  virtual void perturb() = 0;
+};
+
 template <typename System>
-class Adi {
+class Adi final : public AdiSolver {
+  using Doubles = typename System::Doubles;
+  using Lanes = typename System::Lanes;
+  using Mask = typename System::Mask;
+  static constexpr int kLanes = System::kLanes;
+
  public:
   // Collective over comm; allocates.
   Adi(int points, double time_step, MPI_Comm comm, int threads)
@@ -60,7 +85,8 @@ class Adi {
     for (int d = 1; d < 3; ++d) {
       Sweep& sweep = sweeps_[static_cast<std::size_t>(d - 1)];
       const int blocks = grid_.blocks()[static_cast<std::size_t>(d)];
-      sweep.batch = AdiShape::batch(points, blocks, greatest_share(inner(3 - d)), System::kKept);
+      sweep.batch =
+          AdiShape::batch(points, blocks, greatest_share(inner(3 - d)), System::kKept, kLanes);
       const int lines = sweep.batch.rows * sweep.batch.vectors;
       sweep.parts = (vectors() + sweep.batch.vectors - 1) / sweep.batch.vectors;
       sweep.pipeline = std::make_unique<Pipeline>(
@@ -96,15 +122,13 @@ class Adi {
     }
   }
 
-  // Ranks that have a block.
-  int working_ranks() const { return grid_.ranks(); }
+  int working_ranks() const override { return grid_.ranks(); }
 
-  // The initial field.
-  void restore() {
+  void restore() override {
     if (grid_.works()) set_initial(block_, u_, threads_);
   }
 
-  void advance(int steps, Phases& phases) {
+  void advance(int steps, Phases& phases) override {
     if (!grid_.works()) return;
 #pragma omp parallel num_threads(threads_)
     {
@@ -115,8 +139,7 @@ class Adi {
     }
   }
 
-  // Root mean squares over the inner points: of the residual R(u) - R(exact), and of u - exact.
-  State residual() {
+  State residual() override {
     if (grid_.works()) {
 #pragma omp parallel num_threads(threads_)
       {
@@ -127,10 +150,9 @@ class Adi {
     }
     return residual_norm(block_, rhs_, 1.0, threads_, all_);
   }
-  State error() { return error_norm(block_, u_, threads_, all_); }
+  State error() override { return error_norm(block_, u_, threads_, all_); }
 
-  // A planted fault: makes one value of u wrong by a millionth.
-  void perturb() {
+  void perturb() override {
     if (!grid_.works() || grid_.coordinates() != PerDimension<int>{}) return;
     u_.row(4, block_.count[2] / 2, block_.count[1] / 2)[points_ / 2] *= 1.000001;
   }
@@ -146,7 +168,8 @@ class Adi {
     constexpr double kept = System::kKept;
     constexpr double handed = System::kHanded;
     const auto batch = [&](double along, double across) {
-      return AdiShape::batch(points, along, ceil_div(ceil_div(points, across), threads), kept);
+      return AdiShape::batch(points, along, ceil_div(ceil_div(points, across), threads), kept,
+                             lanes);
     };
     const auto [rows_y, vectors_y] = batch(y, z);
     const auto [rows_z, vectors_z] = batch(z, y);
@@ -266,7 +289,7 @@ class Adi {
                        const Mask keep = inside(first + v);
                        for (std::size_t m = 0; m < kComponents; ++m) {
                          store(lines.rhs[m] + k * lines.rhs_row + v * lines.vector,
-                               (Doubles)((Mask)x[m] & keep));
+                               System::masked(x[m], keep));
                        }
                      };
         });
@@ -281,7 +304,7 @@ class Adi {
                 for (std::size_t m = 0; m < kComponents; ++m) {
                   double* const u =
                       const_cast<double*>(lines.state[m]) + k * lines.state_row + v * lines.vector;
-                  store(u, load(u) + (Doubles)((Mask)x[m] & keep));
+                  store(u, System::load(u) + System::masked(x[m], keep));
                 }
               };
         });
@@ -371,6 +394,7 @@ class Adi {
     };
     lines.state_row = step(u_.layout());
     lines.rhs_row = step(rhs_.layout());
+    lines.vector = kLanes;
     lines.rows = end - begin;
     lines.vectors = std::min(vectors_of_batch, vectors() - first_vector);
     lines.ascending = up;

@@ -1,4 +1,5 @@
-// Transposes rows along x into lines in vector lanes, and back: squares of kLanes x kLanes.
+// Transposes rows along x into lines in vector lanes, and back: squares of kLanes x kLanes; and
+// copies single rows to lines, and back, for plain code.
 #pragma once
 
 #include <array>
@@ -79,6 +80,17 @@ inline void scatter(const double* from, std::ptrdiff_t step, int count,
           values[static_cast<std::size_t>(i)];
     }
   }
+}
+
+// One row, for plain code.
+inline void gather(const std::array<const double*, 1>& rows, int count, double* to,
+                   std::ptrdiff_t step) {
+  for (std::ptrdiff_t x = 0; x < count; ++x) to[x * step] = rows[0][x];
+}
+
+inline void scatter(const double* from, std::ptrdiff_t step, int count,
+                    const std::array<double*, 1>& rows, int) {
+  for (std::ptrdiff_t x = 0; x < count; ++x) rows[0][x] = from[x * step];
 }
 
 }  // namespace assay::npb::cfd

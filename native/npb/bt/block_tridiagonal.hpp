@@ -1,4 +1,5 @@
-// BT's lines: block tridiagonal systems of 5x5 blocks, kLanes of them in parallel.
+// BT's lines: block tridiagonal systems of 5x5 blocks, kLanes of them in parallel; one in plain
+// code.
 //
 // Along one dimension the implicit operator of the Beam-Warming scheme is
 //   I + dt ( D0 F(u) - D+D- (N(u) + d) )
@@ -16,8 +17,15 @@
 
 namespace assay::npb::cfd {
 
-class BlockTridiagonal {
+template <typename V>
+class BlockTridiagonalOf : public LineValues<V> {
  public:
+  using typename LineValues<V>::Doubles;
+  using typename LineValues<V>::Lanes;
+  using LineValues<V>::kLanes;
+  using LineValues<V>::load;
+  using LineValues<V>::broadcast;
+
   // Result of the elimination of a row: x_k + C_k x_{k+1} = q_k, stored as C by columns, then q.
   static constexpr int kColumns = kComponents * kComponents;
   static constexpr int kKept = kBtKept;
@@ -28,7 +36,7 @@ class BlockTridiagonal {
   static constexpr int kUnknowns = kHanded * kComponents;
 
   // `time_step` and the distance of grid points.
-  BlockTridiagonal(int dimension, double time_step, double spacing)
+  BlockTridiagonalOf(int dimension, double time_step, double spacing)
       : convection_(time_step / (2.0 * spacing)),
         viscosity_(time_step / (spacing * spacing)),
         diffusion_(viscosity_ * kDiffusion[static_cast<std::size_t>(dimension)]) {}
@@ -145,7 +153,7 @@ class BlockTridiagonal {
 
  private:
   // Vectors that are interleaved row by row, so that the latencies of one overlap with another.
-  static constexpr int kTogether = 2;
+  static constexpr int kTogether = kLanes > 1 ? 2 : 1;
 
   // State at a point from which the blocks are computed, `along` the line and across.
   struct Point {
@@ -319,5 +327,8 @@ class BlockTridiagonal {
   double viscosity_;
   double diffusion_;
 };
+
+using BlockTridiagonal = BlockTridiagonalOf<Doubles>;
+using PlainBlockTridiagonal = BlockTridiagonalOf<double>;
 
 }  // namespace assay::npb::cfd

@@ -6,7 +6,7 @@
 namespace assay::npb {
 namespace {
 
-using Bt = AdiKernel<cfd::BlockTridiagonal, kBtClasses>;
+using Bt = AdiKernel<cfd::BlockTridiagonal, cfd::PlainBlockTridiagonal, kBtClasses>;
 
 ASSAY_KERNEL("npb.bt", Bt);
 

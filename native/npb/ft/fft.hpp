@@ -1,4 +1,5 @@
-// Fourier transforms of kLanes lines concurrently, one line per lane: no shuffles in any stage.
+// Fourier transforms of kLanes lines concurrently, one line per lane: no shuffles in any stage. Or
+// of a single line, in plain code.
 //
 // Radix 8, with a first stage of 2 or 4 if the size requires it; decimation in frequency (Cooley
 // and Tukey 1965; Gentleman and Sande 1966). With n = r_1 r_2 ... r_s, stage i transforms over the
@@ -17,11 +18,13 @@
 
 namespace assay::npb {
 
-// kLanes complex numbers, each from a different line.
-struct Packet {
-  Doubles re;
-  Doubles im;
+// Complex numbers from different lines: one per lane of V, or one if V is double.
+template <typename V>
+struct PacketOf {
+  V re;
+  V im;
 };
+using Packet = PacketOf<Doubles>;
 
 // For functions and lambdas that pass packets: they must not become calls.
 #define ASSAY_INLINE inline __attribute__((always_inline))
@@ -38,8 +41,8 @@ class Fft {
   // load(j) returns the packet at position j, store(k, packet) takes the one of frequency k; each
   // is called once per index. All loads precede the first store. `work` has room for size()
   // packets; load(j) may read work[j], but no other element of it.
-  template <bool kInverse, typename Load, typename Store>
-  void transform(Packet* work, Load load, Store store) const {
+  template <bool kInverse, typename P, typename Load, typename Store>
+  void transform(P* work, Load load, Store store) const {
     if (first_radix_ == 2) {
       first<2, kInverse>(work, load);
     } else if (first_radix_ == 4) {
@@ -62,28 +65,40 @@ class Fft {
   static constexpr std::size_t kRadix = 8;
 
   // The inverse transform is the forward one of numbers whose parts are swapped, swapped back.
-  template <bool kSwap>
-  static ASSAY_INLINE Packet oriented(Packet x) {
+  template <bool kSwap, typename P>
+  static ASSAY_INLINE P oriented(P x) {
     if constexpr (kSwap) return {x.im, x.re};
     return x;
   }
-  static ASSAY_INLINE Packet sum(Packet a, Packet b) { return {a.re + b.re, a.im + b.im}; }
-  static ASSAY_INLINE Packet difference(Packet a, Packet b) { return {a.re - b.re, a.im - b.im}; }
-  static ASSAY_INLINE Packet times_minus_i(Packet a) { return {a.im, -a.re}; }
-  static ASSAY_INLINE Packet times(Packet a, const double* root) {
+  template <typename P>
+  static ASSAY_INLINE P sum(P a, P b) {
+    return {a.re + b.re, a.im + b.im};
+  }
+  template <typename P>
+  static ASSAY_INLINE P difference(P a, P b) {
+    return {a.re - b.re, a.im - b.im};
+  }
+  template <typename P>
+  static ASSAY_INLINE P times_minus_i(P a) {
+    return {a.im, -a.re};
+  }
+  template <typename P>
+  static ASSAY_INLINE P times(P a, const double* root) {
     return {a.re * root[0] - a.im * root[1], a.re * root[1] + a.im * root[0]};
   }
 
-  static ASSAY_INLINE void transform2(Packet& a, Packet& b) {
-    const Packet s = sum(a, b);
+  template <typename P>
+  static ASSAY_INLINE void transform2(P& a, P& b) {
+    const P s = sum(a, b);
     b = difference(a, b);
     a = s;
   }
-  static ASSAY_INLINE void transform4(Packet& a, Packet& b, Packet& c, Packet& d) {
+  template <typename P>
+  static ASSAY_INLINE void transform4(P& a, P& b, P& c, P& d) {
     transform2(a, c);
     transform2(b, d);
-    const Packet turned = times_minus_i(d);
-    const Packet evens = b;
+    const P turned = times_minus_i(d);
+    const P evens = b;
     b = sum(c, turned);
     d = difference(c, turned);
     c = difference(a, evens);
@@ -91,8 +106,8 @@ class Fft {
   }
 
   // In place, in order of frequency.
-  template <int kSize>
-  static ASSAY_INLINE void transform_few(Packet* x) {
+  template <int kSize, typename P>
+  static ASSAY_INLINE void transform_few(P* x) {
     if constexpr (kSize == 2) {
       transform2(x[0], x[1]);
     } else if constexpr (kSize == 4) {
@@ -105,17 +120,17 @@ class Fft {
       x[7] = {(x[7].im - x[7].re) * kHalfRoot, (x[7].re + x[7].im) * -kHalfRoot};
       transform4(x[0], x[1], x[2], x[3]);
       transform4(x[4], x[5], x[6], x[7]);
-      const Packet y[8] = {x[0], x[4], x[1], x[5], x[2], x[6], x[3], x[7]};
+      const P y[8] = {x[0], x[4], x[1], x[5], x[2], x[6], x[3], x[7]};
       for (int k = 0; k < 8; ++k) x[k] = y[k];
     }
   }
 
-  template <int kSize, bool kInverse, typename Load>
-  void first(Packet* work, Load load) const {
+  template <int kSize, bool kInverse, typename P, typename Load>
+  void first(P* work, Load load) const {
     const double* roots = roots_.data();
     const std::size_t rest = size_ / kSize;
     for (std::size_t j = 0; j < rest; ++j) {
-      Packet x[kSize];
+      P x[kSize];
 #pragma GCC unroll 8
       for (int k = 0; k < kSize; ++k) x[k] = oriented<kInverse>(load(j + k * rest));
       transform_few<kSize>(x);
@@ -125,9 +140,10 @@ class Fft {
     }
   }
 
-  static void middle(Packet* work, std::size_t rest, const double* roots) {
+  template <typename P>
+  static void middle(P* work, std::size_t rest, const double* roots) {
     for (std::size_t j = 0; j < rest; ++j) {
-      Packet x[kRadix];
+      P x[kRadix];
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < kRadix; ++k) x[k] = work[j + k * rest];
       transform_few<kRadix>(x);
@@ -139,12 +155,12 @@ class Fft {
     }
   }
 
-  template <bool kInverse, typename Store>
-  void last(const Packet* work, Store store) const {
+  template <bool kInverse, typename P, typename Store>
+  void last(const P* work, Store store) const {
     const std::size_t lines = size_ / kRadix;
     for (std::size_t low = 0; low < lines; ++low) {
-      const Packet* from = work + groups_[low];
-      Packet x[kRadix];
+      const P* from = work + groups_[low];
+      P x[kRadix];
 #pragma GCC unroll 8
       for (std::size_t k = 0; k < kRadix; ++k) x[k] = from[k];
       transform_few<kRadix>(x);

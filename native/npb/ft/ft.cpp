@@ -8,6 +8,7 @@
 #include "memory/pages.hpp"
 #include "npb/common/outcome.hpp"
 #include "npb/ft/classes.hpp"
+#include "npb/ft/plain.hpp"
 #include "npb/ft/solver.hpp"
 
 namespace assay::npb {
@@ -18,6 +19,7 @@ class Ft : public Kernel {
   Ft(const Context& context, Parameters& parameters)
       : context_(context),
         problem_(find_class(kFtClasses, parameters.choice("class", "S", class_names(kFtClasses)))),
+        code_(code_of(parameters)),
         grid_(ft_grid(problem_.extents, static_cast<std::uint64_t>(context.size))) {
     // A different initial state, in all samples or the first alone; or a diffusion that is a
     // ten-millionth too fast.
@@ -27,10 +29,15 @@ class Ft : public Kernel {
   }
 
   void setup() override {
-    require_memory(context_, 1.0, ft_bytes_per_rank(problem_, context_.size, context_.threads),
+    require_memory(context_, 1.0,
+                   ft_bytes_per_rank(problem_, context_.size, context_.threads, code_),
                    "class " + std::string(problem_.name), "take a smaller class or more nodes");
     const std::size_t cache = context_.caches.last_level_node / context_.local_size;
-    solver_ = std::make_unique<FtSolver>(problem_, grid_, context_.comm, context_.threads, cache);
+    if (code_ == Code::kPlain) {
+      solver_ = std::make_unique<PlainFt>(problem_, grid_, context_.comm, context_.threads);
+    } else {
+      solver_ = std::make_unique<FtSolver>(problem_, grid_, context_.comm, context_.threads, cache);
+    }
     phases_.report_to(context_);
   }
 
@@ -74,11 +81,12 @@ class Ft : public Kernel {
  private:
   Context context_;
   const FtClass& problem_;
+  const Code code_;
   const FtGrid grid_;
   std::uint64_t seed_ = kFtSeed;
   double alpha_ = kFtAlpha;
   bool touched_ = false;
-  std::unique_ptr<FtSolver> solver_;
+  std::unique_ptr<FtStates> solver_;
   Phases phases_{{"compute", "alltoallv", "allreduce"}};
   WorstError error_;
   PlantedFault fault_;

@@ -13,7 +13,6 @@ namespace assay::npb {
 namespace {
 
 constexpr std::uint64_t kPacket = kLanes;
-constexpr std::uint64_t kChecksumPoints = 1024;
 
 std::vector<Share> in_packets(std::vector<Share> shares) {
   for (Share& share : shares) share = {share.begin / kPacket, share.end / kPacket};
@@ -26,8 +25,9 @@ ASSAY_LANES_INLINE Doubles fraction(Words state) {
   return (as_doubles(state | kTwo52) - 0x1p52) * 0x1p-46;
 }
 
-// exp(-4 alpha pi^2 k^2 t) for all k of a dimension; k in the upper half are negative.
-std::vector<double> decay(std::uint32_t size, int t, double alpha) {
+}  // namespace
+
+std::vector<double> ft_decay(std::uint32_t size, int t, double alpha) {
   constexpr double kPi = std::numbers::pi;
   std::vector<double> factors(size);
   for (std::uint32_t i = 0; i < size; ++i) {
@@ -37,9 +37,7 @@ std::vector<double> decay(std::uint32_t size, int t, double alpha) {
   return factors;
 }
 
-}  // namespace
-
-double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads) {
+double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads, Code code) {
   using namespace shared;
   static_assert(sizeof(std::complex<double>) == kFtPointBytes);
   const double nx = problem.extents[0];
@@ -49,7 +47,7 @@ double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads) {
   const auto across = static_cast<double>(grid.across);
 #include "npb/ft/grid.def"
 #include "npb/ft/memory.def"
-  return bytes;
+  return code == Code::kPlain ? plain_bytes : bytes;
 }
 
 FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
@@ -62,8 +60,8 @@ FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, in
   works_ = mine < grid_.ranks();
   const std::uint64_t across = mine % grid_.across;
   const std::uint64_t along = mine / grid_.across;
-  across_ = std::make_unique<Group>(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED);
-  along_ = std::make_unique<Group>(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED);
+  across_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED);
+  along_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED);
   if (!works_) return;
 
   const auto [nx, ny, nz] = problem.extents;
@@ -142,7 +140,7 @@ inline Packet* FtSolver::tile_row(std::uint64_t x_packet, std::uint64_t y, std::
 // RNR-94-007, section 2.4, step 4.
 void FtSolver::make_points() {
   const auto [nx, ny, nz] = problem_.extents;
-  for (std::uint64_t j = 1; j <= kChecksumPoints; ++j) {
+  for (std::uint64_t j = 1; j <= kFtChecksumPoints; ++j) {
     const std::uint64_t x = j % nx;
     const std::uint64_t y = 3 * j % ny;
     const std::uint64_t z = 5 * j % nz;
@@ -155,9 +153,9 @@ void FtSolver::make_points() {
 
 void FtSolver::make_decay(int t, double alpha) {
   const auto [nx, ny, nz] = problem_.extents;
-  tables_.decay_x = decay(nx, t, alpha);
-  tables_.decay_y = decay(ny, t, alpha);
-  tables_.decay_z = decay(nz, t, alpha);
+  tables_.decay_x = ft_decay(nx, t, alpha);
+  tables_.decay_y = ft_decay(ny, t, alpha);
+  tables_.decay_z = ft_decay(nz, t, alpha);
 }
 
 // ---- Lines --------------------------------------------------------------------------------------

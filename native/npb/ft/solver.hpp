@@ -11,6 +11,7 @@
 
 #include "harness/phases.hpp"
 #include "memory/huge_array.hpp"
+#include "npb/common/code.hpp"
 #include "npb/ft/classes.hpp"
 #include "npb/ft/fft.hpp"
 #include "npb/ft/grid.hpp"
@@ -24,28 +25,60 @@ inline constexpr double kFtAlpha = 1e-6;
 enum FtPhase : std::size_t { kFtCompute, kFtAlltoallv, kFtAllreduce };
 
 // Maximum bytes that a rank allocates.
-double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads);
+double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads, Code code);
 
-// All arrays hold packets of kLanes points that are consecutive in x, and after x is transformed
-// back, in y.
-class FtSolver {
+// The states of the equation, as either code computes them.
+class FtStates {
+ public:
+  FtStates() = default;
+  FtStates(const FtStates&) = delete;
+  FtStates& operator=(const FtStates&) = delete;
+  virtual ~FtStates() = default;
+
+  // Draws the initial state and computes its transform; the roots of unity are computed again too.
+  virtual void start(std::uint64_t seed, Phases& phases) = 0;
+
+  // The state at time t and its checksum, the same on every rank. The transform of the initial
+  // state is not changed: a step doesn't depend on earlier steps.
+  virtual std::complex<double> state_at(int t, double alpha, Phases& phases) = 0;
+
+  // Bytes of this rank's arrays.
+  virtual std::size_t bytes() const = 0;
+};
+
+// The ranks of a communicator with the same colour; MPI_UNDEFINED takes no part. Collective.
+class FtGroup {
+ public:
+  FtGroup(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
+  ~FtGroup() {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  FtGroup(const FtGroup&) = delete;
+  FtGroup& operator=(const FtGroup&) = delete;
+  MPI_Comm comm() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// exp(-4 alpha pi^2 k^2 t) for all k of a dimension; k in the upper half are negative.
+std::vector<double> ft_decay(std::uint32_t size, int t, double alpha);
+
+// Points of the checksum.
+inline constexpr std::uint64_t kFtChecksumPoints = 1024;
+
+// The tuned code. All arrays hold packets of kLanes points that are consecutive in x, and after x
+// is transformed back, in y.
+class FtSolver final : public FtStates {
  public:
   // Collective over comm, which has at least as many ranks as the grid. Arrays beyond `cache_bytes`
   // (a rank's part of the last-level cache) are written with stores that bypass the caches.
   FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
            std::size_t cache_bytes);
-  FtSolver(const FtSolver&) = delete;
-  FtSolver& operator=(const FtSolver&) = delete;
 
-  // Draws the initial state and computes its transform; the roots of unity are computed again too.
-  void start(std::uint64_t seed, Phases& phases);
-
-  // The state at time t and its checksum, the same on every rank. The transform of the initial
-  // state is not changed: a step doesn't depend on earlier steps.
-  std::complex<double> state_at(int t, double alpha, Phases& phases);
-
-  // Bytes of this rank's arrays.
-  std::size_t bytes() const;
+  void start(std::uint64_t seed, Phases& phases) override;
+  std::complex<double> state_at(int t, double alpha, Phases& phases) override;
+  std::size_t bytes() const override;
 
  private:
   // Positions of packets of a row: all x-packets and z count as one index, x the faster.
@@ -65,21 +98,6 @@ class FtSolver {
     const Packet* packet;
     int lane;
   };
-  // The ranks of the communicator with the same colour; MPI_UNDEFINED takes no part. Collective.
-  class Group {
-   public:
-    Group(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
-    ~Group() {
-      if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-    }
-    Group(const Group&) = delete;
-    Group& operator=(const Group&) = delete;
-    MPI_Comm comm() const { return comm_; }
-
-   private:
-    MPI_Comm comm_ = MPI_COMM_NULL;
-  };
-
   void allocate();
   void make_places();
   void make_points();
@@ -109,7 +127,7 @@ class FtSolver {
   bool past_caches_ = false;
   FtGrid grid_;
   bool works_ = false;
-  std::unique_ptr<Group> across_, along_;  // ranks that differ in that coordinate alone
+  std::unique_ptr<FtGroup> across_, along_;  // ranks that differ in that coordinate alone
 
   // This rank's shares: x in packets. y_ applies while x is whole, y_along_ while z is.
   Share x_{}, y_{}, y_along_{}, z_{};

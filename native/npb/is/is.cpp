@@ -15,16 +15,18 @@ class Is : public Kernel {
  public:
   Is(const Context& context, Parameters& parameters)
       : context_(context),
-        problem_(find_class(kIsClasses, parameters.choice("class", "S", class_names(kIsClasses)))) {
+        problem_(find_class(kIsClasses, parameters.choice("class", "S", class_names(kIsClasses)))),
+        code_(code_of(parameters)) {
     // Different keys; or right keys with one wrong count at the end.
     fault_ = PlantedFault(parameters, {"seed", "count"});
     if constexpr (kTestFaults) most_ = parameters.integer("most", most_);
   }
 
   void setup() override {
-    require_memory(context_, 1.0, is_bytes_per_rank(problem_, context_.size, context_.threads),
+    require_memory(context_, 1.0,
+                   is_bytes_per_rank(problem_, context_.size, context_.threads, code_),
                    "class " + std::string(problem_.name), "take a smaller class or more nodes");
-    ranking_ = std::make_unique<IsRanking>(problem_, context_.comm, context_.threads, most_);
+    ranking_ = std::make_unique<IsRanking>(problem_, context_.comm, context_.threads, code_, most_);
     ranking_->generate(fault_.is("seed") ? kIsSeed + 2 : kIsSeed);
     Phases untimed({"", "", "", ""});
     ranking_->rank_keys(1, untimed);  // the benchmark's untimed iteration
@@ -58,6 +60,7 @@ class Is : public Kernel {
  private:
   Context context_;
   const IsClass& problem_;
+  const Code code_;
   std::unique_ptr<IsRanking> ranking_;
   Phases phases_{{"compute", "allreduce", "alltoall", "alltoallv"}};
   std::int64_t failed_ = 0;

@@ -38,18 +38,21 @@ std::size_t buckets_of(const IsClass& problem, int ranks) {
 
 }  // namespace
 
-double is_bytes_per_rank(const IsClass& problem, int ranks, int threads) {
+double is_bytes_per_rank(const IsClass& problem, int ranks, int threads, Code code) {
   using namespace shared;
+  const double plain = code == Code::kPlain ? 1 : 0;
   const double keys = std::ldexp(1.0, problem.log2_keys);
   const double values = std::ldexp(1.0, problem.log2_max_key);
 #include "npb/is/memory.def"
   return bytes;
 }
 
-IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most)
-    : problem_(problem), comm_(comm), threads_(threads), most_(most) {
+IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads, Code code,
+                     std::int64_t most)
+    : problem_(problem), comm_(comm), threads_(threads), plain_(code == Code::kPlain), most_(most) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
+  exchanges_ = plain_ || ranks_ > 1;
   const auto count = static_cast<std::size_t>(ranks_);
   mine_ = share_of({0, std::uint64_t{1} << problem.log2_keys}, static_cast<std::uint64_t>(rank_),
                    count);
@@ -63,7 +66,8 @@ IsRanking::IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::in
   for (int rank = 0; rank < ranks_ && ranks_ <= kFewRanks; ++rank) {
     if (rank != rank_) others_.push_back(static_cast<std::size_t>(rank));
   }
-  places_.assign(static_cast<std::size_t>(threads), std::vector<std::size_t>(count));
+  places_.assign(static_cast<std::size_t>(threads),
+                 std::vector<std::size_t>(plain_ ? buckets_ : count));
   for (auto* each : {&send_counts_, &send_places_, &receive_counts_, &receive_places_}) {
     each->assign(count, 0);
   }
@@ -92,8 +96,8 @@ void IsRanking::generate(std::uint64_t seed) {
 }
 
 std::size_t IsRanking::room() const {
-  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()) * (ranks_ - 1) /
-                                  ranks_);
+  const double moving = plain_ ? 1.0 : (ranks_ - 1.0) / ranks_;
+  return static_cast<std::size_t>(kUnevenness * static_cast<double>(keys_.size()) * moving);
 }
 
 void IsRanking::change(std::uint64_t index, Key key) {
@@ -115,14 +119,14 @@ int IsRanking::rank_keys(int iteration, Phases& phases) {
     change(step, static_cast<Key>(step));
     change(step + kIsIterations,
            static_cast<Key>((std::uint64_t{1} << problem_.log2_max_key) - step));
-    if (ranks_ > 1) count_buckets();
+    if (exchanges_) count_buckets();
     for (std::size_t i = 0; i < problem_.tests.size(); ++i) {
       const std::uint64_t index = problem_.tests[i].index;
       const bool here = index >= mine_.begin && index < mine_.end;
       totals_[buckets_ + i] = here ? keys_[index - mine_.begin] : 0;
     }
   });
-  if (ranks_ > 1) {
+  if (exchanges_) {
     phases.in(kIsAllreduce, [&] {
       MPI_Allreduce(MPI_IN_PLACE, totals_.data(), static_cast<int>(totals_.size()), MPI_INT64_T,
                     MPI_SUM, comm_);
@@ -130,7 +134,11 @@ int IsRanking::rank_keys(int iteration, Phases& phases) {
     phases.in(kIsCompute, [&] {
       divide();
       find_values();
-      partition();
+      if (plain_) {
+        sort_into_buckets();
+      } else {
+        partition();
+      }
     });
     exchange(phases);
   } else {
@@ -254,6 +262,33 @@ void IsRanking::partition() {
   }
 }
 
+// Of the plain code: all keys in the order of their buckets; each thread moves its own share.
+void IsRanking::sort_into_buckets() {
+  std::size_t place = 0;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
+    send_places_[rank] = static_cast<std::int64_t>(place);
+    for (std::size_t b = first_bucket_[rank]; b < first_bucket_[rank + 1]; ++b) {
+      for (std::size_t thread = 0; thread < places_.size(); ++thread) {
+        places_[thread][b] = place;
+        place += bucket_counts_[thread][b];
+      }
+    }
+    send_counts_[rank] = static_cast<std::int64_t>(place) - send_places_[rank];
+  }
+  if (sorted_.size() < place) sorted_ = HugeArray<Key>(std::max(place, room()));
+#pragma omp parallel num_threads(threads_)
+  {
+    const auto part = static_cast<std::size_t>(omp_get_thread_num());
+    std::size_t* places = places_[part].data();
+    Key* sorted = sorted_.data();
+    const Share share = share_of({0, keys_.size()}, part, static_cast<std::uint64_t>(threads_));
+    for (std::uint64_t i = share.begin; i < share.end; ++i) {
+      const Key key = keys_[i];
+      sorted[places[key >> bucket_shift_]++] = key;
+    }
+  }
+}
+
 void IsRanking::exchange(Phases& phases) {
   phases.in(kIsAlltoall, [&] {
     MPI_Alltoall(send_counts_.data(), 1, MPI_INT64_T, receive_counts_.data(), 1, MPI_INT64_T,
@@ -289,7 +324,7 @@ void IsRanking::send_at_once() {
 // Exchanges keys with one rank after the other, in pieces. A rank sends and receives different
 // amounts: the partner of a completed direction is MPI_PROC_NULL until the other is complete.
 void IsRanking::send_in_pieces() {
-  for (int step = 1; step < ranks_; ++step) {
+  for (int step = plain_ ? 0 : 1; step < ranks_; ++step) {
     const int to = (rank_ + step) % ranks_;
     const int from = (rank_ - step + ranks_) % ranks_;
     const auto target = static_cast<std::size_t>(to);
@@ -317,14 +352,15 @@ void IsRanking::cumulate() {
   const std::uint64_t blocks = (values_ + (1U << kBlockBits) - 1) >> kBlockBits;
   before_.resize(blocks);
   std::vector<std::uint64_t> of_thread(static_cast<std::size_t>(threads_));
-  const std::span<const Key> keys = ranks_ == 1 ? std::span<const Key>(keys_.data(), keys_.size())
-                                                : std::span<const Key>(received_.data(), arrived_);
+  const std::span<const Key> keys = exchanges_ ? std::span<const Key>(received_.data(), arrived_)
+                                               : std::span<const Key>(keys_.data(), keys_.size());
+  const bool counts_all = plain_ || ranks_ == 1;  // else partition() has counted those that stay
 #pragma omp parallel num_threads(threads_)
   {
     const auto part = static_cast<std::size_t>(omp_get_thread_num());
     const auto parts = static_cast<std::uint64_t>(threads_);
     std::uint32_t* counts = counts_[part].data();
-    if (ranks_ == 1) std::fill(counts, counts + values_, 0);
+    if (counts_all) std::fill(counts, counts + values_, 0);
     const Share share = share_of({0, keys.size()}, part, parts);
     for (std::uint64_t i = share.begin; i < share.end; ++i) ++counts[keys[i] - lowest_];
 #pragma omp barrier
@@ -360,7 +396,7 @@ int IsRanking::failed_tests(int iteration) const {
   for (std::size_t i = 0; i < problem_.tests.size(); ++i) {
     const auto key = static_cast<std::uint64_t>(totals_[buckets_ + i]);
     if (key < lowest_ || key >= lowest_ + values_) continue;
-    const std::uint64_t rank = (ranks_ > 1 ? lesser_ : 0) + below(key - lowest_);
+    const std::uint64_t rank = (exchanges_ ? lesser_ : 0) + below(key - lowest_);
     if (static_cast<std::int64_t>(rank) != expected_rank(problem_, i, iteration)) ++failed;
   }
   return failed;
@@ -383,7 +419,7 @@ std::int64_t IsRanking::faults() {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const Key key = keys_[i];
     add(0, key);
-    if (!is_here(key)) continue;
+    if (plain_ || !is_here(key)) continue;
     add(3, key);
     ++found[key - lowest_];
   }

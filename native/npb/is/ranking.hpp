@@ -9,6 +9,7 @@
 
 #include "harness/phases.hpp"
 #include "memory/huge_array.hpp"
+#include "npb/common/code.hpp"
 #include "npb/common/share.hpp"
 #include "npb/is/classes.hpp"
 
@@ -19,19 +20,24 @@ inline constexpr std::uint64_t kIsSeed = 314159265;
 enum IsPhase : std::size_t { kIsCompute, kIsAllreduce, kIsAlltoall, kIsAlltoallv };
 
 // Bytes that a rank allocates.
-double is_bytes_per_rank(const IsClass& problem, int ranks, int threads);
+double is_bytes_per_rank(const IsClass& problem, int ranks, int threads, Code code);
 
 // The keys stay where they were generated. Each ranking counts them by bucket (their upper bits),
 // assigns every MPI rank a contiguous run of buckets with about the same number of keys, sends each
 // key whose bucket belongs to another MPI rank there, and counts the kept and received keys by
-// value: the number of keys below a value is the rank of a key of that value.
+// value: the number of keys below a value is the rank of a key of that value. On one rank there are
+// no buckets, and all keys are counted where they are.
+//
+// The plain code has buckets on any number of ranks: all keys are put in the order of their buckets
+// and exchanged, those that stay too, and only received keys are counted by value.
 class IsRanking {
  public:
   static constexpr std::int64_t kMost = std::numeric_limits<int>::max();
 
   // `most`: maximum number of keys that one call of MPI may send or receive; if a rank may have
   // more, they are sent in pieces.
-  IsRanking(const IsClass& problem, MPI_Comm comm, int threads, std::int64_t most = kMost);
+  IsRanking(const IsClass& problem, MPI_Comm comm, int threads, Code code,
+            std::int64_t most = kMost);
 
   // Draws this rank's share of the keys, by all threads.
   void generate(std::uint64_t seed);
@@ -57,6 +63,7 @@ class IsRanking {
   void count_buckets();
   void divide();
   void partition();
+  void sort_into_buckets();
   void exchange(Phases& phases);
   void send_at_once();
   void send_in_pieces();
@@ -73,15 +80,17 @@ class IsRanking {
   int rank_ = 0;
   int ranks_ = 1;
   int threads_ = 1;
+  bool plain_;
+  bool exchanges_ = true;  // whether keys are put into buckets and exchanged
   std::int64_t most_;
   Share mine_{};  // global indices of the keys kept here
   int bucket_shift_ = 0;
   std::size_t buckets_ = 0;
 
   HugeArray<Key> keys_;
-  // Not used on a single rank:
-  HugeArray<Key> sorted_;    // keys of other ranks, by receiving rank
-  HugeArray<Key> received_;  // from other ranks
+  // Not used unless keys are exchanged; of other ranks only, or of all in the plain code:
+  HugeArray<Key> sorted_;    // by receiving rank, or by bucket in the plain code
+  HugeArray<Key> received_;  // from the ranks
   std::size_t arrived_ = 0;  // how many
 
   struct Changed {

@@ -1,4 +1,4 @@
-// SP's lines: scalar pentadiagonal systems, kLanes of them in parallel.
+// SP's lines: scalar pentadiagonal systems, kLanes of them in parallel; one in plain code.
 //
 // SP diagonalises the implicit operator's inviscid part by the eigenvectors of the flux Jacobian
 // (RNR-94-007, 3.7; Pulliam and Chaussee, J. Comput. Phys. 39, 1981): five scalar equations along
@@ -15,8 +15,14 @@
 
 namespace assay::npb::cfd {
 
-class Pentadiagonal {
+template <typename V>
+class PentadiagonalOf : public LineValues<V> {
  public:
+  using typename LineValues<V>::Doubles;
+  using typename LineValues<V>::Lanes;
+  using LineValues<V>::kLanes;
+  using LineValues<V>::load;
+
   // Result of the elimination of a row: x_k + d x_{k+1} + e x_{k+2} = q_k, d and e for each of the
   // three wave speeds, q for each of the five unknowns.
   static constexpr int kSystems = 3;
@@ -25,7 +31,7 @@ class Pentadiagonal {
   static constexpr int kHanded = kSpHanded;
   static constexpr int kUnknowns = kHanded * kComponents;
 
-  Pentadiagonal(int dimension, double time_step, double spacing)
+  PentadiagonalOf(int dimension, double time_step, double spacing)
       : convection_(time_step / (2.0 * spacing)),
         viscosity_(time_step / (spacing * spacing)),
         diffusion_(kDiffusion[static_cast<std::size_t>(dimension)]),
@@ -148,7 +154,7 @@ class Pentadiagonal {
   }
 
  private:
-  static constexpr int kTogether = 2;
+  static constexpr int kTogether = kLanes > 1 ? 2 : 1;
 
   // A line's state at a point; velocities along the line and across, in the order of along().
   struct Point {
@@ -302,5 +308,8 @@ class Pentadiagonal {
   double diffusion_;
   double dissipation_;
 };
+
+using Pentadiagonal = PentadiagonalOf<Doubles>;
+using PlainPentadiagonal = PentadiagonalOf<double>;
 
 }  // namespace assay::npb::cfd

@@ -6,7 +6,7 @@
 namespace assay::npb {
 namespace {
 
-using Sp = AdiKernel<cfd::Pentadiagonal, kSpClasses>;
+using Sp = AdiKernel<cfd::Pentadiagonal, cfd::PlainPentadiagonal, kSpClasses>;
 
 ASSAY_KERNEL("npb.sp", Sp);
 

@@ -6,6 +6,10 @@ Examples::
     assay compare @2026-10-01 @2026-11-01         the newest runs of two days
     assay compare old:toolchain=gcc new:toolchain=clang
     assay compare old new --fail-on slower:3%     exit with 1 if a cell is 3% slower
+    assay compare RUN ref:seaborg --scale-clock   published figures, also at equal clock rates
+    assay compare RUN:nodes=n[001-016] RUN:rest   nodes of a run with the others
+    assay compare RUN:node=n003                   one node with the others
+    assay compare old new --format html           with every question's answers side by side
 """
 
 from __future__ import annotations
@@ -23,19 +27,22 @@ def compare(
     format_: Literal["terminal", "html", "markdown", "json"] = "terminal",
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     fail_on: str = "never",
+    scale_clock: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Compare runs with the first of them, cell by cell.
 
     A verdict is faster, slower, the same, or that more launches are needed. Each allows for the
-    number of comparisons (Holm).
+    number of comparisons (Holm). Results of different codes have no verdict.
 
     Parameters
     ----------
     sides
         The runs: directories, unique parts of their names, or @DATE for the newest run on or before
-        a day; with :toolchain=NAME only the cells of that toolchain.
+        a day; with :toolchain=NAME only the cells of that toolchain, with :nodes=NAMES only what
+        was measured on these nodes, with :rest on the others. ref:NAME is a cluster of
+        `assay references`, or one of its figures.
     same
         The relative difference within which cells are the same.
     runs
@@ -47,6 +54,8 @@ def compare(
     fail_on
         slower:3% exits with 1 if a cell is significantly slower, and by 3% or more; slower for any
         size.
+    scale_clock
+        Give ratios at equal clock rates, too.
     config
         The assay.toml to use.
     json
@@ -61,11 +70,13 @@ def compare(
     from assay.report import write_report
     from assay.report.comparison.build import build_comparison
     from assay.report.comparison.terminal import print_comparison
+    from assay.report.comparison.views import find_views
 
     limit = FailOn.of(fail_on)
     margin = parse_margin(same)
     root = runs or load_config(config).runs
-    found = find(read_sides(root, sides), margin)
+    read = read_sides(root, sides)
+    found = find(read, margin, scale_clock=scale_clock)
     screen = console()
     if json:
         print_json(findings_json(found))
@@ -74,6 +85,7 @@ def compare(
     else:
         suffix = {"markdown": "md"}.get(format_, format_)
         target = output or Path(f"comparison.{suffix}")
-        (written,) = write_report(build_comparison(found), target, [format_])
+        model = build_comparison(found, find_views(read))
+        (written,) = write_report(model, target, [format_])
         screen.print(f"comparison: {written}", markup=False, soft_wrap=True)
     return 1 if limit.fails(found) else 0

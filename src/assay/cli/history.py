@@ -6,6 +6,7 @@ Examples::
     assay history npb --since "90 d" --html       with a calendar and trends
     assay history --fail-on regression            exit with 1 if a cell is worse
     assay history --format openmetrics -o assay.prom
+    assay history --html --anonymize              without names of hosts, users, paths and sites
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def history(
     html: Annotated[bool, Parameter(negative=())] = False,
     all_: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["never", "regression"] = "never",
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -67,6 +69,9 @@ def history(
         On the terminal, also list the steady cells if there are many.
     fail_on
         Exit with 1 if a cell is significantly worse than its best earlier level, by --least.
+    anonymize
+        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
+        report's name is then history-anonymous.html by default.
     config
         The assay.toml to use.
     json
@@ -81,9 +86,14 @@ def history(
     root = runs or load_config(config).runs
     query = HistoryQuery.of(words, kernel, suite, system, since, until, least)
     found = find(root, query)
+    if anonymize:
+        from assay.report.anonymous.history import history_without_names
+
+        found = history_without_names(found, root)
     if json:
         print_json(found)
     else:
-        present(found, root, console(), "html" if html else format_, output, every=all_)
+        place = root / f"{'history-anonymous' if anonymize else 'history'}.html"
+        present(found, place, console(), "html" if html else format_, output, every=all_)
     worse = any(cell.state == "regression" for cell in found.cells)
     return 1 if fail_on == "regression" and worse else 0

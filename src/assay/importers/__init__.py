@@ -33,6 +33,7 @@ NAMES = (
     "text.iozone",
     "text.mpptest",
     "documents.phoronix",
+    "documents.ior_json",
 )
 
 

@@ -31,7 +31,8 @@ class Parameter:
     """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
 
     ``numa_node``: whether it is the number of a NUMA node, or negative; plans check the number.
-    ``tacit``: whether names of cells omit the default.
+    ``tacit``: whether names of cells omit the default. ``omitted``: whether cells omit it, so that
+    the ids of cells from before the parameter existed do not change.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Parameter:
     high: float | None = None
     numa_node: bool = False
     tacit: bool = False
+    omitted: bool = False
 
 
 @dataclass(frozen=True)

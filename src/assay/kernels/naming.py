@@ -117,7 +117,8 @@ def parameters_text(cell: Cell) -> str:
 
 
 def cell_name(cell: Cell) -> str:
-    """``CG class A``, ``memory.stream op=triad``; for a command, its first characters.
+    """``CG class A``, ``IS class A, plain code``, ``memory.stream op=triad``; for a command, its
+    first characters.
 
     For the site's executable of a benchmark its file name, with what the kernel beside it measures
     where the name does not tell: ``cg.A.x``, ``xhpl n=20000``.
@@ -133,7 +134,7 @@ def cell_name(cell: Cell) -> str:
         return command if short else f"{command[: _COMMAND_LENGTH - 1]}…"
     text = parameters_text(cell)
     if kernel_code(cell.kernel):
-        text = text.replace("class=", "class ")
+        text = text.replace("class=", "class ").replace(" code=plain", ", plain code")
     return f"{kernel_name(cell.kernel)} {text}".rstrip()
 
 

@@ -81,14 +81,13 @@ def _check_factors(measure: Measure, kernel: Kernel) -> None:
 def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Cell]:
     """The cells of a measure. Factors are walked in an order; each may refer to earlier ones."""
     context = fitting.context
-    parameters = [parameter.name for parameter in kernel.parameters]
-    order = (*FACTORS, *parameters)
+    order = (*FACTORS, *(parameter.name for parameter in kernel.parameters))
     fitting.pending.clear()
 
     def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
         if depth == len(order):
             if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
-                cell = _make_cell(names, kernel, parameters, context)
+                cell = _make_cell(names, kernel, context)
                 infeasible = infeasibility(cell, kernel, context, measure.where)
                 if infeasible is None and cell.placement.order == FITTED:
                     try:
@@ -135,7 +134,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     yield from walk(0, machine)
 
 
-def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: PlanContext) -> Cell:
+def _make_cell(names: Names, kernel: Kernel, context: PlanContext) -> Cell:
     adapter = str(names["adapter"])
     placement = Placement(
         nodes=int(names["nodes"]),
@@ -148,9 +147,12 @@ def _make_cell(names: Names, kernel: Kernel, parameters: list[str], context: Pla
         node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
         smt="on" if names["smt"] == "on" else "off",
     )
-    return Cell(
-        kernel.name, {name: names[name] for name in parameters}, placement, str(names["toolchain"])
-    )
+    parameters = {
+        parameter.name: names[parameter.name]
+        for parameter in kernel.parameters
+        if not parameter.omitted or names[parameter.name] != parameter.default
+    }
+    return Cell(kernel.name, parameters, placement, str(names["toolchain"]))
 
 
 def parse_keep(text: object, where: str) -> Expression:

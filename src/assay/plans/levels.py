@@ -17,6 +17,8 @@ from assay.model.placement import Value
 from assay.units import parse_quantity
 
 MOST_LEVELS = 10_000
+# Python reads no integers of more than 4,300 digits.
+_MOST_DIGITS = 18
 MOST_NUMBER = 1e300
 RANGE_KEYS = ("from", "to", "steps", "step", "times", "count", "spacing")
 _STEPPING = "steps = 'powers of 2', step = 100, times = 1.5 or count = 9"
@@ -144,7 +146,7 @@ def _stepping(table: Mapping[str, Value], name: str, where: str) -> tuple[str, f
         raise AssayError(f"'spacing' of '{name}' goes with 'count' only.", where=where)
     if key == "steps":
         match = re.fullmatch(r"\s*powers of (\d+)\s*", str(value))
-        if not match or int(match[1]) < 2:
+        if not match or len(match[1]) > _MOST_DIGITS or int(match[1]) < 2:
             raise AssayError(
                 f"'{name}' can't step by '{value}'.", where=where, fix=f"Give one of {_STEPPING}."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -108,6 +109,6 @@ def _written(text: str, name: str, where: str) -> Written:
         amount = float(match["amount"])
     except ValueError:
         amount = 0.0
-    if not amount > least:
-        raise AssayError(f"The step of '{name}' must be above {least:g}.", where=where)
+    if not least < amount < math.inf:
+        raise AssayError(f"The step of '{name}' must be above {least:g} and finite.", where=where)
     return LevelRange(start, stop, rule, amount, where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import time
@@ -18,7 +17,7 @@ from assay.model.plan import Plan
 from assay.records.directory import MANIFEST, MEMBERS, RAW, RunDirectory
 from assay.records.files import cannot_write, pretty_json, temporary_prefix, write_atomically
 from assay.records.jobs import FOLDER as JOBS_FOLDER
-from assay.records.model import MANIFEST_SCHEMA, Manifest
+from assay.records.model import MANIFEST_SCHEMA, Manifest, name_part
 from assay.records.request import REQUEST, RunRequest
 
 
@@ -97,7 +96,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def run_stem(utc: float, system: str, suite: str) -> str:
     """The name of a run: time, system and suite, with special characters replaced by "_"."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(utc))
-    return "-".join((stamp, _word(system), _word(suite)))
+    return "-".join((stamp, name_part(system), name_part(suite)))
 
 
 def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirectory:
@@ -125,7 +124,3 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     raise AssayError("A thousand runs have this name.", where=str(root / stem))
-
-
-def _word(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "_", text).strip("_.") or "unnamed"

@@ -21,17 +21,24 @@ from assay.errors import AssayError
 # Errors of flock on file systems without locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 BUSY = "Another assay is working on this run."
+# The options that name the folder of runs, and the file of an output.
+RUNS = "--runs DIR"
+OUTPUT = "--output FILE"
+OUT = "--out FILE"
 _KEPT = "complete data are kept, and `assay run --resume` continues the run."
 
 
-def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a temporary sibling, fsync, rename: the file is new or unchanged. Raises AssayError."""
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o644, option: str = RUNS) -> None:
+    """Write a temporary sibling, fsync, rename: the file is new or unchanged. Raises AssayError.
+
+    ``option``: as for ``cannot_write``.
+    """
     try:
         descriptor, temporary = tempfile.mkstemp(
             prefix=temporary_prefix(path.name), dir=path.parent
         )
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, option) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
@@ -41,7 +48,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         Path(temporary).replace(path)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, option) from None
 
 
 # Killed processes leave temporary files, whose names contain host and process. Those of other hosts
@@ -142,17 +149,22 @@ def _lock(descriptor: int, path: Path, until: float) -> None:
             raise cannot_write(path, error) from None
 
 
-def cannot_write(path: Path, error: OSError) -> AssayError:
-    """The error for a failed write, with a fix for its cause."""
+def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
+    """The error for a failed write, with a fix for its cause.
+
+    ``option``: the option of the command that names the place of the file.
+    """
+    elsewhere = f"name another place with {option}."
+    kept = f"; {_KEPT}" if option == RUNS else f", or {elsewhere}"
     fixes = {
-        errno.ENOSPC: f"Free some space; {_KEPT}",
-        errno.EDQUOT: f"Free some of your quota; {_KEPT}",
-        errno.EROFS: "The file system is read-only: name another place with --runs DIR.",
-        errno.EACCES: "You may not write there: name another place with --runs DIR.",
-        errno.EPERM: "You may not write there: name another place with --runs DIR.",
+        errno.ENOSPC: f"Free some space{kept}",
+        errno.EDQUOT: f"Free some of your quota{kept}",
+        errno.EROFS: f"The file system is read-only: {elsewhere}",
+        errno.EACCES: f"You may not write there: {elsewhere}",
+        errno.EPERM: f"You may not write there: {elsewhere}",
     }
     reason = error.strerror or str(error)
-    fix = fixes.get(error.errno or 0, "Name another place with --runs DIR.")
+    fix = fixes.get(error.errno or 0, f"N{elsewhere[1:]}")
     return AssayError(f"Can't write: {reason}.", where=str(path), fix=fix)
 
 

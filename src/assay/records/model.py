@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -107,11 +108,25 @@ class Manifest(msgspec.Struct, frozen=True):
 
 def system_name(manifest: Manifest) -> str:
     """The system's name: the part of the run's name between time and suite, else the hostname."""
-    _, _, rest = manifest.run.partition("-")
-    name, _, _ = rest.rpartition(f"-{manifest.plan.name}")
     facts = manifest.system.get("os")
     hostname = facts.get("hostname") if isinstance(facts, dict) else None
-    return name or str(hostname or "") or manifest.run
+    return system_in_name(manifest.run, manifest.plan.name) or str(hostname or "") or manifest.run
+
+
+def system_in_name(run: str, suite: str) -> str:
+    """The system in a run's name, ``TIME-SYSTEM-SUITE`` or with ``-NUMBER``; "" in other names.
+
+    ``suite``: the plan's name, which the run's name has as it is or as ``name_part``. The system
+    may have hyphens, as its replacement in anonymous output has.
+    """
+    suites = "|".join(map(re.escape, (suite, name_part(suite))))
+    match = re.fullmatch(rf"\w+-(.+?)-(?:{suites})(?:-\d+)?", run)
+    return match[1] if match else ""
+
+
+def name_part(text: str) -> str:
+    """A system or suite as a part of a run's name: special characters, also "-", become "_"."""
+    return re.sub(r"[^A-Za-z0-9.]+", "_", text).strip("_.") or "unnamed"
 
 
 @dataclass(frozen=True)

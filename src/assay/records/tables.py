@@ -18,7 +18,7 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.model.sessions import session_of
-from assay.records.files import cannot_write, write_atomically
+from assay.records.files import RUNS, cannot_write, write_atomically
 from assay.records.model import Manifest, Measurement, RunData
 from assay.records.reading import measurement_id
 from assay.records.schema import MeasurementRecord
@@ -251,8 +251,12 @@ def write_table(
     path: Path,
     parts: Iterable[pl.DataFrame],
     schema: dict[str, pl.DataType | type[pl.DataType]] | None = None,
+    *,
+    option: str = RUNS,
 ) -> None:
     """Write a table: a single part from memory, several through temporary files.
+
+    ``option``: as for ``cannot_write``.
 
     Python writes the parts, since Polars doesn't report why a file can't be written.
     """
@@ -262,7 +266,8 @@ def write_table(
     first = next(frames, None)
     second = next(frames, None)
     if second is None:
-        write_atomically(path, _encoded(pl.DataFrame(schema=schema) if first is None else first))
+        whole_table = pl.DataFrame(schema=schema) if first is None else first
+        write_atomically(path, _encoded(whole_table), option=option)
         return
     assert first is not None
     try:
@@ -278,7 +283,7 @@ def write_table(
                 os.fsync(written.fileno())
             whole.replace(path)
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, option) from None
     except pl.exceptions.PolarsError as error:
         raise AssayError(f"The table can't be written: {error}.", where=str(path)) from None
 

@@ -34,15 +34,20 @@ def build_report(
 
 
 def write_report(
-    report: ReportModel, path: Path, formats: Iterable[Format] = ("html",)
+    report: ReportModel,
+    path: Path,
+    formats: Iterable[Format] = ("html",),
+    *,
+    option: str = "--output FILE",
 ) -> list[Path]:
     """Write the report in each format, each file atomically; return the files.
 
     ``path`` is a directory, which gets ``report.html`` and so on, or a file, whose suffix is
-    replaced by that of each format. Raises AssayError if it can't be written.
+    replaced by that of each format. Raises AssayError, which advises ``option``, if it can't be
+    written.
     """
     base = path / "report" if path.is_dir() else path
-    return [_write(report, form, base) for form in formats]
+    return [_write(report, form, base, option) for form in formats]
 
 
 def print_summary(report: ReportModel, console: Console) -> None:
@@ -52,27 +57,28 @@ def print_summary(report: ReportModel, console: Console) -> None:
     print_report(report, console)
 
 
-def _write(report: ReportModel, form: Format, base: Path) -> Path:
+def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:
     from assay.records.files import cannot_write, write_atomically
 
     target = _with_suffix(base, _SUFFIXES[form])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(target.parent, error) from None
+        raise cannot_write(target.parent, error, option) from None
     if form == "html":
         from assay.report.html import to_html
 
-        write_atomically(target, to_html(report).encode())
+        write_atomically(target, to_html(report).encode(), option=option)
     elif form == "json":
         import msgspec
 
         encoded = msgspec.json.encode(report)
-        write_atomically(target, msgspec.json.format(encoded, indent=2) + b"\n")
+        content = msgspec.json.format(encoded, indent=2) + b"\n"
+        write_atomically(target, content, option=option)
     else:
         from assay.report.markdown import write_markdown
 
-        write_markdown(report, target)
+        write_markdown(report, target, option=option)
     return target
 
 

@@ -8,21 +8,24 @@ from pathlib import Path
 from assay.charts.drawing import svg
 from assay.console import harmless
 from assay.questions.common.tables import Table
-from assay.records.files import write_atomically
+from assay.records.files import OUTPUT, write_atomically
 from assay.report.model import ReportModel, Section
 from assay.report.shorten import shortened
 
 
-def write_markdown(report: ReportModel, target: Path) -> None:
-    """Write ``target`` and, in the folder ``<stem>-figures`` next to it, one SVG per figure."""
+def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -> None:
+    """Write ``target`` and, in the folder ``<stem>-figures`` next to it, one SVG per figure.
+
+    ``option``: of the command, which names another place if it can't be written.
+    """
     report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     folder = target.with_name(f"{target.stem}-figures")
     if figures:
         folder.mkdir(exist_ok=True)
     for figure in figures:
-        write_atomically(folder / f"{figure.id}.svg", svg(figure).encode())
-    write_atomically(target, to_markdown(report, folder.name).encode())
+        write_atomically(folder / f"{figure.id}.svg", svg(figure).encode(), option=option)
+    write_atomically(target, to_markdown(report, folder.name).encode(), option=option)
 
 
 def to_markdown(report: ReportModel, folder: str) -> str:

@@ -18,6 +18,7 @@ from kernel_runs import (
     any_number_of_ranks,
     assert_phases,
     assert_verified,
+    each_code,
     measure_faults,
     measure_twice,
     plain,
@@ -27,6 +28,7 @@ from kernel_runs import (
 BT = find_kernel("npb.bt")
 SP = find_kernel("npb.sp")
 KERNELS = ("npb.bt", "npb.sp")
+CODES = ("tuned", "plain")
 SYSTEMS = {"bt": (BT_SIZES, BT_SYSTEM), "sp": (SP_SIZES, SP_SYSTEM)}
 # This machine's own number of lanes, and two lanes.
 each_target = pytest.mark.parametrize(
@@ -57,6 +59,9 @@ def test_messages_of_two_ranks_by_hand() -> None:
     assert work["sent"] == 60 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 30 * 16)
     work = SP.work({"class": "S"}, 2, 1)
     assert work["sent"] == 100 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 2 * 11 * 16)
+    work = SP.work({"class": "S", "code": "plain"}, 2, 1)
+    assert work["messages"] == 100 * (2 + 2 * 10)
+    assert work["sent"] == 100 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 2 * 11 * 12)  # not padded
 
 
 def test_batches_of_deeper_pipelines() -> None:
@@ -238,7 +243,7 @@ def test_catalogue_knows_memory() -> None:
     for kernel in (BT, SP):
         which = kernel.name.removeprefix("npb.")
         answers = ask("native", *(f"memory {which} {c} {r} {t}" for c, r, t in cases))
-        for (name, ranks, threads), (native, lanes) in zip(cases, answers, strict=True):
+        for (name, ranks, threads), (native, of_plain, lanes) in zip(cases, answers, strict=True):
             assert kernel.memory is not None
             sizes, system = SYSTEMS[which]
             points = sizes[name][0]
@@ -248,6 +253,8 @@ def test_catalogue_knows_memory() -> None:
             catalogue = kernel.memory({"class": name}, ranks, threads)
             assert catalogue == memory(points, system, ranks, threads, 8)
             assert catalogue == pytest.approx(need, rel=0.1)
+            plain_code = {"class": name, "code": "plain"}
+            assert kernel.memory(plain_code, ranks, threads) == float.fromhex(of_plain)
 
 
 @pytest.mark.slow
@@ -270,7 +277,7 @@ def test_memory_need_equals_the_growth_of_the_process(
 @pytest.mark.slow
 @any_number_of_ranks
 def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
-    orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
+    orders = [(kernel, {"class": "S", "code": code}) for kernel in KERNELS for code in CODES]
     for record in measure_twice(plain(), *orders, ranks=ranks, threads=threads):
         assert_verified(record)
         y, z = adi_grid(12, ranks)
@@ -280,11 +287,11 @@ def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> No
 
 @pytest.mark.slow
 @pytest.mark.long
+@each_code
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_class_w_verifies(ranks: int) -> None:
-    for record in measure_twice(
-        plain(), *((each, {"class": "W"}) for each in KERNELS), ranks=ranks
-    ):
+def test_class_w_verifies(ranks: int, code: str) -> None:
+    orders = [(each, {"class": "W", "code": code}) for each in KERNELS]
+    for record in measure_twice(plain(), *orders, ranks=ranks):
         assert_verified(record)
 
 
@@ -304,6 +311,6 @@ def test_wrong_runs_are_detected(fault: str) -> None:
 )
 @pytest.mark.sanitizable
 def test_they_pass_the_sanitizers(ranks: int, threads: int) -> None:
-    orders = [(kernel, {"class": "S"}) for kernel in KERNELS]
+    orders = [(kernel, {"class": "S", "code": code}) for kernel in KERNELS for code in CODES]
     for record in measure_twice(sanitized(), *orders, ranks=ranks, threads=threads):
         assert_verified(record)

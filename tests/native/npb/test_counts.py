@@ -6,6 +6,7 @@ Every NPB kernel of the catalogue is tested.
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 
@@ -16,7 +17,9 @@ from assay.kernels import npb
 from assay.kernels.catalogue import Kernel, Peers, Work
 from assay.kernels.npb import adi
 from assay.kernels.npb.bt import BT_SIZES, BT_SYSTEM
+from assay.kernels.npb.common import CODE, PLAIN, TUNED, is_plain
 from assay.kernels.npb.sp import SP_SIZES, SP_SYSTEM
+from assay.model.placement import Value
 from mpi_counts import sent_by
 
 QUANTITIES = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
@@ -65,14 +68,22 @@ def test_operations_do_not_depend_on_the_number_of_ranks(kernel: Kernel) -> None
 
 def _cases() -> list[ParameterSet]:
     cases = [
-        pytest.param(kernel, "S", ranks, marks=() if ranks in (2, 3) else pytest.mark.long)
+        pytest.param(kernel, "S", ranks, TUNED, marks=() if ranks in (2, 3) else pytest.mark.long)
         for kernel in npb.KERNELS
+        for ranks in TOLERANCES
+    ]
+    # On one rank IS exchanges its keys with itself.
+    cases += [
+        pytest.param(kernel, "S", ranks, PLAIN, marks=() if ranks == quick else pytest.mark.long)
+        for kernel in npb.KERNELS
+        if kernel.parameter(CODE) is not None
+        for quick in [1 if kernel.name == "npb.is" else 2]
         for ranks in TOLERANCES
     ]
     for kernel in npb.KERNELS:
         operations = kernel.work({"class": "W"}, 1, 1)["operations"]
         cases += [
-            pytest.param(kernel, "W", ranks, marks=pytest.mark.long)
+            pytest.param(kernel, "W", ranks, TUNED, marks=pytest.mark.long)
             for ranks in (2, 3)
             if operations <= CHEAP
         ]
@@ -87,11 +98,14 @@ def lanes_here() -> int:
     return 8 if " __AVX512F__ " in macros else 4 if " __AVX__ " in macros else 2
 
 
-def expected(kernel: Kernel, size: str, ranks: int) -> tuple[Work, Peers | None]:
+def expected(
+    kernel: Kernel, parameters: Mapping[str, Value], ranks: int
+) -> tuple[Work, Peers | None]:
     """The catalogue's work and peers, with this machine's vectors."""
-    work = dict(kernel.work({"class": size}, ranks, 1))
-    peers = kernel.peers and kernel.peers({"class": size}, ranks, 1)
-    if kernel.name in PADDED:
+    work = dict(kernel.work(parameters, ranks, 1))
+    peers = kernel.peers and kernel.peers(parameters, ranks, 1)
+    if kernel.name in PADDED and not is_plain(parameters):
+        size = str(parameters["class"])
         sizes, system = PADDED[kernel.name]
         points, steps = sizes[size]
         messages, sent = adi.communication(points, system, ranks, 1, lanes_here())
@@ -103,12 +117,17 @@ def expected(kernel: Kernel, size: str, ranks: int) -> tuple[Work, Peers | None]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kernel", "size", "ranks"), _cases(), ids=lambda value: getattr(value, "name", str(value))
+    ("kernel", "size", "ranks", "code"),
+    _cases(),
+    ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_messages_and_bytes_are_the_real_ones(kernel: Kernel, size: str, ranks: int) -> None:
+def test_messages_and_bytes_are_the_real_ones(
+    kernel: Kernel, size: str, ranks: int, code: str
+) -> None:
     """In total; and from each rank to each other, where the catalogue has it."""
-    formula, peers = expected(kernel, size, ranks)
-    found = sent_by(kernel.name, {"class": size}, ranks)
+    parameters = {"class": size} if code == TUNED else {"class": size, CODE: code}
+    formula, peers = expected(kernel, parameters, ranks)
+    found = sent_by(kernel.name, parameters, ranks)
     tolerance = TOLERANCES[ranks]
     assert found.messages == pytest.approx(formula["messages"], rel=tolerance), found
     assert found.bytes == pytest.approx(formula["sent"], rel=tolerance), found

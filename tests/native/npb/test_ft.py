@@ -17,6 +17,7 @@ from kernel_runs import (
     any_number_of_ranks,
     assert_phases,
     assert_verified,
+    each_code,
     measure_faults,
     measure_twice,
     plain,
@@ -24,6 +25,7 @@ from kernel_runs import (
 )
 
 FT = find_kernel("npb.ft")
+CODES = ("tuned", "plain")
 SEED = 314159265
 # Portable code and this machine's own: the lanes differ.
 HERE = "-march=native"
@@ -34,7 +36,7 @@ each_target = pytest.mark.parametrize(
 
 PROGRAM = CheckProgram(
     "npb_ft_check.cpp",
-    (*(f"npb/ft/{name}.cpp" for name in ("solver", "grid", "transpose", "fft")), *HARNESS),
+    (*(f"npb/ft/{name}.cpp" for name in ("solver", "plain", "grid", "transpose", "fft")), *HARNESS),
 )
 
 
@@ -130,7 +132,8 @@ def test_grids_and_memory_are_the_native_ones() -> None:
     for (name, ranks, threads), answer in zip(cases, answers, strict=True):
         nx, ny, nz, _ = FT_SIZES[name]
         assert tuple(map(int, answer[:2])) == ft_grid((nx, ny, nz), ranks)
-        assert int(answer[2]) == FT.memory({"class": name}, ranks, threads)
+        for code, bytes_ in zip(("tuned", "plain"), answer[2:], strict=True):
+            assert int(bytes_) == FT.memory({"class": name, "code": code}, ranks, threads)
 
 
 @pytest.mark.slow
@@ -138,14 +141,16 @@ def test_grids_and_memory_are_the_native_ones() -> None:
     ("ranks", "threads"),
     [(1, 1), (2, 3), (3, 1), (7, 1), pytest.param(28, 2, marks=pytest.mark.long)],
 )
-def test_memory_need_is_a_tight_upper_bound(ranks: int, threads: int) -> None:
+@each_code
+def test_memory_need_is_a_tight_upper_bound(ranks: int, threads: int, code: str) -> None:
     """For a grid of ours, class W transposed, which 28 ranks cut into pencils."""
     points = (256, 128, 16)
     across, along = ft_grid(points, ranks)
     assert (across > 1) == (ranks == 28)
-    ((bytes_,),) = ask("memory", *points, across, along, threads, ranks=ranks)
-    ((*_, bound),) = ask("grid", *points, ranks, threads)
-    assert int(bytes_) <= int(bound) <= 1.15 * int(bytes_)
+    ((bytes_,),) = ask("memory", *points, across, along, threads, code, ranks=ranks)
+    ((*_, tuned, of_plain),) = ask("grid", *points, ranks, threads)
+    bound = int(of_plain if code == "plain" else tuned)
+    assert int(bytes_) <= bound <= 1.15 * int(bytes_)
 
 
 # ---- The native parts ---------------------------------------------------------------------------
@@ -245,13 +250,17 @@ def test_states_are_the_equations(
     target: str, points: tuple[int, int, int], across: int, along: int, threads: int, cache: int
 ) -> None:
     """Small grids by brute force; slabs and pencils, even and uneven, with and without caches."""
-    answer = ask(
-        *("solve", *points, 3, across, along, threads, cache),
-        target=target,
+    answers = PROGRAM.ask(
+        *(
+            " ".join(map(str, ("solve", *points, 3, across, along, threads, cache, code)))
+            for code in ("tuned", "plain")
+        ),
         ranks=across * along + (across > 1),  # one is idle
+        flags=("-O1", target),
     )
-    found = [complex(number) for number in (_numbers(words)[0] for words in answer)][::-1]
-    assert found == pytest.approx(_checksums(points, 3), rel=1e-13)
+    found = [complex(_numbers(words)[0]) for words in answers]
+    expected = _checksums(points, 3)[::-1]
+    assert found == pytest.approx(expected + expected, rel=1e-13)
 
 
 # ---- Whole runs ---------------------------------------------------------------------------------
@@ -260,18 +269,20 @@ def test_states_are_the_equations(
 @pytest.mark.slow
 @any_number_of_ranks
 def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
-    (record,) = measure_twice(plain(), ("npb.ft", {"class": "S"}), ranks=ranks, threads=threads)
-    assert_verified(record)
-    assert record.verification is not None and record.verification.tolerance == 1e-12
-    assert record.facts["working_ranks"] == ranks and record.facts["cuts"] == f"1x{ranks}"
-    assert_phases(record, "compute", *(["alltoallv", "allreduce"] if ranks > 1 else []))
+    orders = [("npb.ft", {"class": "S", "code": code}) for code in CODES]
+    for record in measure_twice(plain(), *orders, ranks=ranks, threads=threads):
+        assert_verified(record)
+        assert record.verification is not None and record.verification.tolerance == 1e-12
+        assert record.facts["working_ranks"] == ranks and record.facts["cuts"] == f"1x{ranks}"
+        assert_phases(record, "compute", *(["alltoallv", "allreduce"] if ranks > 1 else []))
 
 
 @pytest.mark.slow
 @pytest.mark.long
+@each_code
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_class_w_verifies(ranks: int) -> None:
-    (record,) = measure_twice(plain(), ("npb.ft", {"class": "W"}), ranks=ranks)
+def test_class_w_verifies(ranks: int, code: str) -> None:
+    (record,) = measure_twice(plain(), ("npb.ft", {"class": "W", "code": code}), ranks=ranks)
     assert_verified(record)
 
 
@@ -289,5 +300,6 @@ def test_perturbed_runs_fail(ranks: int) -> None:
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_it_passes_the_sanitizers() -> None:
-    (record,) = measure_twice(sanitized(), ("npb.ft", {"class": "S"}), ranks=3, threads=2)
-    assert_verified(record)
+    orders = [("npb.ft", {"class": "S", "code": code}) for code in CODES]
+    for record in measure_twice(sanitized(), *orders, ranks=3, threads=2):
+        assert_verified(record)

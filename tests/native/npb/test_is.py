@@ -13,6 +13,7 @@ from kernel_runs import (
     any_number_of_ranks,
     assert_phases,
     assert_verified,
+    each_code,
     faulty,
     measure_faults,
     measure_twice,
@@ -21,6 +22,7 @@ from kernel_runs import (
 )
 
 IS = find_kernel("npb.is")
+CODES = ("tuned", "plain")
 COUNTING = CheckProgram("npb_is_check.cpp", (), ("-O3", "-march=native"))
 
 
@@ -39,6 +41,16 @@ def test_memory_falls_with_ranks() -> None:
     assert one == 4 * 2**27 + 2 * 4 * 2**23
     assert 0.9 * one < two < 1.1 * one  # keys that move need room
     assert eight < 0.5 * one
+
+
+def test_the_plain_code_keeps_all_keys_three_times() -> None:
+    """As generated, by bucket and as received; so that both codes need the same on many ranks."""
+    assert IS.memory is not None
+    plain_code = {"class": "C", "code": "plain"}
+    own, counts = 4.0 * 2**27, 2 * 4.0 * 2**23
+    assert IS.memory(plain_code, 1, 1) == pytest.approx(own + 2 * 1.1 * own + counts)
+    tuned = IS.memory({"class": "C"}, 1000, 1)
+    assert tuned < IS.memory(plain_code, 1000, 1) < 1.01 * tuned
 
 
 @pytest.mark.slow
@@ -84,16 +96,26 @@ def draw(random: Random, lowest: int, values: int) -> int:
 @pytest.mark.slow
 @any_number_of_ranks
 def test_class_s_verifies_on_any_number_of_ranks(ranks: int, threads: int) -> None:
-    (record,) = measure_twice(plain(), ("npb.is", {"class": "S"}), ranks=ranks, threads=threads)
-    assert_verified(record)
-    assert_phases(record, "compute", *(["allreduce", "alltoall", "alltoallv"] if ranks > 1 else []))
+    """The plain code exchanges keys on one rank too."""
+    tuned, of_plain = measure_twice(
+        plain(),
+        ("npb.is", {"class": "S"}),
+        ("npb.is", {"class": "S", "code": "plain"}),
+        ranks=ranks,
+        threads=threads,
+    )
+    exchanged = ["allreduce", "alltoall", "alltoallv"]
+    for record, phases in ((tuned, exchanged if ranks > 1 else []), (of_plain, exchanged)):
+        assert_verified(record)
+        assert_phases(record, "compute", *phases)
 
 
 @pytest.mark.slow
 @pytest.mark.long
+@each_code
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_class_w_verifies(ranks: int) -> None:
-    (record,) = measure_twice(plain(), ("npb.is", {"class": "W"}), ranks=ranks)
+def test_class_w_verifies(ranks: int, code: str) -> None:
+    (record,) = measure_twice(plain(), ("npb.is", {"class": "W", "code": code}), ranks=ranks)
     assert_verified(record)
 
 
@@ -102,24 +124,24 @@ def test_class_w_verifies(ranks: int) -> None:
 @pytest.mark.parametrize("fault", ["seed", "count"])
 @pytest.mark.sanitizable
 def test_wrong_rankings_are_detected(fault: str, ranks: int) -> None:
-    order = ("npb.is", {"class": "S", "fault": fault})
-    (record,) = measure_faults(order, ranks=ranks, samples=(2, 2))
-    assert (record.verification.value or 0) > 0
+    orders = [("npb.is", {"class": "S", "fault": fault, "code": code}) for code in CODES]
+    for record in measure_faults(*orders, ranks=ranks, samples=(2, 2)):
+        assert record.verification is not None and (record.verification.value or 0) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1000, pytest.param(7, marks=pytest.mark.long)])
 @pytest.mark.sanitizable
 def test_more_keys_than_one_call_may_send_are_sent_in_pieces(most: int) -> None:
-    (record,) = measure_twice(
-        faulty(), ("npb.is", {"class": "S", "most": most}), ranks=5, threads=2
-    )
-    assert_verified(record)
+    orders = [("npb.is", {"class": "S", "most": most, "code": code}) for code in CODES]
+    for record in measure_twice(faulty(), *orders, ranks=5, threads=2):
+        assert_verified(record)
 
 
 @pytest.mark.sanitized
 @pytest.mark.slow
 @pytest.mark.sanitizable
 def test_it_passes_the_sanitizers() -> None:
-    (record,) = measure_twice(sanitized(), ("npb.is", {"class": "S"}), ranks=3, threads=2)
-    assert_verified(record)
+    orders = [("npb.is", {"class": "S", "code": code}) for code in CODES]
+    for record in measure_twice(sanitized(), *orders, ranks=3, threads=2):
+        assert_verified(record)

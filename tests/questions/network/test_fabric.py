@@ -169,12 +169,41 @@ def test_one_launch_shows_a_matrix_and_searches_for_nothing() -> None:
     assert "adjacent" not in figures[0].caption
     found = TOPIC.find(Measured(run, summarise_cells(run)))
     assert [(lack.method, lack.launches) for lack in found.missing] == [
-        ("groups, slow nodes and slow pairs", 1),
+        ("groups", 1),
+        ("slow nodes and slow pairs", 1),
         ("slow hops", 1),
         ("shares of a single pair's bandwidth", 1),
     ]
     assert TOPIC.find(Measured(whole, summarise_cells(whole))).missing == ()
     assert "Place ranks" in " ".join(part_of(*many)[0].advice)
+
+
+@pytest.mark.parametrize("kept", [2, 5])
+def test_few_launches_that_agree_name_groups_and_nothing_else(kept: int) -> None:
+    def time_of(i, j):
+        return LATENCY * (1 if i % 2 == j % 2 else 1.3) * (2 if (i, j) == (2, 9) else 1)
+
+    _, _, whole = part_of(pairs_run(12, time_of))
+    part, figures, run = part_of([m for m in whole.measurements if m.replicate < kept])
+    assert part.remark.startswith("2 groups were found among 12 nodes")
+    assert "each launch shows by itself" in part.method[0] and "false alarm" not in part.method[0]
+    assert "2 groups were found; too few launches" in figures[0].alt
+    (found,) = TOPIC.find(Measured(run, summarise_cells(run))).missing
+    assert (found.method, found.launches) == ("slow nodes and slow pairs", kept)
+
+
+def test_few_launches_with_different_groups_name_none() -> None:
+    """Disturbances that last as long as a launch make groups that the next launch doesn't have."""
+    first, second = (
+        part_of(pairs_run(12, lambda i, j, k=k: LATENCY * (1 if i // k % 2 == j // k % 2 else 1.5)))
+        for k in (1, 2)
+    )
+    both = [m for m in first[2].measurements if m.replicate == 0]
+    both += [m for m in second[2].measurements if m.replicate == 1]
+    part, _, run = part_of(both)
+    assert part.remark == "" and part.advice == []
+    found = TOPIC.find(Measured(run, summarise_cells(run)))
+    assert [lack.method for lack in found.missing] == ["groups", "slow nodes and slow pairs"]
 
 
 def test_equal_pairs_have_no_groups() -> None:

@@ -50,11 +50,23 @@ CACHES = [
 SYSTEM = System(processor=Processor(cores=16, caches=CACHES))
 
 
-def cell(kernel, size, rate, *, ppn=1, threads=1, phases=None, n=8, spread=0.006, **placement):
+def cell(
+    kernel,
+    size,
+    rate,
+    *,
+    ppn=1,
+    threads=1,
+    phases=None,
+    n=8,
+    spread=0.006,
+    code=None,
+    toolchain="embedded",
+    **placement,
+):
     """``phases``: the share of each in the time."""
-    planted = Cell(
-        kernel, {"class": size}, Placement(ppn=ppn, threads=threads, **placement), "embedded"
-    )
+    parameters = {"class": size} if code is None else {"class": size, "code": code}
+    planted = Cell(kernel, parameters, Placement(ppn=ppn, threads=threads, **placement), toolchain)
     summary = make_summary(planted, rate, n=n, spread=spread)
     work = find_kernel(kernel).work({"class": size}, ppn, threads)
     seconds = {"time": 1.0, **(phases or {})}
@@ -446,6 +458,52 @@ def test_a_poor_scaling_names_the_code_before_the_machine(kernel):
     slower = speed(line(kernel, "A", {1: 100e6, 2: 38e6}))
     (advice,) = [each for each in slower.advice if "is slower on 2 cores" in each]
     assert advice.index(difference) < advice.index("shared cores")
+
+
+PLAIN_WELL = {1: 50e6, 2: 48e6}
+PLAIN_BADLY = {1: 50e6, 2: 26e6}
+
+
+def both_codes(tuned, of_plain, **options):
+    """IS with either code; ``of_plain``: rates per process of the plain one."""
+    plain = line("npb.is", "A", of_plain, code="plain", **options)
+    return [*line("npb.is", "A", tuned, **options), *plain]
+
+
+def test_plain_code_that_scales_well_tells_the_code_from_the_machine():
+    answer = speed(both_codes({1: 100e6, 2: 38e6}, PLAIN_WELL))
+    plain = rows(answer)["IS class A, plain code, 1 → 2 cores"]
+    assert plain.value == pytest.approx(1.92) and plain.share == pytest.approx(0.96)
+    assert "0.76 times the rate on 2 processes of that on 1 process" in limits(answer)
+    assert "with plain code 1.92 times: the difference is the code's" in limits(answer)
+    (advice,) = [each for each in answer.advice if "is slower on 2 cores" in each]
+    assert "the code is the cause, not the machine" in advice
+    assert "shared cores" not in advice and "NASA" not in advice.partition("plain code")[2]
+
+
+def test_plain_code_that_scales_badly_leaves_the_machine_in_question():
+    answer = speed(both_codes({1: 100e6, 2: 52e6}, PLAIN_BADLY))
+    assert "the difference is the code's" not in limits(answer)
+    (advice,) = [each for each in answer.advice if "reaches only" in each]
+    assert "plain code reaches 52.0%" in advice and "wait for memory" in advice
+
+
+def test_the_codes_are_never_one_curve():
+    """Rates of the plain code are in no curve of the other, and stand alone where no other is."""
+    cells = both_codes({1: 100e6, 2: 90e6}, {1: 50e6, 2: 48e6, 4: 45e6})
+    (found,) = findings_of(cells)["IS"]["classes"]
+    assert list(found["scaling"]["curve"]["points"]) == ["1", "2"]
+    assert found["codes"]["plain"]["value"] == pytest.approx(1.92)
+    assert found["codes"]["differ"] is True
+    alone = speed(line("npb.is", "A", PLAIN_WELL, code="plain"))
+    assert "IS class A, plain code, 2 cores" in rows(alone)
+    assert findings_of(line("npb.is", "A", {1: 1e8, 2: 9e7}))["IS"]["classes"][0]["codes"] is None
+
+
+def test_the_codes_of_two_toolchains_are_not_compared():
+    plain = line("npb.is", "A", PLAIN_WELL, code="plain", toolchain="other")
+    cells = [*line("npb.is", "A", {1: 100e6, 2: 38e6}), *plain]
+    assert findings_of(cells)["IS"]["classes"][0]["codes"] is None
 
 
 def test_ep_has_no_other_code_to_name():

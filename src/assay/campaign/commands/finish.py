@@ -40,10 +40,11 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
 def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> None:
     """Write a report into the folder of a run or group; print its summary, or all of it as JSON."""
     from assay.console import console, print_json
+    from assay.records.files import RUNS
     from assay.report import print_summary, write_report
 
     if report:
-        write_report(model, folder / REPORT)
+        write_report(model, folder / REPORT, option=RUNS)
     if as_json:
         print_json(model)
         return
@@ -55,12 +56,14 @@ def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> No
 
 def file_report(run: RunData) -> None:
     """Write the report of a run into it. Raises AssayError if it can't be written."""
+    from assay.records.files import RUNS
     from assay.report import build_report, write_report
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
 
     assert run.path is not None
-    write_report(build_report(run, summarise_cells(run), read_history(run)), run.path / REPORT)
+    model = build_report(run, summarise_cells(run), read_history(run))
+    write_report(model, run.path / REPORT, option=RUNS)
 
 
 def interrupted(run: RunDirectory, console: Console) -> int:

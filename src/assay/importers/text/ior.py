@@ -1,8 +1,8 @@
-"""IOR 2.10 to 4: the table of its iterations, as text.
+"""IOR 2.10 to 4: the table of its iterations, as text or, since version 4, as CSV.
 
 Source: ``ior-output.c``. A row is one iteration of an operation; the rows of an operation in one
 test are samples of one result. Columns are identified by their headings; they differ between
-versions.
+versions. The CSV has neither version nor options: its rows state sizes and number of ranks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from assay.importers.numbers import KIB, MIB, number
 _HEADER = re.compile(r"IOR-(\d\S*?): MPI Coordinated Test of Parallel I/O\s*")
 _SETTING = re.compile(r"([A-Za-z][\w ()]{1,24}?)\s*[:=]\s+(\S.*?)\s*")
 _HEAD = re.compile(r"access\s+bw\(MiB/s\)\s+.*")
+_CSV_HEAD = re.compile(r"access,bw\(MiB/s\),\S*")
+_CSV_ROW = re.compile(r"(?:write|read),\S*")
 _ROW = re.compile(r"(write|read|remove|stat|writeCheck|readCheck)\s+\S.*")
 _SIZE = re.compile(r"([\d.]{1,20})\s*(bytes?|KiB|MiB|GiB|TiB)\b(?:\s*\((\d{1,18}) bytes\))?.*")
 _WRONG = re.compile(r".*\b(?:incorrect data|data check error|data check failed)\b.*", re.I)
@@ -25,12 +27,19 @@ _METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "bw(MiB/s)": ("bandwidth", "B/s", MIB),
     "IOPS": ("rate", "op/s", 1),
     "Latency(s)": ("time.latency", "s", 1),
+    "Latency": ("time.latency", "s", 1),
     "open(s)": ("time.open", "s", 1),
     "wr/rd(s)": ("time.transfer", "s", 1),
     "close(s)": ("time.close", "s", 1),
     "total(s)": ("time", "s", 1),
 }
 _PASSED = ("access", "block(KiB)", "xfer(KiB)", "iter", "numTasks")
+# The settings of a row of CSV.
+_OF_ROW: dict[str, tuple[str, int]] = {
+    "numTasks": ("ranks", 1),
+    "xfer(KiB)": ("transfer_bytes", KIB),
+    "block(KiB)": ("block_bytes", KIB),
+}
 # Settings that define the cell: texts, counts, sizes.
 _WORDS = {
     "api": "api",
@@ -45,7 +54,6 @@ _COUNTS = {
     "clients": "ranks",
     "clients per node": "ranks_per_node",
     "segments": "segments",
-    "repetitions": "",
 }
 _BYTES = {
     "xfersize": "transfer_bytes",
@@ -57,7 +65,7 @@ _BYTES = {
 class IorImporter(TextImporter):
     """See the module."""
 
-    SIGNATURE = r"IOR-\d\S*: MPI Coordinated Test of Parallel I/O"
+    SIGNATURE = r"IOR-\d\S*: MPI Coordinated Test of Parallel I/O|access,bw\(MiB/s\),"
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
@@ -67,6 +75,7 @@ class IorImporter(TextImporter):
         self._rows: dict[str, dict[str, list[FoundValue]]] = {}
         self._places: dict[str, int] = {}
         self._wrong = False
+        self._csv = False
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -74,8 +83,18 @@ class IorImporter(TextImporter):
         if header := _HEADER.fullmatch(text):
             self._flush()
             self._version, self._settings, self._columns = header[1], {}, []
+            self._csv = False
         elif _HEAD.fullmatch(text):
-            self._head(text, line.number)
+            self._head(text.split(), line.number)
+        elif _CSV_HEAD.fullmatch(text):
+            self._version, self._settings = None, {}
+            self._head(text.split(","), line.number)
+            self._csv = True
+        elif self._csv:
+            if self._columns and _CSV_ROW.fullmatch(text):
+                self._csv_row(text.split(","), line.number)
+            elif _WRONG.fullmatch(text):
+                self._wrong = True
         elif self._columns and _ROW.fullmatch(text):
             self._row(text.split(), line.number)
         elif _WRONG.fullmatch(text):
@@ -83,33 +102,24 @@ class IorImporter(TextImporter):
         elif text.startswith(("Max Write:", "Max Read:", "Summary of all tests", "Finished")):
             if text.startswith("Summary"):
                 self._columns = []
-        elif setting := _SETTING.fullmatch(text):
-            self._setting(setting[1], setting[2], line.number)
+        elif said := _SETTING.fullmatch(text):
+            self._setting(said[1], said[2], line.number)
 
     def _setting(self, name: str, said: str, line: int) -> None:
         if name in ("api", "test filename") and self._rows:
             self._flush()
             self._settings = {}
-        if name in _WORDS:
-            self._settings[_WORDS[name]] = words(said, line)
-        elif name in _BYTES and (size := _SIZE.fullmatch(said)):
-            found = number(size[3], line) if size[3] else number(size[1], line, _SIZES[size[2]])
-            if found is not None:
-                self._settings[_BYTES[name]] = found
-        elif _COUNTS.get(name):
-            count = re.match(r"(\d{1,9})\b", said)
-            if count is not None:
-                self._settings[_COUNTS[name]] = FoundValue(int(count[1]), count[1], line)
+        if found := setting(name, said, line):
+            self._settings[found[0]] = found[1]
 
-    def _head(self, text: str, line: int) -> None:
-        columns = text.split()
+    def _head(self, columns: list[str], line: int) -> None:
         unknown = [c for c in columns if c not in _METRICS and c not in _PASSED]
         if unknown:
             self.out.skip(line, f"IOR's column '{unknown[0]}' is unknown.")
             columns = []
         if self._rows:
             self._flush()
-        self._columns = columns
+        self._columns, self._csv = columns, False
 
     def _row(self, fields: list[str], line: int) -> None:
         if len(fields) != len(self._columns):
@@ -130,6 +140,23 @@ class IorImporter(TextImporter):
         self._places.setdefault(fields[0], line)
         for metric, value in found.items():
             operation.setdefault(metric, []).append(value)
+
+    def _csv_row(self, fields: list[str], line: int) -> None:
+        """A row with its settings; rows of other settings belong to another test."""
+        settings: dict[str, FoundValue] = {}
+        for printed, column in zip(fields, self._columns, strict=False):
+            if column in _OF_ROW:
+                name, factor = _OF_ROW[column]
+                found = number(printed, line, factor)
+                if found is None or not float(found.value).is_integer():
+                    self.out.skip(line, f"'{printed}' is not a number of bytes or ranks.")
+                    return
+                settings[name] = FoundValue(int(found.value), printed, line)
+        values = {name: found.value for name, found in settings.items()}
+        if values != {name: found.value for name, found in self._settings.items()}:
+            self._flush()
+            self._settings = settings
+        self._row(fields, line)
 
     def _flush(self) -> None:
         """The end of a test."""
@@ -154,7 +181,19 @@ class IorImporter(TextImporter):
     def leave(self) -> None:
         """The output ends or is interrupted."""
         self._flush()
-        self._columns = []
+        self._columns, self._csv = [], False
+
+
+def setting(name: str, said: str, line: int) -> tuple[str, FoundValue] | None:
+    """The parameter of one of IOR's options, by its name in the output; None for others."""
+    if name in _WORDS:
+        return _WORDS[name], words(said, line)
+    if name in _BYTES and (size := _SIZE.fullmatch(said)):
+        found = number(size[3], line) if size[3] else number(size[1], line, _SIZES[size[2]])
+        return (_BYTES[name], found) if found is not None else None
+    if name in _COUNTS and (count := re.match(r"(\d{1,9})\b(?!\.)", said)):
+        return _COUNTS[name], FoundValue(int(count[1]), count[1], line)
+    return None
 
 
 IMPORTER = IorImporter

@@ -1,8 +1,9 @@
 """The NAS Parallel Benchmarks: all versions and models of NASA's, and ports to C and C++.
 
 Source: ``print_results`` of NASA's NPB 2.x and 3.x, of the C ports (RWCP's and SNU's), and of
-NPB-CPP. Every benchmark prints a header, which identifies the code, and a block of results. A block
-is complete if it has its line "Verification".
+NPB-CPP; ``BMResults.java`` of NASA's NPB 3.0 in Java. Every benchmark prints a header, which
+identifies the code, and a block of results. A block is complete if it has its line "Verification".
+In Java the block is a box of asterisks, and its first line is the header.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ _HEADER = re.compile(
     rf"\s*(?:NAS|NPB|Programming Baseline for NPB|SNU NAS) Parallel Benchmarks?\b(.*?)"
     rf"(?:-+\s*)?\b({_NAME})(?:\s+(?:MPI\+\w+|\w+))?\s+Benchmark\b.*"
 )
+_JAVA = re.compile(
+    r"\s*\*{5} NAS Parallel Benchmarks Java version \(NPB(\d+)_(\d+)_JAV\)\s+([A-Z]{2})\s.*"
+)
+_JAVA_LINE = re.compile(r"\s*\*(.*?)\*?\s*")
 _BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\s*")
 _ITEM = re.compile(r"\s{0,4}([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
 _VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
@@ -42,15 +47,25 @@ _METRICS = {
     "Time in seconds": ("time", "s", Decimal(1)),
     "Mop/s total": ("rate", "op/s", _MOPS),
     "MOP/s total": ("rate", "op/s", _MOPS),
+    "Mops total": ("rate", "op/s", _MOPS),
     "Mop/s/process": ("rate.per_process", "op/s", _MOPS),
     "Mop/s/thread": ("rate.per_thread", "op/s", _MOPS),
     "I/O timing in seconds": ("time.io", "s", Decimal(1)),
+}
+_TOOLS = {
+    "nasa-npb": "NASA's NPB",
+    "npb-java": "NASA's NPB in Java",
+    "npb-c": "NPB port to C",
+    "npb-cpp": "NPB port to C++",
+    "npb-unknown": "NPB of unknown origin",
 }
 _VERDICTS = {
     "SUCCESSFUL": True,
     "UNSUCCESSFUL": False,
     "NOT PERFORMED": None,
     "NOT VERIFIED": None,
+    # In Java.
+    "FAILED": False,
 }
 
 
@@ -66,6 +81,7 @@ class _Block:
         self.verified = False
         self.version: str | None = None
         self.damaged: str | None = None
+        self.boxed = False
 
 
 class NpbImporter(TextImporter):
@@ -73,6 +89,7 @@ class NpbImporter(TextImporter):
 
     SIGNATURE = (
         r"(?:NAS|NPB|SNU NAS|Programming Baseline for NPB) Parallel Benchmark"
+        r"|\*{5} NAS Parallel Benchmarks Java version"
         rf"|{_NAME}(?:\s[\w+ ]{{0,20}})? Benchmark Completed"
     )
 
@@ -83,7 +100,12 @@ class NpbImporter(TextImporter):
 
     def feed(self, line: Line) -> None:
         """Process a line."""
-        if header := _HEADER.fullmatch(line.text):
+        if java := _JAVA.fullmatch(line.text):
+            self.leave()
+            self._header = java[3], "Java version", line.number
+            self._block = _Block(java[3], line.number)
+            self._block.version, self._block.boxed = f"{java[1]}.{java[2]}", True
+        elif header := _HEADER.fullmatch(line.text):
             self.leave()
             self._header = header[2], header[1], line.number
         elif completed := _BLOCK.fullmatch(line.text):
@@ -94,10 +116,25 @@ class NpbImporter(TextImporter):
         elif self._block is not None:
             if line.number - self._block.line > _LONGEST:
                 self.leave()
-            elif item := _ITEM.fullmatch(line.text):
-                self._item(self._block, item[1], item[2], line.number)
-            elif "=" in line.text and not self._block.verified:
-                self._block.damaged = line.text.partition("=")[0].strip()
+            elif self._block.boxed:
+                self._boxed(self._block, line)
+            else:
+                self._line(self._block, line.text, line.number)
+
+    def _boxed(self, block: _Block, line: Line) -> None:
+        """A line of a box of asterisks, or the line after it."""
+        inside = _JAVA_LINE.fullmatch(line.text)
+        if inside is None or not inside[1].strip("* "):
+            # An empty line of the box precedes the address for errors.
+            self.leave()
+        else:
+            self._line(block, inside[1], line.number)
+
+    def _line(self, block: _Block, text: str, line: int) -> None:
+        if item := _ITEM.fullmatch(text):
+            self._item(block, item[1], item[2], line)
+        elif "=" in text and not block.verified:
+            block.damaged = text.partition("=")[0].strip()
 
     def _item(self, block: _Block, key: str, printed: str, line: int) -> None:
         key = " ".join(key.split())
@@ -107,7 +144,7 @@ class NpbImporter(TextImporter):
             else:
                 block.damaged = key
         elif key == "Size":
-            size = re.sub(r"\s+", "", printed)
+            size = re.sub(r"\s+", "", printed).lower()
             if re.fullmatch(r"\d{1,18}(?:x\d{1,9}){0,2}\.?", size):
                 block.parameters["size"] = FoundValue(size.rstrip("."), printed, line)
             else:
@@ -126,8 +163,9 @@ class NpbImporter(TextImporter):
             else:
                 block.series.append(Series(metric, unit, [found]))
         elif key == "Verification":
-            if printed in _VERDICTS:
-                block.verdict, block.verified = _VERDICTS[printed], True
+            verdict = printed.upper() if block.boxed else printed
+            if verdict in _VERDICTS:
+                block.verdict, block.verified = _VERDICTS[verdict], True
             else:
                 block.damaged = key
         elif key == "Version" and re.fullmatch(r"\d[\w.]{0,15}", printed):
@@ -162,9 +200,7 @@ class NpbImporter(TextImporter):
         self.out.result(
             Result(
                 code=f"{code}.{block.benchmark.lower()}",
-                tool={"nasa-npb": "NASA's NPB", "npb-unknown": "NPB of unknown origin"}.get(
-                    code, "NPB port to " + code.removeprefix("npb-").upper().replace("CPP", "C++")
-                ),
+                tool=_TOOLS[code],
                 version=block.version or (version[1] if version else None),
                 parameters=parameters,
                 series=block.series,
@@ -176,6 +212,8 @@ class NpbImporter(TextImporter):
 
 def _code(about: str) -> str:
     """The code, as identified by its header."""
+    if "Java" in about:
+        return "npb-java"
     if re.search(r"C\+\+|CPP", about):
         return "npb-cpp"
     if re.search(r"\bC version|-C\)|OMP-C|OCL|CUDA|OpenCL", about):

@@ -1,7 +1,7 @@
 """What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
 
 Messages follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native
-code (``shared.py``). Vectors are assumed to have eight lanes.
+code (``shared.py``). Vectors are assumed to have eight lanes; the plain code has lines one by one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from assay.kernels.npb.common import (
     WORK_UNITS,
     Cubic,
     class_parameter,
+    code_parameter,
     cubic,
     cubic_text,
+    is_plain,
     listed,
 )
 from assay.kernels.npb.grid import block_pairs, choose_grid, cutting_of, inner, share_of
@@ -49,6 +51,11 @@ class LineSystem:
 
     kept: int
     handed: int
+
+
+def lanes_of(parameters: Mapping[str, Value]) -> int:
+    """The lines that are solved together."""
+    return 1 if is_plain(parameters) else LANES
 
 
 def adi_grid(points: int, ranks: int) -> tuple[int, int]:
@@ -141,7 +148,7 @@ def _work_of(
 ) -> WorkFormula:
     def work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
         n, steps = sizes[str(parameters["class"])]
-        messages, sent = communication(n, system, ranks, threads)
+        messages, sent = communication(n, system, ranks, threads, lanes_of(parameters))
         return {
             "operations": steps * operations(n),
             "flops": steps * cubic(flops, n - 2.0),
@@ -156,14 +163,16 @@ def _work_of(
 def _peers_of(sizes: Mapping[str, tuple[int, ...]], system: LineSystem) -> PeersFormula:
     def of_a_run(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peers:
         n, steps = sizes[str(parameters["class"])]
-        return {pair: steps * sent for pair, sent in peers(n, system, ranks, threads).items()}
+        found = peers(n, system, ranks, threads, lanes_of(parameters))
+        return {pair: steps * sent for pair, sent in found.items()}
 
     return of_a_run
 
 
 def _memory_of(sizes: Mapping[str, tuple[int, ...]], system: LineSystem) -> MemoryFormula:
     def need(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-        return memory(sizes[str(parameters["class"])][0], system, ranks, threads)
+        points, _ = sizes[str(parameters["class"])]
+        return memory(points, system, ranks, threads, lanes_of(parameters))
 
     return need
 
@@ -189,7 +198,10 @@ def adi_kernel(
     return Kernel(
         name=name,
         title=title,
-        parameters=(class_parameter(sizes),),
+        parameters=(
+            class_parameter(sizes),
+            code_parameter("lines are solved one by one, not in the lanes of vectors"),
+        ),
         metrics=(
             TIME,
             RATE,
@@ -217,7 +229,7 @@ def adi_kernel(
             "messages": "per step, along y and z, each cut into p blocks: 2 (p - 1) in halos and "
             "2 (p - 1) for each batch of lines, times the blocks along the other",
             "sent": "per step: 160 n^2 (p - 1) in halos; for lines cut into p blocks "
-            f"{handed} from p ranks, {back} from p - 2",
+            f"{handed} from p ranks, {back} from p - 2; in plain code for each line, an eighth",
         },
         memory=_memory_of(sizes, system),
         peers=_peers_of(sizes, system),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assay.kernels.catalogue import Metric, Parameter
+from assay.model.placement import Value
 
 # From small to large; not every kernel has all of them.
 CLASS_ORDER = ("S", "W", "A", "B", "C", "D", "E")
@@ -52,6 +53,29 @@ def cubic_text(coefficients: Cubic) -> str:
         f"{coefficient:g}{power}"
         for coefficient, power in zip(coefficients, (" m^3", " m^2", " m", ""), strict=True)
     )
+
+
+# Which of two codes does the problem (native/npb/common/code.hpp).
+CODE = "code"
+TUNED, PLAIN = "tuned", "plain"
+
+
+def code_parameter(differences: str) -> Parameter:
+    """The code; ``differences``: what the plain one does."""
+    return Parameter(
+        CODE,
+        TUNED,
+        f"{PLAIN}: {differences}, as users' codes do, so that it scales as they do; {TUNED}: "
+        "assay's own",
+        choices=(TUNED, PLAIN),
+        tacit=True,
+        omitted=True,
+    )
+
+
+def is_plain(parameters: Mapping[str, Value]) -> bool:
+    """Whether these are parameters of the plain code."""
+    return parameters.get(CODE, TUNED) == PLAIN
 
 
 def class_parameter(classes: Iterable[str]) -> Parameter:

@@ -8,7 +8,15 @@ from itertools import pairwise, permutations
 from math import log, log2, prod
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+    code_parameter,
+    is_plain,
+)
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
 
@@ -82,6 +90,10 @@ def _ft_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     passes = 4 * transforms - 1
     if across > 1:
         passes += 2 * 2 * transforms
+    if is_plain(parameters):
+        # Each dimension, and packing and unpacking of each transpose, reads and writes all points,
+        # as does the decay; the initial state is written.
+        passes = transforms * (6 + 4 * transposes) + 2 * iterations + 1
     return {
         # As the NPB 2 and 3 reports' Mop/s.
         "operations": total
@@ -121,13 +133,20 @@ def _ft_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
 def _ft_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     nx, ny, nz, _ = FT_SIZES[str(parameters["class"])]
     grid = _grid((nx, ny, nz), ft_grid((nx, ny, nz), ranks)[0], ranks)
-    return float(formula("ft/memory.def", "ft")(**grid, threads=threads)["bytes"])
+    terms = formula("ft/memory.def", "ft")(**grid, threads=threads)
+    return float(terms["plain_bytes" if is_plain(parameters) else "bytes"])
 
 
 KERNEL = Kernel(
     name="npb.ft",
     title="NPB FT: a partial differential equation by three-dimensional Fourier transforms",
-    parameters=(class_parameter(FT_SIZES),),
+    parameters=(
+        class_parameter(FT_SIZES),
+        code_parameter(
+            "a pass over the array for each dimension, the decay, packing and unpacking; lines one "
+            "by one"
+        ),
+    ),
     metrics=(
         TIME,
         RATE,
@@ -151,7 +170,8 @@ KERNEL = Kernel(
         "flops": "N ((1 + niter) (F(nx) + F(ny) + F(nz)) + 3 niter + 4), with F(n) = "
         "12.25 floor(log2(n) / 3) - 5.25, plus 5 or 8.5 if log2(n) mod 3 is 1 or 2",
         "traffic": "16 (N (4 (1 + niter) - 1) + 2 (1 + niter) M), with pencils 64 (1 + niter) N "
-        "more; M: points that a transpose along moves to another rank",
+        "more; M: points that a transpose along moves to another rank. In plain code "
+        "16 (N ((6 + 4 transposes) (1 + niter) + 2 niter + 1) + 2 (1 + niter) M)",
         "messages": "1 + niter transforms, with one transpose for slabs and two for pencils, each "
         "an alltoallv of each working rank; niter allreduces of each rank",
         "sent": "16 (1 + niter) (M + points that a transpose across moves), and 16 in each "

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+    code_parameter,
+    is_plain,
+    listed,
+)
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
 
@@ -31,11 +40,14 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # Keys are read once to be counted or gathered for other ranks; with several ranks once more
     # before, to find their buckets. Keys that move are written and read by the sender, and written
     # and read by the receiver.
-    passes = 2.0 + 4.0 * (ranks - 1.0) / ranks if ranks > 1 else 1.0
+    plain = is_plain(parameters)
+    # The plain code moves all keys, those that stay too, and counts none before.
+    moving = 1.0 if plain else (ranks - 1.0) / ranks
+    together = plain or ranks > 1
+    passes = 2.0 + 4.0 * moving if together else 1.0
     sizes = ranks * 8.0 * (is_buckets(greatest, ranks) + IS_TEST_KEYS)
     counts_sent = 8.0 * ranks * (ranks - 1.0)
     moved = 4.0 * keys * (ranks - 1.0) / ranks
-    together = ranks > 1
     return {
         # The official Mop/s counts keys ranked.
         "operations": IS_ITERATIONS * keys,
@@ -49,13 +61,20 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 def _is_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
     log2_keys, greatest = IS_SIZES[str(parameters["class"])]
     need = formula("is/memory.def", "is")
-    return need(keys=2.0**log2_keys, values=2.0**greatest, ranks=ranks, threads=threads)["bytes"]
+    terms = need(
+        **{"keys": 2.0**log2_keys, "values": 2.0**greatest, "ranks": ranks, "threads": threads},
+        plain=int(is_plain(parameters)),
+    )
+    return terms["bytes"]
 
 
 KERNEL = Kernel(
     name="npb.is",
     title="NPB IS: ranking of integer keys",
-    parameters=(class_parameter(IS_SIZES),),
+    parameters=(
+        class_parameter(IS_SIZES),
+        code_parameter("keys are put into buckets and exchanged on one rank too"),
+    ),
     metrics=(
         TIME,
         RATE,
@@ -79,9 +98,10 @@ KERNEL = Kernel(
         "flops": "none: integers only",
         "traffic": "10 * 4 B (p 2^m + c 2^k), keys below 2^k, k = "
         f"{listed(greatest for _, greatest in IS_SIZES.values())}; p = "
-        "2 + 4 (ranks - 1) / ranks passes over the keys (1 on a single rank), c = 2 threads + 1 "
-        "over their counts",
-        "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank",
+        "2 + 4 (ranks - 1) / ranks passes over the keys (1 on a single rank; 6 in plain code), "
+        "c = 2 threads + 1 over their counts",
+        "messages": "30 ranks: allreduce, alltoall, alltoallv; none on a single rank, except in "
+        "plain code",
         "sent": "10 (8 ranks (b + 5) + 8 ranks (ranks - 1) + 4 * 2^m (ranks - 1) / ranks), "
         "b = buckets: 1024, or the power of two from 64 ranks on",
     },

@@ -108,6 +108,11 @@ TIMINGS = MinimumData("timing after a barrier", LAUNCHES, 2, "timing")
 SHARES = MinimumData("shares of a single pair's bandwidth", LAUNCHES, 2, "cell")
 SENDERS = MinimumData("slowdown of concurrent senders", LAUNCHES, 2, "number of senders")
 # With fewer nodes even perfect groups occur by chance more often than ``topology.FALSE_ALARMS``.
-GROUPS = MinimumData("groups, slow nodes and slow pairs", LAUNCHES, 6, "node")
+GROUPS = MinimumData("groups", LAUNCHES, 6, "node")
+SLOW_MEMBERS = MinimumData("slow nodes and slow pairs", LAUNCHES, GROUPS.points, "node")
+# Fewer launches suffice for groups that each launch shows by itself: the pairs of a launch are
+# tested by permutation (``topology.analyse``), and two launches agree by chance in
+# ``topology.FALSE_ALARMS`` squared of all cases.
+AGREEING_LAUNCHES = 2
 # With fewer hops there are too few spacings for a test (``outliers.upper_outliers``).
 HOPS = MinimumData("slow hops", LAUNCHES, 6, "hop")

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.network.minimum import GROUPS
+from assay.models.network.minimum import AGREEING_LAUNCHES, GROUPS
 from assay.models.network.outliers import upper_outliers
 
 Floats = npt.NDArray[np.float64]
@@ -111,6 +111,33 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
         slow_pairs=tuple(_slow_pairs(rest, slow, FALSE_ALARMS / 2)),
         searched=searched,
         order=_order(logs, levels) if searched else tuple(range(n)),
+    )
+
+
+def agreed(launches: Sequence[Floats]) -> Topology:
+    """The groups that each launch shows by itself, from one matrix per launch (see ``analyse``).
+
+    For fewer launches than an interval needs. Two launches agree on groups that aren't there in
+    ``FALSE_ALARMS`` squared of all cases. Slow nodes and pairs are not searched for: a single one
+    may have been disturbed in all of few launches. Without common groups nothing is known, and the
+    matrix counts as not searched.
+    """
+    found = [analyse(times).levels for times in launches]
+    common = [
+        level
+        for level in (found[0] if found else ())
+        if all(level.groups in [each.groups for each in levels] for levels in found[1:])
+    ]
+    if not common or len(launches) < AGREEING_LAUNCHES:
+        return unsearched(len(launches[0]) if launches else 0)
+    times = np.median(np.stack(launches), axis=0)
+    groupings = [level.groups for level in common]
+    return Topology(
+        levels=tuple(_level(times, grouping) for grouping in groupings),
+        slow_nodes=(),
+        slow_pairs=(),
+        searched=True,
+        order=_order(_checked(times), groupings),
     )
 
 

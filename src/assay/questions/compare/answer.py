@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.questions.common.answer import Answer, Confidence
 from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
-from assay.questions.compare.tables import speed_text
-from assay.units import counted, format_limit, listed
+from assay.questions.compare.tables import nodes_text, other_code, speed_text
+from assay.units import counted, format_limit, format_quantity, listed
 
 TITLE = "How do these runs differ?"
 # Launches per side from which a distribution-free 95% interval of a median exists.
@@ -27,13 +27,23 @@ def answer(found: CompareFindings) -> Answer:
         method=[
             "The headline metric of each cell, by launch. The test of a difference follows from "
             "its values (findings in the JSON); p is corrected for all "
-            f"{counted(len(found.cells), 'comparison')} (Holm). The same: the 95% interval of the "
-            f"ratio lies within {format_limit(found.margin)}."
+            f"{counted(len(_decidable(found)), 'comparison')} (Holm). The same: the 95% interval "
+            f"of the ratio lies within {format_limit(found.margin)}."
         ],
         limits=[],
         advice=_advice(found),
         caveats=_caveats(found),
     )
+
+
+def side_name(run: ComparedRun) -> str:
+    """``RUN``, with its nodes where it has only some: ``RUN, nodes n[1-4]``."""
+    nodes = nodes_text(run)
+    return f"{run.run}, nodes {nodes}" if nodes else run.run
+
+
+def _decidable(found: CompareFindings) -> list[ComparedCell]:
+    return [cell for cell in found.cells if cell.verdict != "none"]
 
 
 def _verdict(run: ComparedRun, found: CompareFindings) -> str:
@@ -46,11 +56,13 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
     for verdict, words in (
         ("same", f"the same within {format_limit(found.margin)} in"),
         ("open", "undecided in"),
+        ("none", "without verdict (another code) in"),
     ):
         count = sum(cell.verdict == verdict for cell in cells)
         if count:
             parts.append(f"{words} {count}")
-    return f"Of {counted(len(cells), 'shared cell')} {run.name} ({run.run}) is {listed(parts)}."
+    shared = counted(len(cells), "shared cell")
+    return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
 
 
 def _extreme(cells: Sequence[ComparedCell]) -> str:
@@ -64,13 +76,16 @@ def _extreme(cells: Sequence[ComparedCell]) -> str:
 
 
 def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
-    launches = min(min(cell.reference_launches, cell.other_launches) for cell in found.cells)
-    decided = sum(cell.verdict != "open" for cell in found.cells)
-    share = f"{decided} of {counted(len(found.cells), 'comparison')} decided"
+    cells = _decidable(found)
+    if not cells:
+        return "low", "all results of one side are of other codes"
+    launches = min(min(cell.reference_launches, cell.other_launches) for cell in cells)
+    decided = sum(cell.verdict != "open" for cell in cells)
+    share = f"{decided} of {counted(len(cells), 'comparison')} decided"
     least = f"at least {counted(launches, 'launch')} per side"
     if any(run.imported for run in found.runs):
         return "low", f"{share}; how imported numbers were measured is not known"
-    if launches >= _ENOUGH and decided == len(found.cells):
+    if launches >= _ENOUGH and decided == len(cells):
         return "high", f"{share}, {least}"
     if decided:
         return "medium", f"{share}, {least}"
@@ -78,45 +93,117 @@ def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
 
 
 def _advice(found: CompareFindings) -> list[str]:
-    needs = [cell.more for cell in found.cells if cell.verdict == "open" and cell.more is not None]
-    if not needs:
-        return []
-    most = max(needs)
-    return [
-        f"To decide {counted(len(needs), 'more comparison')}, measure up to {most:,} more launches "
-        "per side (`assay run … --launches N`)."
-    ]
+    advice = []
+    for unit, how in (
+        ("launches", "`assay run … --launches N`"),
+        ("sessions", "`assay run … --every 6h --sessions N`"),
+        ("nodes", "`assay run … --per-node --nodes N`"),
+    ):
+        needs = [
+            cell.more for cell in found.cells if cell.unit_of_test == unit and cell.more is not None
+        ]
+        if needs:
+            advice.append(
+                f"To decide {counted(len(needs), 'more comparison')}, measure up to "
+                f"{max(needs):,} more {unit} per side ({how})."
+            )
+    return advice
 
 
 def _caveats(found: CompareFindings) -> list[str]:
-    caveats = [
-        "The verdicts are on these runs. How much runs of one machine differ from each other is "
-        "not in them: `assay run --every` and `assay history` show it."
-    ]
-    if len({run.system for run in found.runs}) > 1:
-        caveats.append(
-            "The systems differ: a difference is one between machines only if their runs differ by "
-            "less."
-        )
+    caveats = _scope(found)
     if found.across_toolchains:
         caveats.append("The runs have no toolchain in common: cells are matched without it.")
     if found.codes:
-        caveats.append(
-            "The sides were measured by different programs: the ratio is that of machine and "
-            "program together."
-        )
+        caveats.append(_codes(found))
+    if found.scaled_clock:
+        caveats += _clocks(found)
     for run in found.runs:
         if not run.complete:
             caveats.append(f"Run {run.name} ({run.run}) is incomplete.")
         if run.imported:
             caveats.append(f"The numbers of run {run.name} were imported.")
+        if run.kind == "published":
+            caveats.append(
+                f"The numbers of {run.name} are published ({run.suite}): single numbers without "
+                "launches."
+            )
         if run.unshared:
             unshared = counted(len(run.unshared), "cell")
             caveats.append(f"Without a counterpart: {unshared} of run {run.name}.")
-    single = sum(min(cell.reference_launches, cell.other_launches) < 2 for cell in found.cells)
+        if run.left_out:
+            caveats.append(
+                f"{counted(run.left_out, 'launch')} used nodes of {run.name} and others, and "
+                "belong to no side."
+            )
+    single = sum(
+        min(cell.reference_launches, cell.other_launches) < 2 for cell in _decidable(found)
+    )
     if single:
         caveats.append(
             f"{counted(single, 'comparison')} with a single number on one side: no test is "
             "possible."
         )
     return caveats
+
+
+def _scope(found: CompareFindings) -> list[str]:
+    """What the verdicts are on: these runs, these machines, these nodes."""
+    cells = _decidable(found)
+    held = {cell.holds_for for cell in cells}
+    caveats = []
+    if "machines" in held:
+        count = sum(cell.holds_for == "machines" for cell in cells)
+        of = "The verdicts are" if len(held) == 1 else f"{counted(count, 'verdict')} are"
+        caveats.append(
+            f"{of} on these machines: by the scatter between the sessions of each run. They hold "
+            "as far as the sessions represent the machine."
+        )
+    if "nodes" in held:
+        caveats.append("Verdicts are on these nodes: by the scatter between nodes, not launches.")
+    if "runs" in held:
+        what = "these two runs" if len(found.runs) == 2 else "these runs"
+        if len({run.run for run in found.runs}) == 1:
+            what = "these launches of one run"
+        caveats.append(
+            f"The verdicts are on {what}. How much runs of one machine differ from each other is "
+            "not in them: `assay run --every` and `assay history` show it."
+            if len(held) == 1
+            else f"The other verdicts are on {what}."
+        )
+        if found.worth < 1.0:
+            caveats.append(
+                "Successive launches depend on each other; each counts as "
+                f"{found.worth:.2g} of an independent one."
+            )
+        if len({run.system for run in found.runs if run.kind == "run"}) > 1:
+            caveats.append(
+                "The systems differ: a difference is one between machines only if their runs "
+                "differ by less."
+            )
+    return caveats
+
+
+def _codes(found: CompareFindings) -> str:
+    others = [cell for cell in found.cells if cell.reference_code != cell.other_code]
+    names = list(dict.fromkeys(map(other_code, others)))
+    text = (
+        "The sides were measured by different programs: the ratio is that of machine and program "
+        f"together ({listed(names[:4])}{', …' if len(names) > 4 else ''})."
+    )
+    known = sum(cell.code_factor is not None for cell in others)
+    if known:
+        text += f" In {counted(known, 'comparison')} it was divided by the ratio of the codes."
+    return text
+
+
+def _clocks(found: CompareFindings) -> list[str]:
+    """The clock rates, and whose is unknown."""
+    unknown = [run.name for run in found.runs if run.clock is None]
+    if unknown:
+        return [f"The clock rate of {listed(unknown)} is not known: no speed at equal clock rates."]
+    clocks = ", ".join(f"{run.name} {format_quantity(run.clock, 'Hz')}" for run in found.runs)
+    return [
+        f"At equal clock rates ({clocks}): the speed as if it were proportional to the clock rate, "
+        "which memory and network are not."
+    ]

@@ -9,7 +9,13 @@ from assay.units import format_limit
 
 # Maximum number of cells in the figure, and height of one in pixels.
 _MOST, _STEP = 40, 18
-_COLOURS = {"faster": "#2a7f62", "slower": "#b3392f", "same": "#4c6a92", "open": "#8a8a8a"}
+_COLOURS = {
+    "faster": "#2a7f62",
+    "slower": "#b3392f",
+    "same": "#4c6a92",
+    "open": "#8a8a8a",
+    "none": "#b08d57",
+}
 
 
 def figures(found: CompareFindings) -> list[Figure]:
@@ -26,7 +32,7 @@ def figures(found: CompareFindings) -> list[Figure]:
             id="compare-speed",
             title="Speed relative to run A",
             caption="Right of the dashed line the other run is faster. Whiskers: 95% intervals "
-            "over launches, where there are enough. Grey area: the same within "
+            "where there are enough launches. Grey area: the same within "
             f"{format_limit(found.margin)}."
             + (f" {left_out} more comparisons are in the table." if left_out else ""),
             alt=f"Speeds relative to run A of {len(shown)} cells, from "
@@ -39,7 +45,7 @@ def figures(found: CompareFindings) -> list[Figure]:
                 Field("low", "", "lower end of its 95% interval"),
                 Field("high", "", "upper end of its 95% interval"),
                 Field("p", "", "p of no difference, corrected"),
-                Field("verdict", "", "faster, slower, same or open"),
+                Field("verdict", "", "faster, slower, same, open or none (another code)"),
             ],
             rows=rows,
             spec=_spec(rows, found.margin, several),

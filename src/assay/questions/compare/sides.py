@@ -3,75 +3,218 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.errors import AssayError, nearest
+from assay.hostnames import expand_hosts, natural
+from assay.questions.compare.published import PREFIX, PublishedSide, read_published
 from assay.questions.history.query import moment
 from assay.records.directory import RunDirectory, find_run, list_runs
-from assay.records.model import RunData
+from assay.records.group import read_group
+from assay.records.model import Measurement, RunData
 from assay.records.reading import read_run
 from assay.records.summary import RunSummary
 
-_TOOLCHAIN = ":toolchain="
+# What may follow a run's name; paths and times may have colons too.
+_OPTION = re.compile(r":(?=toolchain=|nodes?=|rest\b)")
+_NODES = re.compile(r":nodes?=")
+_REST = "rest"
 
 
 @dataclass(frozen=True)
 class Side:
-    """A run, or the cells of one toolchain in it. ``words``: as named on the command line."""
+    """A run, or a part of it.
+
+    ``words``: as named on the command line. ``toolchain``: only the cells of this one. ``nodes``:
+    only the measurements that used none but these; None for all. ``members``: of a group of runs
+    (``--per-node``) all of them, of which ``run`` is the first. ``name``: of the group.
+    """
 
     words: str
     run: RunData
     toolchain: str | None = None
+    nodes: tuple[str, ...] | None = None
+    members: tuple[RunData, ...] = ()
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the run or of the group."""
+        return self.name or self.run.manifest.run
+
+    @property
+    def runs(self) -> tuple[RunData, ...]:
+        """The runs, each with the chosen measurements alone; those without any are left out."""
+        chosen = [self._chosen(run) for run in self.members or (self.run,)]
+        return tuple(run for run in chosen if run.measurements)
+
+    def left_out(self) -> int:
+        """Launches on nodes of this side and on others, which belong to no side."""
+        if self.nodes is None:
+            return 0
+        known = set(self.nodes)
+        return len(
+            {
+                (run.manifest.run, m.launch)
+                for run in self.members or (self.run,)
+                for m in run.measurements
+                if known & (used := _hosts(m)) and not used <= known
+            }
+        )
+
+    def _chosen(self, run: RunData) -> RunData:
+        if self.toolchain is None and self.nodes is None:
+            return run
+        known = None if self.nodes is None else set(self.nodes)
+        kept = tuple(
+            m
+            for m in run.measurements
+            if (self.toolchain is None or m.cell.toolchain == self.toolchain)
+            and (known is None or (bool(used := _hosts(m)) and used <= known))
+        )
+        return replace(run, measurements=kept)
 
 
-def read_sides(root: Path, names: Sequence[str]) -> list[Side]:
-    """The runs that ``names`` mean: a path, a part of a run's name, or ``@DATE``.
+@dataclass(frozen=True)
+class _Named:
+    """A name with its options, before the nodes of ``rest`` are known."""
 
-    ``@2026-10-01`` is the newest run that began on or before that day; ``NAME:toolchain=T`` only
-    the cells of toolchain T. Raises AssayError for under two names, equal sides, unknown or damaged
-    runs, groups, and runs without measurements.
+    side: Side
+    rest: bool = False
+    hosts: tuple[str, ...] = field(default=())
+
+
+AnySide = Side | PublishedSide
+
+
+def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
+    """The sides that ``names`` mean: a path, a part of a run's name, ``@DATE`` or ``ref:NAME``.
+
+    ``@2026-10-01`` is the newest run that began on or before that day. ``NAME:toolchain=T``: only
+    the cells of toolchain T; ``NAME:nodes=n[1-4]``: only what was measured on these nodes alone;
+    ``NAME:rest``: on the others. A single name with nodes is compared with the rest, which is the
+    reference. ``ref:NAME``: the published figures of a cluster, or one figure. Raises AssayError
+    for too few names, equal sides, unknown or damaged runs, and runs without measurements.
     """
-    if len(names) < 2:
+    if not names or (len(names) == 1 and not _NODES.search(names[0])):
         raise AssayError(
             "A comparison needs at least two runs.",
             fix="Name them by parts of their names: `assay compare 20260101T 20260201T`; "
             "`assay runs` lists them.",
         )
-    sides = [_read(root, name) for name in names]
-    seen: dict[tuple[str, str | None], str] = {}
+    found = [
+        read_published(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else _read(root, name)
+        for name in names
+    ]
+    if len(found) == 1 and isinstance(found[0], _Named):
+        only = found[0]
+        words = _OPTION.split(names[0])[0]
+        found.insert(0, replace(only, side=replace(only.side, words=f"{words}:rest"), rest=True))
+    named = [each for each in found if isinstance(each, _Named)]
+    sides = [_side(each, named) if isinstance(each, _Named) else each for each in found]
+    seen: dict[object, str] = {}
     for side in sides:
-        key = (side.run.manifest.run, side.toolchain)
+        key: object = side.words
+        if isinstance(side, Side):
+            key = (side.title, side.toolchain, side.nodes)
         if key in seen:
+            name = side.title if isinstance(side, Side) else side.words
             raise AssayError(
-                f"'{seen[key]}' and '{side.words}' are the same run, {key[0]}.",
+                f"'{seen[key]}' and '{side.words}' are the same run, {name}.",
                 fix="Name two different runs; `assay runs` lists them.",
             )
         seen[key] = side.words
     return sides
 
 
-def _read(root: Path, name: str) -> Side:
-    words, _, toolchain = name.partition(_TOOLCHAIN)
+def _read(root: Path, name: str) -> _Named:
+    words, *options = _OPTION.split(name)
     directory = _at(root, words) if words.startswith("@") else find_run(root, words)
     request = directory.request()
+    members: tuple[RunData, ...] = ()
     if request is not None and request.members is not None:
-        raise AssayError(
-            f"{directory.name} is a group of runs, one per node.",
-            fix=f"Name one of its runs: a folder in {directory.path}.",
-        )
-    run = read_run(directory.path)
-    if not run.measurements:
+        group = read_group(directory.path)
+        members = tuple(m.run for m in group.members if m.run and m.run.measurements)
+        run = members[0] if members else None
+    else:
+        run = read_run(directory.path)
+    if run is None or not run.measurements:
         raise AssayError(f"Run {directory.name} has no measurements.", where=str(directory.path))
-    if not toolchain:
-        return Side(name, run)
-    known = sorted({measurement.cell.toolchain for measurement in run.measurements})
-    if toolchain not in known:
+    side = Side(name, run, members=members, name=directory.name)
+    rest = False
+    for option in options:
+        what, _, value = option.partition("=")
+        if what == "toolchain":
+            side = replace(side, toolchain=_toolchain(side, value))
+        elif what == _REST:
+            rest = True
+        else:
+            side = replace(side, nodes=_nodes(side, value))
+    return _Named(side, rest, _all_hosts(side))
+
+
+def _toolchain(side: Side, name: str) -> str:
+    known = sorted({m.cell.toolchain for run in side.runs for m in run.measurements})
+    if name not in known:
+        raise AssayError(f"Run {side.title} has no toolchain '{name}'.", fix=nearest(name, known))
+    return name
+
+
+def _nodes(side: Side, text: str) -> tuple[str, ...]:
+    """The hosts of the run with these names, with or without their domains."""
+    known = _all_hosts(side)
+    short = {host.partition(".")[0]: host for host in known}
+    nodes = []
+    for name in expand_hosts(text):
+        found = name if name in known else short.get(name)
+        if found is None:
+            raise AssayError(
+                f"Run {side.title} has no measurement on node '{name}'.",
+                where=side.words,
+                fix=nearest(name, known),
+            )
+        nodes.append(found)
+    return tuple(sorted(dict.fromkeys(nodes), key=natural))
+
+
+def _side(named: _Named, others: Sequence[_Named]) -> Side:
+    """The side; of ``rest``, with the nodes that no other side of the run names."""
+    side = named.side
+    if named.rest:
+        taken = {
+            host
+            for other in others
+            if not other.rest and other.side.title == side.title
+            for host in other.side.nodes or ()
+        }
+        rest = tuple(host for host in named.hosts if host not in taken)
+        if not taken or not rest:
+            what = "names no nodes" if not taken else "leaves no nodes"
+            raise AssayError(
+                f"'{side.words}': another side of the run {what}.",
+                fix="Such as `assay compare RUN:rest RUN:nodes=n[1-4]`.",
+            )
+        side = replace(side, nodes=rest)
+    if not side.runs:
         raise AssayError(
-            f"Run {directory.name} has no toolchain '{toolchain}'.", fix=nearest(toolchain, known)
+            f"'{side.words}' has no measurement on these nodes alone.",
+            fix="Its launches used further nodes; name these too.",
         )
-    return Side(name, run, toolchain)
+    return side
+
+
+def _hosts(measurement: Measurement) -> set[str]:
+    return {rank.host for rank in measurement.ranks}
+
+
+def _all_hosts(side: Side) -> tuple[str, ...]:
+    hosts = {
+        host for run in side.members or (side.run,) for m in run.measurements for host in _hosts(m)
+    }
+    return tuple(sorted(hosts, key=natural))
 
 
 def _at(root: Path, words: str) -> RunDirectory:

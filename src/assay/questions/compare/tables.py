@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from assay.hostnames import compress_hosts
 from assay.kernels.naming import metric_name
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, Tone, quantity
-from assay.questions.compare.model import ComparedCell, CompareFindings, MeanSpeed
-from assay.units import format_limit, format_minute, format_quantity
+from assay.questions.compare.model import (
+    CellContribution,
+    ComparedCell,
+    ComparedRun,
+    CompareFindings,
+    MeanSpeed,
+)
+from assay.questions.compare.results import OWN_CODE
+from assay.units import counted, format_limit, format_minute, format_quantity
 
-_TONES: dict[str, Tone] = {"slower": "bad", "faster": "good", "same": "", "open": "quiet"}
+_TONES: dict[str, Tone] = {
+    "slower": "bad",
+    "faster": "good",
+    "same": "",
+    "open": "quiet",
+    "none": "quiet",
+}
+
+_NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 
 
 def verdict_words(cell: ComparedCell, margin: float) -> str:
-    """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``."""
+    """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``.
+
+    Of other codes ``no verdict: another code (HPL 2.3)``.
+    """
+    if cell.verdict == "none":
+        return f"no verdict: another code ({other_code(cell)})"
     if cell.verdict == "same":
         return f"the same within {format_limit(margin)}"
     if cell.verdict != "open":
         return cell.verdict
     if cell.more is not None:
-        return f"can't tell: {cell.more:,} more launches per side would"
-    few = min(cell.reference_launches, cell.other_launches)
+        return (
+            f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
+        )
+    few = min(cell.reference_units, cell.other_units)
     return f"can't tell: n = {few}" if few < 2 else "can't tell"
+
+
+def other_code(cell: ComparedCell) -> str:
+    """The code that is not assay's, else both: ``NASA's NPB 2.3``."""
+    codes = dict.fromkeys(code or "not stated" for code in (cell.reference_code, cell.other_code))
+    return " and ".join([code for code in codes if code != OWN_CODE])
 
 
 def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str:
@@ -29,7 +58,8 @@ def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str
 
 def tables(found: CompareFindings) -> list[Table]:
     """The sides, and the means if there are several cells; ``cell_table`` has the cells."""
-    return [side_table(found), *([mean_table(found)] if found.means else [])]
+    means = [mean_table(found), contribution_table(found)] if found.means else []
+    return [side_table(found), *means]
 
 
 def cell_table(found: CompareFindings) -> Table:
@@ -51,8 +81,14 @@ def cell_table(found: CompareFindings) -> Table:
     builder.numbers(
         "launches",
         "Launches",
-        lambda cell: Entry(f"{cell.reference_launches}, {cell.other_launches}"),
+        lambda cell: Entry(_counts(cell)),
     )
+    if found.codes:
+        builder.text(
+            "codes",
+            "Codes",
+            lambda cell: f"{cell.reference_code or '?'}, {cell.other_code or '?'}",
+        )
     builder.numbers(
         "speed",
         "Speed over A",
@@ -60,6 +96,19 @@ def cell_table(found: CompareFindings) -> Table:
             Entry(speed_text(cell.speed, cell.speed_ci95), cell.speed) if cell.speed else NOTHING
         ),
     )
+    if found.scaled_clock:
+        builder.numbers(
+            "per_clock",
+            "At equal clocks",
+            lambda cell: (
+                Entry(
+                    speed_text(cell.per_clock.speed, cell.per_clock.speed_ci95),
+                    cell.per_clock.speed,
+                )
+                if cell.per_clock
+                else NOTHING
+            ),
+        )
     builder.numbers(
         "p",
         "p, corrected",
@@ -76,7 +125,58 @@ def cell_table(found: CompareFindings) -> Table:
         "compare-cells",
         "Cells",
         caption="Speed over A: above 1 the other run is faster (of times the inverse ratio). "
-        "Brackets: 95% intervals over launches, as if launches were independent.",
+        f"{interval_words(found)}",
+        notes=dict.fromkeys(f"{cell.name}: {cell.note}." for cell in found.cells if cell.note),
+    )
+
+
+def interval_words(found: CompareFindings) -> str:
+    """What the intervals are over, and what is assumed."""
+    units = {cell.unit_of_test for cell in found.cells}
+    words = " or ".join(unit for unit in ("launches", "sessions", "nodes") if unit in units)
+    text = f"Brackets: 95% intervals over {words}"
+    if "launches" not in units:
+        return text + "."
+    if found.worth < 1.0:
+        return f"{text}; each launch counts as {found.worth:.2g} of an independent one."
+    return text + ", as if launches were independent."
+
+
+def _counts(cell: ComparedCell) -> str:
+    launches = f"{cell.reference_launches}, {cell.other_launches}"
+    if cell.unit_of_test == "launches":
+        return launches
+    return f"{launches} ({cell.reference_units}, {cell.other_units} {cell.unit_of_test})"
+
+
+def contribution_table(found: CompareFindings) -> Table:
+    """What each cell contributes to the geometric mean of all cells."""
+    several = len(found.runs) > 2
+    rows = [
+        (mean.side, part)
+        for mean in found.means
+        if mean.what == "all cells"
+        for part in mean.contributions
+    ]
+
+    def share(row: tuple[str, CellContribution]) -> Entry:
+        value = row[1].share
+        return NOTHING if value is None else Entry(f"{value:+.1%}", value)
+
+    builder = TableBuilder(rows)
+    if several:
+        builder.text("side", "Run", lambda row: row[0])
+    return (
+        builder.text("cell", "Cell", lambda row: row[1].name)
+        .numbers("factor", "Factor", lambda row: Entry(f"{row[1].factor:.4f}", row[1].factor))
+        .numbers("share", "Share of the mean's logarithm", share)
+        .table(
+            "compare-contributions",
+            "Contributions to the geometric mean",
+            caption="The factors multiply to the geometric mean of all cells. A negative share "
+            "changes the mean the other way.",
+            folded=True,
+        )
     )
 
 
@@ -96,34 +196,47 @@ def mean_table(found: CompareFindings) -> Table:
         .table(
             "compare-means",
             "Geometric means",
-            caption="Each cell has the same weight. The intervals allow for what cells of one "
-            "launch have in common.",
+            caption="Each cell with the same code on both sides has the same weight. The "
+            "intervals allow for what cells of one launch have in common.",
         )
     )
 
 
 def side_table(found: CompareFindings) -> Table:
-    """The runs."""
-    return (
-        TableBuilder(found.runs)
+    """The sides; columns that would be the same for all runs are left out."""
+    runs = found.runs
+    builder = (
+        TableBuilder(runs)
         .text("name", "", lambda run: run.name)
         .text("run", "Run", lambda run: run.run)
         .text("system", "System", lambda run: run.system)
         .text("suite", "Suite", lambda run: run.suite)
         .text("toolchain", "Toolchain", lambda run: run.toolchain or "all")
-        .text("utc", "Begun", lambda run: format_minute(run.utc))
+    )
+    if any(run.nodes is not None for run in runs):
+        builder.text("nodes", "Nodes", lambda run: nodes_text(run) or "all")
+    builder.text("codes", "Code", lambda run: ", ".join(run.codes))
+    if any(run.sessions for run in runs):
+        builder.counts("sessions", "Sessions", lambda run: run.sessions)
+    if found.scaled_clock:
+        builder.numbers("clock", "Clock", lambda run: quantity(run.clock, "Hz"), unit="Hz")
+    return (
+        builder.text("utc", "Begun", lambda run: "" if run.utc is None else format_minute(run.utc))
         .counts("cells", "Cells", lambda run: run.cells)
         .counts("unshared", "Not shared", lambda run: len(run.unshared))
         .table(
             "compare-runs",
             "Runs",
             notes=[
-                f"Only in {run.name}: {'; '.join(run.unshared)}."
-                for run in found.runs
-                if run.unshared
+                f"Only in {run.name}: {'; '.join(run.unshared)}." for run in runs if run.unshared
             ],
         )
     )
+
+
+def nodes_text(run: ComparedRun) -> str:
+    """``n[1-4]``; empty for all nodes of the run."""
+    return "" if run.nodes is None else compress_hosts(run.nodes)
 
 
 def _p(p: float) -> str:

@@ -50,7 +50,12 @@ class HistorySeries:
     @property
     def label(self) -> str:
         """The cell's title, with its toolchain."""
-        return f"{cell_title(self.cell)} · {self.cell.toolchain}"
+        return label_of(self.cell)
+
+
+def label_of(cell: Cell) -> str:
+    """A cell's title, with its toolchain."""
+    return f"{cell_title(cell)} · {cell.toolchain}"
 
 
 def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:

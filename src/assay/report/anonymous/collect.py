@@ -14,7 +14,7 @@ from assay.questions.nodes.grouping import groupings
 from assay.records.directory import NODES
 from assay.records.group import GroupData
 from assay.records.jobs import FOLDER, JOBS
-from assay.records.model import RunData
+from assay.records.model import Manifest, RunData
 from assay.records.request import REQUEST
 from assay.report.anonymous.names import FoundNames, owner_of
 from assay.report.anonymous.options import argument_names
@@ -31,9 +31,7 @@ _KINDS = {
 
 def names_of(run: RunData, *, group: str | None = None) -> FoundNames:
     """The private names of a run; ``group``: the name of its group, if any."""
-    found = FoundNames()
-    manifest = run.manifest
-    _walk(msgspec.to_builtins(manifest), found)
+    found = names_of_manifest(run.manifest, run.path, group=group)
     for launch in run.launches:
         _walk(msgspec.to_builtins(launch), found)
     for host in {rank.host for measurement in run.measurements for rank in measurement.ranks}:
@@ -44,6 +42,15 @@ def names_of(run: RunData, *, group: str | None = None) -> FoundNames:
             found.hosts(traffic.host or "")
         if record.error:
             found.text(record.error)
+    return found
+
+
+def names_of_manifest(
+    manifest: Manifest, path: Path | None, *, group: str | None = None
+) -> FoundNames:
+    """The private names in a run's manifest and in its files below ``path`` other than streams."""
+    found = FoundNames()
+    _walk(msgspec.to_builtins(manifest), found)
     system = manifest.system.get("name") if manifest.imported else None
     for name in (str(system or ""), part_of_name(manifest.run)):
         if name:
@@ -52,8 +59,8 @@ def names_of(run: RunData, *, group: str | None = None) -> FoundNames:
         _group_name(found, group, manifest.plan.name)
     for source in manifest.imported:
         found.put("file", source.file)
-    if run.path is not None:
-        _files(run.path, found)
+    if path is not None:
+        _files(path, found)
     return found
 
 

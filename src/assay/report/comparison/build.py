@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 
 from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
@@ -12,16 +13,21 @@ from assay.questions.compare.figures import figures
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.tables import cell_table, tables
 from assay.report.build import section_of
+from assay.report.comparison.views import QuestionView, view_section
 from assay.report.model import REPORT_SCHEMA, ReportModel
 from assay.units import counted, format_limit
 
 
-def build_comparison(found: CompareFindings) -> ReportModel:
-    """The report; ``found``: from ``questions.compare.findings.find``."""
+def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ()) -> ReportModel:
+    """The report; ``found``: from ``questions.compare.findings.find``.
+
+    ``views``: the questions' answers side by side, from ``report.comparison.views.find_views``.
+    """
     reference = found.runs[0]
     names = " and ".join(run.run for run in found.runs[1:3])
     more = f" and {len(found.runs) - 3} more" if len(found.runs) > 3 else ""
-    utc = datetime.datetime.fromtimestamp(max(run.utc for run in found.runs), datetime.UTC)
+    times = [run.utc for run in found.runs if run.utc is not None]
+    utc = datetime.datetime.fromtimestamp(max(times, default=0.0), datetime.UTC)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
@@ -39,7 +45,8 @@ def build_comparison(found: CompareFindings) -> ReportModel:
                 figures=figures(found),
                 tables=tables(found),
                 findings=findings_json(found),
-            )
+            ),
+            *(view_section(view) for view in views),
         ],
         findings_schema=FINDINGS_SCHEMA,
         cells=[],

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.kernels.naming import metric_name
-from assay.questions.compare.answer import answer
+from assay.questions.compare.answer import answer, side_name
 from assay.questions.compare.model import ComparedCell, CompareFindings
-from assay.questions.compare.tables import speed_text, verdict_words
+from assay.questions.compare.tables import interval_words, speed_text, verdict_words
 from assay.units import counted, format_limit, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-_STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim"}
+_STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim", "none": "dim"}
 # Cells that are listed: so that the comparison fits on a screen.
 _MOST = 24
+# Cells whose contributions to the geometric mean are shown.
+_MOST_PARTS = 3
 
 
 def print_comparison(found: CompareFindings, console: Console) -> None:
@@ -26,8 +29,12 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
 
     for run in found.runs:
         only = f", toolchain {run.toolchain}" if run.toolchain else ""
+        if found.codes:
+            only += f", code: {', '.join(run.codes)}"
         console.print(
-            Text.assemble((f"{run.name}  ", "bold"), run.run, (f"  {run.system}{only}", "dim"))
+            Text.assemble(
+                (f"{run.name}  ", "bold"), side_name(run), (f"  {run.system}{only}", "dim")
+            )
         )
     reply = answer(found)
     console.print()
@@ -38,7 +45,11 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
     console.print()
     several = len(found.runs) > 2
     grid = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("cell", "A", "other" if several else "B", "speed over A", "verdict"):
+    headings = ["cell", "A", "other" if several else "B", "speed over A", "verdict"]
+    clocks = any(cell.per_clock for cell in found.cells)
+    if clocks:
+        headings.insert(4, "at equal clocks")
+    for name in headings:
         right = name not in ("cell", "verdict")
         grid.add_column(name, justify="right" if right else "left", overflow="fold")
     for cell in found.cells[:_MOST]:
@@ -47,6 +58,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
             Text(format_quantity(cell.reference, cell.unit)),
             Text(format_quantity(cell.other, cell.unit)),
             Text(speed_text(cell.speed, cell.speed_ci95)),
+            *([_per_clock(cell)] if clocks else []),
             Text(verdict_words(cell, found.margin), _STYLES[cell.verdict]),
         )
     console.print(grid)
@@ -59,15 +71,25 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
         side = f"{mean.side}, " if several else ""
         text = f"{side}{mean.what} ({mean.cells}): {speed_text(mean.speed, mean.speed_ci95)}"
         console.print(Text(f"geometric mean, {text}"))
+        parts = [part for part in mean.contributions[:_MOST_PARTS] if part.share is not None]
+        if mean.what == "all cells" and parts:
+            shares = ", ".join(f"{part.name} {part.share:+.0%}" for part in parts)
+            console.print(Text(f"  most by {shares}", "dim"))
     console.print(
         Text(
-            "95% intervals over launches, as if launches were independent; same: within "
-            f"{format_limit(found.margin)}.",
+            f"{interval_words(found)} Same: within {format_limit(found.margin)}.",
             "dim",
         )
     )
     for sentence in (*reply.caveats, *reply.advice):
         console.print(Text(f"! {sentence}" if sentence in reply.caveats else sentence, "yellow"))
+
+
+def _per_clock(cell: ComparedCell) -> Text:
+    from rich.text import Text
+
+    found = cell.per_clock
+    return Text("" if found is None else speed_text(found.speed, found.speed_ci95))
 
 
 def _name(cell: ComparedCell, several: bool) -> str:

@@ -1,25 +1,32 @@
 """Results in the shape of benchmarking frameworks: ReFrame's run report, Ramble's results.
 
-Sources: ReFrame's ``schemas/runreport.json`` and the reports of version 4, whose performance
+Sources: ReFrame's ``schemas/runreport.json``, by which ReFrame validates a report that it reads,
+and ``frontend/reporting/``, which reads fields beyond it (``uuid``, ``job_nodelist``); performance
 variables are ``SYSTEM:PARTITION:NAME`` with value, reference, lower and upper threshold and unit;
-``core/settings.py`` for the format of performance logs.
+``core/settings.py`` and ``core/logging.py`` for the format of performance logs.
 Ramble's ``results.latest.json``, which ``ramble results upload`` and ``ramble results report``
-read: experiments with contexts and figures of merit (lib/ramble/docs/results.rst).
+read: ``experiment_result.py``, ``workspace.py`` and ``experimental/uploader.py``.
 """
 
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from assay import __version__
 from assay.report.export.model import ResultRow
+from assay.report.export.rows import iso_date
 
+_WORKSPACE = "assay"
+_KEYS = ("n_nodes", "processes_per_node", "n_ranks", "n_threads")
 # assay has no partitions; ReFrame requires a name for one.
 _PARTITION = "default"
 _DATA_VERSION = "4.0"
+# For digests of the names of runs, RFC 9562, 6.6.
+_NAMESPACE = uuid.NAMESPACE_OID
 # Fields of a performance log: of a test, and of each of its variables.
 _LOGGED = (
     *("result", "job_completion_time", "name", "system", "partition", "environ"),
@@ -32,12 +39,22 @@ def reframe_json(rows: Iterable[ResultRow]) -> bytes:
     """The results as a run report of ReFrame: a run per run, a test case per cell.
 
     Values are medians. References and thresholds are null: assay measures, and sets no targets.
+    The session begins with the first run and ends with the start of the last; its ``uuid`` is a
+    digest of the runs' names, so that the same export has the same one.
     """
     runs = []
     cases = 0
     failures = 0
-    for index, (_, cells) in enumerate(_by_run(rows).items()):
-        listed = [_case(of_cell) for of_cell in cells.values()]
+    by_run = _by_run(rows)
+    session = str(uuid.uuid5(_NAMESPACE, "\n".join("/".join(run) for run in by_run)))
+    firsts = [next(iter(cells.values()))[0] for cells in by_run.values()]
+    began = min((row.utc for row in firsts), default=0.0)
+    ended = max((row.utc for row in firsts), default=0.0)
+    for index, cells in enumerate(by_run.values()):
+        listed = [
+            {**_case(of_cell), "uuid": f"{session}:{index}:{place}", "run_index": index}
+            for place, of_cell in enumerate(cells.values())
+        ]
         failed = sum(case["result"] == "fail" for case in listed)
         cases += len(listed)
         failures += failed
@@ -46,6 +63,8 @@ def reframe_json(rows: Iterable[ResultRow]) -> bytes:
                 "run_index": index,
                 "num_cases": len(listed),
                 "num_failures": failed,
+                "num_aborted": 0,
+                "num_skipped": 0,
                 "testcases": listed,
             }
         )
@@ -55,8 +74,18 @@ def reframe_json(rows: Iterable[ResultRow]) -> bytes:
             "version": f"assay {__version__}",
             "num_cases": cases,
             "num_failures": failures,
+            "num_aborted": 0,
+            "num_skipped": 0,
+            "hostname": ",".join(firsts[0].hosts) if firsts else "",
+            "uuid": session,
+            "time_start": iso_date(began),
+            "time_start_unix": began,
+            "time_end": iso_date(ended),
+            "time_end_unix": ended,
+            "time_elapsed": ended - began,
         },
         "runs": runs,
+        "restored_cases": [],
     }
     return _encoded(report)
 
@@ -78,7 +107,7 @@ def reframe_perflog(rows: Iterable[ResultRow]) -> bytes:
                 heading = "|".join(fields)
                 lines.append(heading)
             case = _case(of_cell)
-            values = [case["result"], *(case[field] for field in _LOGGED[1:])]
+            values = ["null" if case[field] is None else case[field] for field in _LOGGED]
             for row in metrics:
                 values += [row.median, row.unit, None, None, None]
             lines.append("|".join(_logged(value) for value in values))
@@ -116,10 +145,14 @@ def _case(rows: Sequence[ResultRow]) -> dict[str, object]:
         "num_tasks": first.ranks,
         "num_tasks_per_node": first.ppn,
         "num_cpus_per_task": first.threads,
-        "nodelist": first.hosts,
+        "job_nodelist": ",".join(first.hosts),
+        "filename": "",  # a cell has none
+        "fixture": False,
+        "time_total": None,
         "job_completion_time": first.date,
         "job_completion_time_unix": first.utc,
         "result": "pass" if first.status == "ok" and first.verified is not False else "fail",
+        "fail_phase": _phase(first),
         "fail_reason": first.error,
         "perfvalues": {
             f"{system}:{_PARTITION}:{row.metric}": [row.median, None, None, None, row.unit]
@@ -139,6 +172,13 @@ def _case(rows: Sequence[ResultRow]) -> dict[str, object]:
     }
 
 
+def _phase(row: ResultRow) -> str | None:
+    """ReFrame's name of the phase that failed: running, or the check of the results."""
+    if row.status != "ok":
+        return "run"
+    return "sanity" if row.verified is False else None
+
+
 def _key(text: str) -> str:
     """A name that has no colon, which separates the parts of a key."""
     return re.sub(r"[:\s]+", "_", text)
@@ -151,7 +191,12 @@ def ramble_json(rows: Iterable[ResultRow]) -> bytes:
     ``NAME (high)`` give its ends, and ``NAME (launches)`` the number of launches.
     """
     experiments = [_experiment(cell) for cells in _by_run(rows).values() for cell in cells.values()]
-    return _encoded({"workspace_name": "assay", "experiments": experiments})
+    names = "\n".join(str(each["name"]) for each in experiments)
+    workspace = {
+        "workspace_name": _WORKSPACE,
+        "workspace_hash": str(uuid.uuid5(_NAMESPACE, names)),
+    }
+    return _encoded({**workspace, "experiments": experiments})
 
 
 def _experiment(rows: Sequence[ResultRow]) -> dict[str, object]:
@@ -169,6 +214,7 @@ def _experiment(rows: Sequence[ResultRow]) -> dict[str, object]:
         "system": first.system,
         "imported": first.imported,
         "repeat_index": 0,
+        "workspace_name": _WORKSPACE,
     }
     written = {key: str(value) for key, value in variables.items() if value is not None}
     foms = []
@@ -185,11 +231,12 @@ def _experiment(rows: Sequence[ResultRow]) -> dict[str, object]:
         "workload_name": workload,
         "workload_namespace": f"{first.kernel}.{workload}",
         "simplified_workload_namespace": f"{first.kernel}_{workload}",
-        "n_nodes": first.nodes,
-        "processes_per_node": first.ppn,
-        "n_ranks": first.ranks,
-        "n_threads": first.threads,
+        # Ramble writes these as text.
+        **{key: written.get(key) for key in _KEYS},
         "context_name": "null",
+        "N_REPEATS": 0,
+        "TAGS": [],
+        "EXPERIMENT_CHAIN": [],
         "RAMBLE_VARIABLES": written,
         "RAMBLE_RAW_VARIABLES": written,
         "CONTEXTS": [{"name": "null", "display_name": "null", "foms": foms}] if foms else [],

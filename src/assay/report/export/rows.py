@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from assay.records.creation import run_stem
-from assay.records.model import Manifest
+from assay.records.model import Manifest, system_in_name
 from assay.records.summary import system_name
 from assay.report.cell_table import headline
 from assay.report.export.model import ExportedRun, ResultRow
@@ -28,11 +26,9 @@ def name_of_system(manifest: Manifest) -> str:
 
     A replacement such as ``system-1`` has a hyphen, unlike the names that assay writes there.
     """
-    suites = (manifest.plan.name, run_stem(0.0, "", manifest.plan.name).rpartition("-")[2])
-    suite = "|".join(map(re.escape, suites))
-    match = re.fullmatch(rf"\w+-(.+?)-(?:{suite})(?:-\d+)?", manifest.run)
     stated = manifest.system.get("name")
-    return match[1] if match and not stated else system_name(manifest.run, manifest.system)
+    named = "" if stated else system_in_name(manifest.run, manifest.plan.name)
+    return named or system_name(manifest.run, manifest.system)
 
 
 def _rows(run: ExportedRun, summary: CellSummary) -> Iterator[ResultRow]:

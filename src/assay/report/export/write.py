@@ -46,10 +46,10 @@ def write_export(
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
         return
-    from assay.records.files import write_atomically
+    from assay.records.files import OUT, write_atomically
 
     _prepare(out)
-    write_atomically(out, b"".join(parts))
+    write_atomically(out, b"".join(parts), option=OUT)
 
 
 def _result_text(runs: Sequence[ExportedRun], form: ExportFormat) -> Iterator[bytes]:
@@ -83,19 +83,20 @@ def _sample_text(runs: Sequence[ExportedRun], form: ExportFormat) -> Iterator[by
 
 
 def _write_parquet(runs: Sequence[ExportedRun], out: Path, samples: bool) -> None:
+    from assay.records.files import OUT
     from assay.records.tables import write_table
     from assay.report.export.tabular import results_frame, sample_frames, sample_schema
 
     if samples:
-        write_table(out, sample_frames(runs), sample_schema())
+        write_table(out, sample_frames(runs), sample_schema(), option=OUT)
     else:
-        write_table(out, [results_frame(list(result_rows(runs)))])
+        write_table(out, [results_frame(list(result_rows(runs)))], option=OUT)
 
 
 def _prepare(out: Path) -> None:
-    from assay.records.files import cannot_write
+    from assay.records.files import OUT, cannot_write
 
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(out.parent, error) from None
+        raise cannot_write(out.parent, error, OUT) from None

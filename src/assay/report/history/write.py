@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from assay.questions.history.model import History
 
 HistoryFormat = Literal["terminal", "html", "openmetrics", "csv"]
-NAME = "history.html"
 
 
 def present(
     history: History,
-    root: Path,
+    place: Path,
     console: Console,
     form: HistoryFormat | None,
     output: Path | None,
     *,
     every: bool,
 ) -> None:
-    """Print the history, or write it. ``root``: the folder of runs, the default place of an HTML
-    report. Raises AssayError if a file can't be written.
+    """Print the history, or write it. ``place``: the default file of an HTML report.
+
+    Raises AssayError if a file can't be written.
     """
     chosen = form or _by_suffix(output)
     if chosen in ("openmetrics", "csv"):
@@ -46,7 +46,7 @@ def present(
     from assay.report import write_report
     from assay.report.history.page import build_history
 
-    (written,) = write_report(build_history(history), output or root / NAME, ["html"])
+    (written,) = write_report(build_history(history), output or place, ["html"])
     console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
 
 
@@ -57,10 +57,10 @@ def _by_suffix(output: Path | None) -> HistoryFormat:
 
 
 def _write(path: Path, text: str) -> None:
-    from assay.records.files import cannot_write, write_atomically
+    from assay.records.files import OUTPUT, cannot_write, write_atomically
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(path.parent, error) from None
-    write_atomically(path, text.encode())
+        raise cannot_write(path.parent, error, OUTPUT) from None
+    write_atomically(path, text.encode(), option=OUTPUT)

@@ -119,15 +119,19 @@ class GroupDifference(msgspec.Struct, frozen=True):
 
 
 def location_differs(
-    groups: Mapping[str, Sequence[float] | Floats], *, margin: float = ALIKE_LOCATION
+    groups: Mapping[str, Sequence[float] | Floats],
+    *,
+    margin: float = ALIKE_LOCATION,
+    at_most: float = 1.0,
 ) -> GroupDifference:
     """Whether the groups differ in location.
 
     If values may be normal: Welch's t or, for several groups, Welch's analysis of variance (1951),
     which don't assume equal spreads. Else Mann & Whitney's or Kruskal & Wallis' test or, where
     spreads differ too, Brunner & Munzel's (2000), for several groups Welch's analysis of their
-    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count as fewer.
-    Raises AssayError for fewer than two groups, or fewer than two values in one.
+    ranks (Zimmerman & Zumbo 1993). Values that depend on their predecessors count as fewer;
+    ``at_most``: the greatest effective number of values per value, where more is known than these
+    groups show. Raises AssayError for fewer than two groups, or fewer than two values in one.
     """
     arrays = _checked_groups(groups)
     checks = _normal(arrays)
@@ -135,7 +139,7 @@ def location_differs(
     if not normal:
         checks.append(_even(arrays))
     even = checks[-1].holds
-    worth = effective_sample_ratio(*arrays.values())
+    worth = min(effective_sample_ratio(*arrays.values()), at_most)
     test, statistic, p = _location_test(list(arrays.values()), normal, even)
     pairs = [
         _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)

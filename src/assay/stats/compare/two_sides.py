@@ -29,9 +29,20 @@ def ratio_of_sides(
     if min(x.min(), y.min()) <= 0.0:
         return None, None
     shift, interval = hodges_lehmann(np.log(x), np.log(y))
-    if interval is None:
+    # Equal values must not make an interval of numbers that are too few for any.
+    if interval is None or 2.0 / math.comb(x.size + y.size, x.size) > 0.05:
         return math.exp(shift), None
     return math.exp(shift), (math.exp(interval[0]), math.exp(interval[1]))
+
+
+def widened(value: float, interval: Interval, worth: float) -> Interval:
+    """The interval of a positive value for ``worth`` independent launches per launch (at most 1).
+
+    The distances to the ends, in logarithms, are divided by the square root of ``worth``.
+    """
+    factor = 1.0 / math.sqrt(worth)
+    low, high = (value * (end / value) ** factor for end in interval)
+    return low, high
 
 
 def launches_needed(
@@ -39,13 +50,14 @@ def launches_needed(
     other: Sequence[float] | Floats,
     margin: float,
     tests: int,
+    worth: float = 1.0,
 ) -> int | None:
     """Launches per side with which these differences would probably (80%) give a verdict.
 
     Either the difference becomes significant at 5% after Holm's correction for ``tests`` tests, or
     its interval lies within ``margin``. Normal approximation with the standard deviation of
-    logarithms within the sides. None for more than ``MOST_LAUNCHES``, for values that are not
-    positive, and for a side with a single value.
+    logarithms within the sides; ``worth``: effective number of launches per launch. None for more
+    than ``MOST_LAUNCHES``, for values that are not positive, and for a side with a single value.
     """
     from scipy.special import ndtr, ndtri
 
@@ -58,7 +70,7 @@ def launches_needed(
     limit = math.log1p(margin)
     significant = -float(ndtri(0.025 / max(tests, 1)))
     n = np.arange(2, MOST_LAUNCHES + 1, dtype=np.float64)
-    error = np.sqrt(2.0 * variance / n) if variance > 0.0 else np.full(n.size, 1e-12)
+    error = np.sqrt(2.0 * variance / (n * worth)) if variance > 0.0 else np.full(n.size, 1e-12)
     differs = ndtr(difference / error - significant)
     room = limit / error - 1.96
     alike = ndtr(room - difference / error) - ndtr(-room - difference / error)
@@ -67,14 +79,15 @@ def launches_needed(
 
 
 def mean_ratio(
-    one: Sequence[Floats], other: Sequence[Floats]
+    one: Sequence[Floats], other: Sequence[Floats], worth: float = 1.0
 ) -> tuple[float | None, Interval | None]:
     """The geometric mean over cells of ``other``'s ratio to ``one``, with its 95% interval.
 
     ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio is
     that of medians. The interval is Welch's, from each block's mean logarithm over all cells: the
     r-th launches of all cells are a block, so that the interval allows for what they have in
-    common. None where a value is not positive; the interval is None under three blocks per side.
+    common; ``worth``: effective number of launches per launch. None where a value is not positive;
+    the interval is None under three blocks per side.
     """
     from scipy import stats
 
@@ -94,8 +107,25 @@ def mean_ratio(
     freedom = total**2 / sum(
         variance**2 / (side.size - 1) for variance, side in zip(variances, sides, strict=True)
     )
-    half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total)
+    half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total / worth)
     return math.exp(mean), (math.exp(mean - half), math.exp(mean + half))
+
+
+def contributions(
+    one: Sequence[Floats], other: Sequence[Floats]
+) -> list[tuple[float, float | None]]:
+    """What each cell contributes to ``mean_ratio``: its factor, and its share of the logarithm.
+
+    The factors multiply to the mean; the shares add up to 1, and are negative for cells that
+    change it the other way. The shares are None where the cells cancel each other to less than a
+    hundredth of their sizes. Values must be positive.
+    """
+    logs = [
+        math.log(float(np.median(y)) / float(np.median(x))) for x, y in zip(one, other, strict=True)
+    ]
+    total = sum(logs)
+    known = abs(total) > 0.01 * sum(map(abs, logs))
+    return [(math.exp(each / len(logs)), each / total if known else None) for each in logs]
 
 
 def _blocks(cells: Sequence[Floats]) -> Floats:

@@ -109,16 +109,16 @@ def _as_cost(values: Floats, better: Literal["more", "less"]) -> Floats:
     return values if better == "less" else 1.0 / values
 
 
-def repeats_of(run: RunData) -> list[Repeats]:
+def repeats_of(run: RunData, metric: str | None = None) -> list[Repeats]:
     """One ``Repeats`` for each cell of a run with a result, in the plan's order, with samples.
 
-    Measurements that failed, were refuted or interrupted, and those without a usable value of the
-    kernel's headline metric, are left out.
+    Measurements that failed, were refuted or interrupted, and those without a usable value of
+    ``metric`` (by default the kernel's headline metric), are left out.
     """
     found: dict[str, list[Measurement]] = {cell.id: [] for cell in run.manifest.plan.cells}
     for measurement in run.measurements:
         found.setdefault(measurement.cell.id, []).append(measurement)
-    results = (_of_measurements(run, each) for each in found.values() if each)
+    results = (_of_measurements(run, each, metric) for each in found.values() if each)
     return [repeats for repeats in results if repeats is not None]
 
 
@@ -133,7 +133,9 @@ def joined(parts: Iterable[Repeats]) -> list[Repeats]:
     return [_join(each) for each in by_cell.values()]
 
 
-def _of_measurements(run: RunData, measurements: Sequence[Measurement]) -> Repeats | None:
+def _of_measurements(
+    run: RunData, measurements: Sequence[Measurement], named: str | None = None
+) -> Repeats | None:
     """One cell's measurements of one run; None where none has a usable result."""
     cell = measurements[0].cell
     kernel = known_kernel(cell.kernel)
@@ -143,7 +145,13 @@ def _of_measurements(run: RunData, measurements: Sequence[Measurement]) -> Repea
         record = measurement.record
         if record.status != "ok" or record.verified is False or not record.series:
             continue
-        metric = metric or headline(kernel, metrics_of(kernel, [record]))
+        known = metrics_of(kernel, [record])
+        if named is None:
+            metric = metric or headline(kernel, known)
+        else:
+            metric = metric or next((each for each in known if each.name == named), None)
+        if metric is None:
+            continue
         values = _samples(measurement, kernel, metric)
         if values is not None:
             kept.append((measurement, values))

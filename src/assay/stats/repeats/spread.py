@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 import msgspec
@@ -24,6 +25,7 @@ MIN_VALUES = 5
 # normal distribution's is multiplied by 1 + this / n. Calibrated by
 # benchmarks/rates/comparisons.py.
 LONGER = 60.0
+_GREATEST_EXPONENT = math.log(sys.float_info.max)
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -102,7 +104,8 @@ def cov_interval(
     trimmed mean; for long tails here with Student's t and a kurtosis that is raised for few values.
     The mean's own error and its correlation with the deviation are added by the delta method:
     var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: the effective number of
-    independent values. None for fewer than five values, for equal ones, and where the mean is 0.
+    independent values. None for fewer than five values, for equal ones, and where the mean is 0 or
+    so close to 0, relative to its own error, that the interval has no upper end as a float.
     Coverage: docs/methods/variation.md, "Variation".
     """
     from scipy.special import stdtrit
@@ -121,11 +124,13 @@ def cov_interval(
     small = n / (n - t)
     deviation = small**2 * max(kurtosis - (n - 3.0) / n, 0.0) / (n - 1.0) / 4.0
     skew = float((centred**3).mean()) / (squares / n) ** 1.5
-    variance = max(deviation + (cov**2 - cov * skew) / n, 0.25 * deviation)
+    variance = max(deviation + (cov * cov - cov * skew) / n, 0.25 * deviation)
     if effective_n is not None:
         variance *= n / min(effective_n, n)
     half_width = t * math.sqrt(variance)
     centre = math.log(cov) + 0.5 * math.log(small)
+    if not centre + half_width < _GREATEST_EXPONENT:
+        return None
     return math.exp(centre - half_width), math.exp(centre + half_width)
 
 

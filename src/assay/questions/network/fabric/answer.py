@@ -76,10 +76,13 @@ def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
             f" The probability of a false alarm is at most {FALSE_ALARMS:.0%} for groups, and for "
             "slow nodes and slow pairs in total."
         )
+        few = all(found.too_few_launches for found in matrices)
+        agreed = " The groups are those that each launch shows by itself."
         part.method.append(
             "Pairs: ping-pong between every two, one pair at a time unless marked concurrent; half "
             "a round trip of each, median over passes and launches."
-            + ("" if all(found.too_few_launches for found in matrices) else rate)
+            + ("" if few else rate)
+            + (agreed if few and any(found.levels for found in matrices) else "")
         )
     grouped = [found for found in matrices if found.levels]
     searched = [found for found in matrices if found.searched]

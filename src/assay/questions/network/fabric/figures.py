@@ -55,11 +55,13 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     unit = f"{found.unit}s"
     groups = f"{len(found.levels[-1].groups)} groups" if found.levels else "no groups"
     results = (
-        "too few launches to search for groups and slow pairs"
-        if found.too_few_launches
-        else f"{groups} were found, {len(found.slow_members)} slow {unit} and "
+        f"{groups} were found, {len(found.slow_members)} slow {unit} and "
         f"{len(found.slow_links)} slow pairs"
     )
+    if found.too_few_launches:
+        sought = "slow pairs" if found.levels else "groups and slow pairs"
+        results = f"{groups} were found; " if found.levels else ""
+        results += f"too few launches to search for {sought}"
     adjacent = (
         f" Similar {unit} are adjacent, in the order of average linkage." if found.searched else ""
     )

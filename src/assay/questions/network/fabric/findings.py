@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.network.minimum import GROUPS, HOPS, SHARES, MissingData
+from assay.models.network.minimum import GROUPS, HOPS, SHARES, SLOW_MEMBERS, MissingData
 from assay.models.network.topology import SwitchLevel
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
@@ -81,8 +81,8 @@ class PairFindings:
     searched for, which needs six members and a time for every pair. ``too_few``: whether there are
     too few members for that. ``across_nodes``: pairs between nodes over pairs within, by placement
     alone; None unless both were measured. ``levels``: from the coarsest groups to the finest.
-    ``slow_members``, ``slow_links``: the slowest first. With too few launches none of the three is
-    searched for, and ``searched`` is false. ``matrix``: the times.
+    ``slow_members``, ``slow_links``: the slowest first. With too few launches only the groups that
+    each launch shows by itself are found; without any ``searched`` is false. ``matrix``: the times.
     """
 
     point: Point
@@ -102,7 +102,7 @@ class PairFindings:
 
     @property
     def too_few_launches(self) -> bool:
-        """Whether there are too few launches to search for anything."""
+        """Whether there are too few launches to search for slow members and pairs."""
         return len(self.matrix.launches) < GROUPS.launches
 
 
@@ -144,12 +144,17 @@ def _missing(
 
     Too few nodes or hops are no reason to measure again, and are stated elsewhere.
     """
-    for found in matrices:
-        if len(found.launches) < GROUPS.launches and len(found.names) >= GROUPS.points:
-            members = range(1, len(found.names) + 1)
-            if lack := GROUPS.missing(dict.fromkeys(members, len(found.launches))):
+    few = [
+        found
+        for found in matrices
+        if len(found.launches) < GROUPS.launches and len(found.names) >= GROUPS.points
+    ]
+    for found in few[:1]:
+        members = range(1, len(found.names) + 1)
+        grouped = any(each.topology.levels for each in matrices)
+        for method in (SLOW_MEMBERS,) if grouped else (GROUPS, SLOW_MEMBERS):
+            if lack := method.missing(dict.fromkeys(members, len(found.launches))):
                 yield lack
-                break
     for ring in rings:
         lack = HOPS.missing({k: len(hop.times) for k, hop in enumerate(ring.hops, 1)})
         if lack and not lack.lacks_points:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from assay.hostnames import natural
 from assay.models.network.minimum import GROUPS, HOPS
 from assay.models.network.outliers import upper_outliers
-from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, analyse, matrix, unsearched
+from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, agreed, analyse, matrix
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval, Point, points
 from assay.questions.network.parameters import message_bytes
@@ -109,7 +109,7 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
         known = _hosts(measurements, "pair", point.parameter("between"))
         hosts = tuple(known[name] for name in names)
         enough = len(launches) >= GROUPS.launches
-        topology = analyse(times) if enough else unsearched(len(names))
+        topology = analyse(times) if enough else agreed(launches)
         matrices.append(PairMatrix(point, names, hosts, times, launches, topology))
     return matrices
 

@@ -7,7 +7,9 @@ from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import evidence, labeller, quantity_text
 from assay.questions.common.speedups import Speedup, speedup_row
+from assay.questions.speed.benchmarks.codes import CodeScaling
 from assay.questions.speed.benchmarks.findings import (
+    POOR_EFFICIENCY,
     BenchmarksFindings,
     CacheEffect,
     ClassFindings,
@@ -17,6 +19,7 @@ from assay.questions.speed.benchmarks.scaling import Curve
 from assay.units import capitalised, counted, format_memory, format_share, listed
 
 _CACHE_EFFECT = "Edmundsson et al. (2004), 5.5; Luecke, Li & Cuma (2005), 4.1"
+_NOT_THE_MACHINE = "Judge the machine by the plain code, which scales as users' codes do."
 # What each benchmark loads besides the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
 _LOADS = {
     "npb.ep": "hardly uses memory or network, so its scaling shows what sharing a chip costs",
@@ -90,11 +93,37 @@ def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
         part.evidence.append(speedup_row(title, speedup, note=note))
     if effect is not None:
         part.limits.append(_cache_effect(one, effect))
+    if one.codes is not None:
+        part.evidence.append(
+            speedup_row(f"{title}, plain code", one.codes.plain, note="parallel efficiency")
+        )
+        if one.codes.differ:
+            part.limits.append(_codes(one, one.codes))
 
 
 def _of(curve: Curve, count: int) -> str:
     """``8 processes``, or cores where ranks had several threads."""
     return counted(count, "process" if curve.processes else "core")
+
+
+def _codes(one: ClassFindings, codes: CodeScaling) -> str:
+    """The sentence on codes that scale differently."""
+    curve = one.scaling.curve
+    few, most = codes.tuned.few.cores, codes.tuned.most.cores
+    return (
+        f"{one.scaling.title} has {codes.tuned.value:.2f} times the rate on {_of(curve, most)} of "
+        f"that on {_of(curve, few)}, with plain code {codes.plain.value:.2f} times: the difference "
+        "is the code's, not the machine's, and users' codes scale as plain code does."
+    )
+
+
+def _of_plain(codes: CodeScaling) -> str:
+    """What the plain code says of the cause of poor scaling."""
+    plain = codes.plain
+    share = format_share(plain.efficiency, plain.efficiency_interval)
+    if plain.efficiency >= POOR_EFFICIENCY:
+        return f"plain code reaches {share}: the code is the cause, not the machine"
+    return f"plain code reaches {share} too"
 
 
 def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
@@ -137,17 +166,28 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
     share = format_share(speedup.efficiency, speedup.efficiency_interval)
     reason, action = _cause(loss)
     code = f"the code is assay's own ({loss.code})" if loss.code else ""
+    codes = one.codes
+    compared = codes is not None and codes.tuned == speedup
+    if code and codes is not None and compared:
+        code += f"; {_of_plain(codes)}"
     if reason or code:
         part.limits.append(
             f"{one.scaling.title} reaches {share} of perfect scaling on {_of(curve, curve.most)}: "
             f"{'; '.join(filter(None, (code, reason)))}."
         )
-    first = f"First, {code}: NASA's code may scale differently. " if code else ""
+    # Where the plain code scales well there is nothing to mend on the machine.
+    settled = compared and codes is not None and codes.plain.efficiency >= POOR_EFFICIENCY
+    other = "" if compared else ": NASA's code may scale differently"
+    first = f"First, {code}{other}. " if code else ""
     if speedup.value < 1:
         part.advice.append(
             f"{title} is slower on {where} than on fewer. {first}"
-            f"{'Then, ranks' if code else 'Ranks'} may have shared cores with each other or with "
-            "other processes, or waited for each other most of the time."
+            + (
+                _NOT_THE_MACHINE
+                if settled
+                else f"{'Then, ranks' if code else 'Ranks'} may have shared cores with each other "
+                "or with other processes, or waited for each other most of the time."
+            )
         )
     elif curve.kernel == "npb.ep":
         part.advice.append(
@@ -158,7 +198,7 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
     else:
         part.advice.append(
             f"{title} reaches only {share} of perfect scaling on {where}. {first}"
-            f"{capitalised(action)}"
+            f"{_NOT_THE_MACHINE if settled else capitalised(action)}"
         )
 
 

@@ -24,6 +24,12 @@ from assay.questions.common.selection import (
     scaled,
 )
 from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.speed.benchmarks.codes import (
+    CodeScaling,
+    code_scaling,
+    code_suffix,
+    of_codes,
+)
 from assay.questions.speed.benchmarks.phases import NpbPhases, npb_phases
 from assay.questions.speed.benchmarks.scaling import (
     Chip,
@@ -105,8 +111,9 @@ class ClassScaling:
 
     @property
     def title(self) -> str:
-        """``CG class B``."""
-        return f"{kernel_name(self.curve.kernel)} class {self.curve.size}"
+        """``CG class B``; ``IS class A, plain code``."""
+        curve = self.curve
+        return f"{kernel_name(curve.kernel)} class {curve.size}{code_suffix(curve)}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,8 @@ class ClassFindings:
     point with several threads per rank on the most cores. ``rivals``: the best point of each other
     toolchain on its most cores. ``cache_effect``: None where no speedup is superlinear. ``loss``:
     for the largest class only, None where its efficiency is good or not known. ``per_operation``:
-    floating-point operations done per official operation, None where none are done.
+    floating-point operations done per official operation, None where none are done. ``codes``: the
+    scaling with the plain code beside it, None where that was not measured.
     """
 
     scaling: ClassScaling
@@ -126,6 +134,7 @@ class ClassFindings:
     cache_effect: CacheEffect | None
     loss: ScalingLoss | None
     per_operation: float | None = None
+    codes: CodeScaling | None = None
 
 
 @dataclass(frozen=True)
@@ -193,13 +202,15 @@ def find(measured: Measured) -> BenchmarksFindings | None:
     chip = chip_of(measured.run)
     found = []
     for kernel, title in benchmark_codes().items():
-        drawn = points(measured.cells, kernel, "rate")
+        drawn, plain = of_codes(points(measured.cells, kernel, "rate"))
         if not drawn:
             continue
         scalings = _scalings(drawn, kernel)
-        own = drawn if judged is measured else points(judged.cells, kernel, "rate")
+        own = drawn
+        if judged is not measured:
+            own, plain = of_codes(points(judged.cells, kernel, "rate"))
         of_own = scalings if own is drawn else _scalings(own, kernel)
-        classes = by_class(own)
+        classes, of_plain = by_class(own), by_class(plain)
         found.append(
             BenchmarkFindings(
                 kernel,
@@ -208,6 +219,7 @@ def find(measured: Measured) -> BenchmarksFindings | None:
                     _class_findings(
                         scaling,
                         classes[scaling.curve.size],
+                        of_plain.get(scaling.curve.size, []),
                         judged.cells if number == 0 else None,
                         chip,
                     )
@@ -278,10 +290,13 @@ def _scalings(found: Sequence[Point], kernel: str) -> tuple[ClassScaling, ...]:
 def _class_findings(
     scaling: ClassScaling,
     of_size: Sequence[Point],
+    plain: Sequence[Point],
     cells: Sequence[CellSummary] | None,
     chip: Chip,
 ) -> ClassFindings:
-    """One class. ``cells``: all cells, to find the cause of a poor efficiency; None: don't."""
+    """One class. ``plain``: its points with the plain code. ``cells``: all cells, to find the cause
+    of a poor efficiency; None: don't.
+    """
     return ClassFindings(
         scaling,
         _threaded(scaling.curve, of_size),
@@ -289,6 +304,7 @@ def _class_findings(
         _cache_effect(scaling, chip),
         None if cells is None else _loss(scaling, cells, chip),
         _per_operation(scaling.curve.points[scaling.curve.most]),
+        code_scaling(scaling.curve, plain),
     )
 
 
@@ -318,7 +334,7 @@ def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> Sc
     if not scaling.speedups or scaling.speedups[-1].efficiency >= POOR_EFFICIENCY:
         return None
     curve, efficiency = scaling.curve, scaling.speedups[-1].efficiency
-    code = scaling_difference(curve.kernel)
+    code = "" if code_suffix(curve) else scaling_difference(curve.kernel)
     few, most = scaling.phases.get(curve.few), scaling.phases.get(curve.most)
     if most is not None:
         # A phase that scales perfectly takes its share on the fewest cores times the efficiency.

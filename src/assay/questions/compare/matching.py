@@ -1,0 +1,161 @@
+"""Which results of two sides are of the same cell, and what counts as one value of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.questions.compare.model import CompareUnit
+from assay.questions.compare.published import PublishedSide
+from assay.questions.compare.results import SideResult, best_of
+from assay.questions.compare.run_results import RunResults
+from assay.questions.compare.sides import AnySide, Side
+from assay.stats.compare.verdicts import SidePair
+from assay.stats.core.intervals import Estimate, Floats
+
+# The ratio of two codes on one machine: by how much the second code's speed is greater than the
+# first's, with its interval; None where it is not known.
+CodeFactor = Callable[[SideResult, SideResult], Estimate | None]
+# Minimum number of sessions, or of nodes, per side for verdicts by the scatter between them.
+MIN_UNITS = 3
+
+
+@dataclass(frozen=True)
+class MatchedResult:
+    """One cell on the reference and on another side, whose letter is ``side``."""
+
+    side: str
+    one: SideResult
+    other: SideResult
+    unit: CompareUnit
+    code_factor: Estimate | None
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both were measured with the same code."""
+        return self.one.code == self.other.code != ""
+
+    @property
+    def values(self) -> tuple[Floats, Floats]:
+        """The values of the reference and of the other side, one per unit."""
+        return unit_values(self.one, self.unit), unit_values(self.other, self.unit)
+
+    def pair(self) -> SidePair:
+        """The values such that the second over the first is the factor of speed."""
+        one, other = self.values
+        if self.one.better == "less":
+            one, other = other, one
+        comparable = self.same_code or self.code_factor is not None
+        return SidePair(one, other, comparable, self.code_factor, self.unit)
+
+
+@dataclass(frozen=True)
+class SideResults:
+    """The results of a side: by their main metrics, and those of any metric."""
+
+    side: AnySide
+    main: Sequence[SideResult]
+    of: Callable[[str], Sequence[SideResult]]
+    sessions: int
+    clock: float | None
+
+
+def results_of(side: AnySide) -> SideResults:
+    """The results of a run, of a part of it, or of published figures."""
+    if isinstance(side, PublishedSide):
+        published = side.results
+        return SideResults(
+            side,
+            published,
+            lambda metric: [each for each in published if each.metric == metric],
+            0,
+            side.clock,
+        )
+    found = RunResults(side)
+    main = found.main
+    if side.run.manifest.imported:
+        return SideResults(
+            side, main, lambda metric: [each for each in main if each.metric == metric], 0, None
+        )
+    return SideResults(side, main, found.of, found.sessions(), found.clock())
+
+
+def across_toolchains(sides: Sequence[SideResults]) -> bool:
+    """Whether the runs have no toolchain in common although each has a single one."""
+    measured = [
+        {each.cell.toolchain for each in side.main if not each.foreign}
+        for side in sides
+        if any(not each.foreign for each in side.main)
+    ]
+    if len(measured) < 2:
+        return False
+    return all(len(names) == 1 for names in measured) and not set.intersection(*measured)
+
+
+def matched(
+    letter: str,
+    reference: SideResults,
+    other: SideResults,
+    across: bool,
+    code_factor: CodeFactor | None,
+) -> list[MatchedResult]:
+    """The results of both sides that are of the same cell.
+
+    Cells of assay are equal by kernel, parameters, placement and, unless ``across``, toolchain;
+    imported ones by code, version and parameters. Imported and published results are further
+    compared with the best result of the other side that they fit (``results.fits``).
+    """
+    keyed = {_key(each, across): each for each in other.main}
+    pairs = [(each, keyed[key]) for each in reference.main if (key := _key(each, across)) in keyed]
+    taken = {id(result) for pair in pairs for result in pair}
+    for each in other.main:
+        if each.foreign and each.subject is not None and id(each) not in taken:
+            best = best_of(each.subject, reference.of(each.metric))
+            if best is not None:
+                pairs.append((best, each))
+                taken |= {id(best), id(each)}
+    for each in reference.main:
+        if each.foreign and each.subject is not None and id(each) not in taken:
+            candidates = [one for one in other.of(each.metric) if not one.foreign]
+            best = best_of(each.subject, candidates)
+            if best is not None:
+                pairs.append((each, best))
+    return [
+        MatchedResult(
+            letter,
+            one,
+            two,
+            _unit(reference.side, other.side, one, two),
+            None if code_factor is None or one.code == two.code else code_factor(one, two),
+        )
+        for one, two in pairs
+    ]
+
+
+def _key(result: SideResult, across: bool) -> tuple[str, str]:
+    cell = result.cell
+    if across and not result.foreign:
+        cell = Cell(cell.kernel, cell.parameters, cell.placement, "")
+    return cell.id, result.metric
+
+
+def _unit(first: AnySide, second: AnySide, one: SideResult, other: SideResult) -> CompareUnit:
+    """What counts as one value: nodes, sessions, or launches where there are too few of these."""
+    nodes = all(isinstance(side, Side) and side.nodes is not None for side in (first, second))
+    if nodes and all(len(set(each.hosts)) >= MIN_UNITS for each in (one, other)):
+        return "nodes"
+    if all(np.unique(each.session[each.session >= 0]).size >= MIN_UNITS for each in (one, other)):
+        return "sessions"
+    return "launches"
+
+
+def unit_values(result: SideResult, unit: CompareUnit) -> Floats:
+    """The values by unit: of sessions and of nodes the medians."""
+    if unit == "launches":
+        return result.values
+    of = np.array(result.hosts) if unit == "nodes" else result.session
+    known = np.unique(of[of >= 0]) if unit == "sessions" else np.unique(of)
+    return np.array([float(np.median(result.values[of == each])) for each in known])

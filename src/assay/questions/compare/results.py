@@ -1,0 +1,165 @@
+"""The results of a side, cell by cell, and which results of two sides are of the same cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.stats.compare.levels import Ints
+from assay.stats.core.intervals import Floats
+
+# The code of assay's own kernels, and of programs that assay measures (``--app``).
+OWN_CODE = "assay"
+OUTSIDE_CODE = "the measured program"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a result is of, as far as it is stated; None: not stated, or without meaning.
+
+    ``kernel``, ``metric``: as in the catalogue. ``size``: the class of the NPB; ``order``: of the
+    matrix of Linpack; ``length``: of messages in bytes; ``operation``: of STREAM. ``ranks``,
+    ``cores`` (ranks x threads), ``nodes``: how many.
+    """
+
+    kernel: str
+    metric: str
+    size: str | None = None
+    order: int | None = None
+    length: int | None = None
+    operation: str | None = None
+    ranks: int | None = None
+    cores: int | None = None
+    nodes: int | None = None
+
+
+@dataclass(frozen=True)
+class SideResult:
+    """The results of one cell on a side, in order of time.
+
+    ``name``: of the cell, as text. ``values``: of ``metric``, in ``unit``, one per launch (of a
+    published or imported result: per number). ``session``: of each, -1 without sessions; ``hosts``:
+    of each, in bracket notation; both may be empty. ``code``: what was timed, with its version;
+    empty if it is not stated. ``foreign``: imported or published. ``subject``: None for what can
+    only be compared with itself. ``note``: how a published value is stated. ``clock``: of the
+    processors, in Hz.
+    """
+
+    cell: Cell
+    name: str
+    metric: str
+    unit: str
+    better: Literal["more", "less"]
+    values: Floats
+    code: str
+    foreign: bool
+    subject: Subject | None
+    session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    hosts: tuple[str, ...] = ()
+    note: str = ""
+    clock: float | None = None
+
+
+def fits(one: Subject, other: Subject) -> bool:
+    """Whether both may be of the same cell: what both state agrees, and neither lacks the size.
+
+    A problem of the NPB needs its class and a number of ranks or cores. A network that is not said
+    to be within a node is one between nodes.
+    """
+    if (one.kernel, one.metric) != (other.kernel, other.metric):
+        return False
+    for name in ("size", "length", "operation", "ranks", "cores", "nodes"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if mine is not None and theirs is not None and mine != theirs:
+            return False
+    if one.kernel.startswith("npb."):
+        counted = any(
+            getattr(one, name) is not None and getattr(other, name) is not None
+            for name in ("ranks", "cores")
+        )
+        return counted and one.size is not None and other.size is not None
+    if one.kernel.startswith("network."):
+        return all(each.nodes is None or each.nodes > 1 for each in (one, other))
+    return True
+
+
+def best_of(subject: Subject, candidates: Sequence[SideResult]) -> SideResult | None:
+    """The best of the results that the subject fits; None if it fits none.
+
+    Those with the same order of the matrix are preferred. A published value is the best, too, of
+    what its authors tried.
+    """
+    fitting = [each for each in candidates if each.subject and fits(subject, each.subject)]
+    same = [each for each in fitting if each.subject and each.subject.order == subject.order]
+    fitting = same or fitting
+    if not fitting:
+        return None
+    sign = 1.0 if fitting[0].better == "more" else -1.0
+    return max(fitting, key=lambda each: sign * float(np.median(each.values)))
+
+
+def subject_of(cell: Cell, metric: str) -> Subject:
+    """The subject of a measured cell."""
+    parameters, placement = cell.parameters, cell.placement
+    return Subject(
+        kernel=cell.kernel,
+        metric=metric,
+        size=_text(parameters, "class"),
+        order=_number(parameters, "n") if cell.kernel == "linpack" else None,
+        length=_number(parameters, "bytes") if cell.kernel.startswith("network.") else None,
+        operation=_text(parameters, "op") if cell.kernel == "memory.stream" else None,
+        ranks=placement.ranks,
+        cores=placement.ranks * placement.threads,
+        nodes=placement.nodes,
+    )
+
+
+# The kernels of assay that imported codes are like, with the metric of each.
+_NPB_CODES = ("nasa-npb", "npb-c", "npb-cpp", "npb-unknown")
+_ALIKE: Mapping[str, tuple[str, str, str]] = {
+    # Code: kernel, metric of the import, metric of the kernel.
+    "hpl": ("linpack", "rate", "rate"),
+    "hpcc.hpl": ("linpack", "rate", "rate"),
+    "stream": ("memory.stream", "rate", "bandwidth"),
+}
+
+
+def alike_of(cell: Cell) -> tuple[str, Subject] | None:
+    """The metric of an imported cell to compare, and its subject; None for other codes."""
+    head, _, benchmark = cell.kernel.partition(".")
+    parameters = cell.parameters
+    if head in _NPB_CODES:
+        serial = parameters.get("model") == "SER"
+        return "time", Subject(
+            kernel=f"npb.{benchmark}",
+            metric="time",
+            size=_text(parameters, "class"),
+            ranks=_number(parameters, "ranks"),
+            cores=1 if serial else _number(parameters, "threads"),
+        )
+    if cell.kernel not in _ALIKE:
+        return None
+    kernel, imported, metric = _ALIKE[cell.kernel]
+    rows, columns = _number(parameters, "p"), _number(parameters, "q")
+    return imported, Subject(
+        kernel=kernel,
+        metric=metric,
+        order=_number(parameters, "n") if kernel == "linpack" else None,
+        operation=_text(parameters, "op"),
+        ranks=rows * columns if rows and columns else None,
+        cores=_number(parameters, "threads"),
+    )
+
+
+def _number(parameters: Mapping[str, object], name: str) -> int | None:
+    value = parameters.get(name)
+    return value if isinstance(value, int) else None
+
+
+def _text(parameters: Mapping[str, object], name: str) -> str | None:
+    value = parameters.get(name)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,150 @@
+"""The results of a run, or of a part of it, as a side of a comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from assay.kernels import known_kernel
+from assay.kernels.naming import cell_title
+from assay.model.cell import Cell
+from assay.questions.compare.results import (
+    OUTSIDE_CODE,
+    OWN_CODE,
+    SideResult,
+    Subject,
+    alike_of,
+    subject_of,
+)
+from assay.questions.compare.sides import Side
+from assay.records.model import RunData
+from assay.stats.core.intervals import Floats
+from assay.stats.repeats.repeats import Repeats, joined, repeats_of
+
+# Covariates that tell the clock of the processors: measured, and as the system reports it.
+_CLOCKS = ("clock_rate", "frequency")
+
+
+@dataclass
+class RunResults:
+    """The results of a side, by metric; each metric is read once."""
+
+    side: Side
+    _by_metric: dict[str, list[SideResult]] = field(default_factory=dict)
+
+    @cached_property
+    def main(self) -> list[SideResult]:
+        """By the headline metrics; of imported codes like a kernel, by that kernel's metric."""
+        found = self._results(None)
+        if not self.side.run.manifest.imported:
+            return found
+        others: dict[str, dict[str, SideResult]] = {}
+        for place, each in enumerate(found):
+            alike = alike_of(each.cell)
+            if alike is None:
+                continue
+            metric, _ = alike
+            if metric not in others:
+                others[metric] = {other.cell.id: other for other in self._results(metric)}
+            found[place] = others[metric].get(each.cell.id, each)
+        return found
+
+    def of(self, metric: str) -> list[SideResult]:
+        """The results of all cells that have this metric."""
+        if metric not in self._by_metric:
+            self._by_metric[metric] = self._results(metric)
+        return self._by_metric[metric]
+
+    def sessions(self) -> int:
+        """The number of sessions with results; 0 if the run was not measured in sessions."""
+        return max((int(np.unique(r.session[r.session >= 0]).size) for r in self.main), default=0)
+
+    def clock(self) -> float | None:
+        """The median clock of the side's results, in Hz."""
+        known = [each.clock for each in self.main if each.clock]
+        return float(np.median(known)) if known else None
+
+    def _results(self, metric: str | None) -> list[SideResult]:
+        side = self.side
+        parts = [each for run in side.runs for each in repeats_of(run, metric) if len(each)]
+        if side.nodes is not None:
+            # Node sets are draws of nodes, and the side names the nodes itself.
+            parts = [_without_node_set(part) for part in parts]
+        codes = _codes(side.run)
+        reported = _reported_clock(side.run)
+        return [_result(each, codes, reported) for each in joined(parts)]
+
+
+def _result(found: Repeats, codes: dict[str, str], reported: float | None) -> SideResult:
+    code = codes.get(found.cell.id)
+    kernel = known_kernel(found.cell.kernel)
+    own = OUTSIDE_CODE if kernel is not None and kernel.outside else OWN_CODE
+    alike = None if code is None else alike_of(found.cell)
+    subject: Subject | None = subject_of(found.cell, found.metric)
+    metric, unit, better = found.metric, found.unit, found.better
+    if code is not None:
+        subject = None if alike is None or alike[0] != metric else alike[1]
+        metric = metric if subject is None else subject.metric
+    return SideResult(
+        cell=found.cell,
+        name=cell_title(found.cell),
+        metric=metric,
+        unit=unit,
+        better=better,
+        values=found.values,
+        code=own if code is None else code,
+        foreign=code is not None,
+        subject=subject,
+        session=found.session_numbers(),
+        hosts=found.hosts,
+        clock=_clock(found) or (None if code is not None else reported),
+    )
+
+
+def _without_node_set(found: Repeats) -> Repeats:
+    cell = found.cell
+    if not cell.placement.node_set:
+        return found
+    placement = msgspec.structs.replace(cell.placement, node_set=0)
+    same = Cell(cell.kernel, cell.parameters, placement, cell.toolchain)
+    return replace(found, cell=same)
+
+
+def _codes(run: RunData) -> dict[str, str]:
+    """The code of each imported cell with its version, by the cell's id; empty for other runs."""
+    if not run.manifest.imported:
+        return {}
+    codes: dict[str, str] = {}
+    for measurement in run.measurements:
+        facts = measurement.record.facts
+        words = [str(facts.get("tool") or measurement.cell.kernel), str(facts.get("version") or "")]
+        codes.setdefault(measurement.cell.id, " ".join(filter(None, words)))
+    return codes
+
+
+def _clock(found: Repeats) -> float | None:
+    """The median clock of the launches; the measured one where there is one."""
+    for name in _CLOCKS:
+        values: Floats = found.covariates.get(name, np.empty(0))
+        known = values[np.isfinite(values) & (values > 0.0)]
+        if known.size:
+            return float(np.median(known))
+    return None
+
+
+def _reported_clock(run: RunData) -> float | None:
+    """The clock that the system reported when the run began, in Hz."""
+    processor = run.manifest.system.get("processor")
+    frequency = processor.get("frequency") if isinstance(processor, dict) else None
+    value = frequency.get("current") if isinstance(frequency, dict) else None
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def codes_of(results: Sequence[SideResult]) -> list[str]:
+    """The codes of a side, the most frequent first."""
+    return [code for code, _ in Counter(each.code for each in results).most_common()]

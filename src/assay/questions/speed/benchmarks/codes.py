@@ -1,0 +1,60 @@
+"""The two codes of a benchmark beside each other: which part of poor scaling is the code's.
+
+The plain code has the passes and exchanges of users' codes (``kernels/npb/common.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.kernels.npb.common import is_plain
+from assay.questions.common.selection import Point
+from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.speed.benchmarks.scaling import Curve, curve_of
+
+
+@dataclass(frozen=True)
+class CodeScaling:
+    """The speedups of both codes over the same numbers of cores, with one class and toolchain.
+
+    ``differ``: whether the 95% intervals of the two are apart.
+    """
+
+    tuned: Speedup
+    plain: Speedup
+    differ: bool
+
+
+def of_codes(found: Sequence[Point]) -> tuple[list[Point], list[Point]]:
+    """The points of the tuned code and those of the plain one.
+
+    The plain ones are the first where no others were measured: then they are the benchmark.
+    """
+    plain = [point for point in found if is_plain(point.summary.cell.parameters)]
+    tuned = [point for point in found if not is_plain(point.summary.cell.parameters)]
+    return (tuned, plain) if tuned else (plain, [])
+
+
+def code_suffix(curve: Curve) -> str:
+    """``, plain code`` if these are its points; else ""."""
+    cell = curve.points[curve.most].summary.cell
+    return ", plain code" if is_plain(cell.parameters) else ""
+
+
+def code_scaling(curve: Curve, plain: Sequence[Point]) -> CodeScaling | None:
+    """Both codes from the fewest cores to the most that both were measured on; None without two."""
+    toolchain = curve.points[curve.most].summary.cell.toolchain
+    same = [point for point in plain if point.summary.cell.toolchain == toolchain]
+    if not same:
+        return None
+    of_plain = curve_of(same, curve.kernel, curve.size)
+    shared = [count for count in curve.points if count in of_plain.points]
+    if len(shared) < 2 or of_plain.processes != curve.processes:
+        return None
+    few, most = min(shared), max(shared)
+    tuned = speedup_of(curve.points[few], curve.points[most])
+    ordinary = speedup_of(of_plain.points[few], of_plain.points[most])
+    a, b = tuned.interval, ordinary.interval
+    differ = a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
+    return CodeScaling(tuned, ordinary, differ)

@@ -1,0 +1,181 @@
+"""Verdicts on pairs of sides: faster, slower, the same, or undecided, for several cells together.
+
+A pair is one cell on two sides: its values by launch (or by session), in order of time. p is
+corrected for all pairs (Holm). Dependence of successive launches is estimated from all pairs
+together, because the few launches of one cell don't show it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from assay.stats.compare.group_tests import LEVEL, effective_sample_ratio
+from assay.stats.compare.groups import location_differs
+from assay.stats.compare.two_sides import launches_needed, ratio_of_sides, widened
+from assay.stats.core.intervals import Estimate, Floats, Interval, ratio_interval
+from assay.stats.core.multiple import corrected
+
+PairVerdict = Literal["faster", "slower", "same", "open", "none"]
+# Minimum number of values per side for a test.
+MIN_TESTED = 2
+# Lower limit of the effective number of values per value, where the estimate degenerates.
+_LEAST_WORTH = 0.05
+_Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class SidePair:
+    """One cell on two sides.
+
+    ``one``, ``other``: the values of each side in order of time, such that the second over the
+    first is the factor of speed (of times, the reference's are ``other``). ``comparable``: whether
+    a verdict is possible; not where two codes produced the values and their ratio is unknown.
+    ``code_factor``: by which factor the other side's code is faster than the reference's on one
+    machine, with its interval; None for the same code. ``unit``: what a value is of; dependence is
+    estimated for each unit apart, and not at all for nodes, which have no order of time.
+    """
+
+    one: Floats
+    other: Floats
+    comparable: bool = True
+    code_factor: Estimate | None = None
+    unit: Literal["launches", "sessions", "nodes"] = "launches"
+
+
+@dataclass(frozen=True)
+class PairDecision:
+    """``speed``: the factor by which the other side is faster, with ``speed_ci95``.
+
+    Divided by the factor of codes where one is given. ``effect``: the probability that a value of
+    the other side is the faster one (0.5: alike). ``test``, ``why``, ``p``: of no difference; empty
+    and None without a test; ``p_corrected``: by Holm for all pairs. ``more``: further values per
+    side with which an open verdict would probably be decided. ``worth``: effective number of
+    independent values per value.
+    """
+
+    speed: float | None
+    speed_ci95: Interval | None
+    effect: float
+    test: str
+    why: str
+    p: float | None
+    p_corrected: float | None
+    verdict: PairVerdict
+    more: int | None
+    worth: float
+
+
+def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
+    """The decisions on all pairs, in their order. ``margin``: within which sides are the same.
+
+    Different: p at most 5% after Holm's correction. The same: the 95% interval of the ratio lies
+    within the margin. Both allow for the dependence of successive values (``shared_worth``).
+    """
+    units = {pair.unit for pair in pairs}
+    worth = {unit: shared_worth([p for p in pairs if p.unit == unit]) for unit in units}
+    found = [_tested(pair, margin, worth[pair.unit]) for pair in pairs]
+    p_values = corrected([math.nan if each.p is None else each.p for each in found])
+    count = sum(pair.comparable for pair in pairs)
+    return [
+        _decided(each, pair, None if each.p is None else float(p), margin, count)
+        for each, pair, p in zip(found, pairs, p_values, strict=True)
+    ]
+
+
+def shared_worth(pairs: Sequence[SidePair]) -> float:
+    """Effective number of independent values per value, estimated from all pairs; at most 1.
+
+    The lag-1 autocorrelation is pooled over both sides of all comparable pairs
+    (``effective_sample_ratio``). In n values of a stationary series whose mean has the variance
+    sigma^2 / (n w), the expected variance within is sigma^2 (n - 1/w) / (n - 1); the result
+    allows for this, too. Each distinct series counts once.
+    """
+    series = {
+        values.tobytes(): values
+        for pair in pairs
+        if pair.comparable and pair.unit != "nodes"
+        for values in (pair.one, pair.other)
+        if values.size > MIN_TESTED
+    }
+    if len(series) < 2:
+        return 1.0
+    worth = effective_sample_ratio(*series.values())
+    if worth >= 1.0:
+        return 1.0
+    n = min(values.size for values in series.values())
+    return max(worth * (n - 1.0 / worth) / (n - 1.0), _LEAST_WORTH)
+
+
+def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
+    """The pair's ratio and p, still without correction and verdict."""
+    speed, interval = ratio_of_sides(pair.one, pair.other)
+    test, why, p = "", "", None
+    if pair.comparable and min(pair.one.size, pair.other.size) >= MIN_TESTED:
+        own = min(effective_sample_ratio(pair.one, pair.other), worth)
+        difference = location_differs(
+            {"one": pair.one, "other": pair.other}, margin=margin, at_most=own
+        )
+        test, why, p = difference.test, difference.why, difference.p
+        if speed is not None and interval is not None:
+            interval = widened(speed, interval, own)
+        worth = own
+    if pair.code_factor is not None and speed is not None:
+        test, why, p = _across_codes(speed, interval, pair.code_factor)
+        interval = (
+            ratio_interval(Estimate(speed, interval), pair.code_factor)
+            if interval is not None
+            else None
+        )
+        speed /= pair.code_factor.value
+    effect = float(np.mean(np.sign(pair.other[None, :] - pair.one[:, None])) + 1.0) / 2.0
+    return PairDecision(speed, interval, effect, test, why, p, None, "open", None, worth)
+
+
+def _across_codes(
+    speed: float, interval: Interval | None, factor: Estimate
+) -> tuple[str, str, float | None]:
+    """Test, reason and p of a ratio of 1 between machines, from both intervals of the ratio.
+
+    The standard error of the logarithm is that of a 95% interval of a normal distribution.
+    """
+    from scipy.special import ndtr
+
+    whole = None if interval is None else ratio_interval(Estimate(speed, interval), factor)
+    if whole is None or whole[0] <= 0.0:
+        return "", "", None
+    error = math.log(whole[1] / whole[0]) / (2.0 * _Z95)
+    distance = abs(math.log(speed / factor.value))
+    p = float(2.0 * ndtr(-distance / error)) if error > 0.0 else float(distance == 0.0)
+    why = f"The ratio is divided by that of the codes on one machine, {factor.value:.3g}."
+    return "z of logarithms", why, p
+
+
+def _decided(
+    found: PairDecision, pair: SidePair, p: float | None, margin: float, count: int
+) -> PairDecision:
+    if not pair.comparable:
+        return replace(found, verdict="none")
+    verdict: PairVerdict = "open"
+    more = None
+    low, high = found.speed_ci95 or (-math.inf, math.inf)
+    if p is not None and p <= LEVEL:
+        verdict = "faster" if _is_faster(found, pair) else "slower"
+    elif 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin:
+        verdict = "same"
+    elif pair.code_factor is None:
+        needed = launches_needed(pair.one, pair.other, margin, count, found.worth)
+        more = None if needed is None else max(needed - min(pair.one.size, pair.other.size), 1)
+    return replace(found, p_corrected=p, verdict=verdict, more=more)
+
+
+def _is_faster(found: PairDecision, pair: SidePair) -> bool:
+    """The direction: by the medians, else (equal medians, other codes) by the ratio."""
+    one, other = float(np.median(pair.one)), float(np.median(pair.other))
+    if pair.code_factor is None and one != other:
+        return other > one
+    return found.speed is not None and found.speed > 1.0
