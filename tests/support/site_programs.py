@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from assay.kernels import find_kernel
+from assay.kernels.outside import is_beside
 from assay.model.cell import OWN_TOOLCHAIN, Cell
+from assay.records.model import RunData
 
 NPB = """
  NAS Parallel Benchmarks (NPB3.4-{model}) - {name} Benchmark
@@ -56,3 +61,17 @@ def beside(cell: Cell) -> Cell:
     given |= {"at": f"class={letter}", "sha256": "ab" * 32}
     given["work"] = find_kernel(cell.kernel).work({"class": letter}, 1, 1)["operations"]
     return Cell(kernel.name, given, cell.placement, OWN_TOOLCHAIN)
+
+
+def as_printed(run: RunData, tool: str = "NASA's NPB", version: str = "3.4.2") -> RunData:
+    """The run with what the executables printed of themselves, as facts."""
+    facts = {"tool": tool, "version": version}
+    return replace(
+        run,
+        measurements=tuple(
+            replace(m, record=msgspec.structs.replace(m.record, facts=facts))
+            if is_beside(m.cell.kernel)
+            else m
+            for m in run.measurements
+        ),
+    )

@@ -16,6 +16,8 @@ from assay.model.placement import Placement, Value
 
 APP = "app"
 BESIDE = "beside."
+# The name of HPL's input file, in the folder that it runs in.
+HPL_INPUT = "HPL.dat"
 
 
 def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:

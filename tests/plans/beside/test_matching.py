@@ -17,9 +17,11 @@ from assay.model.plan import Plan, Search
 from assay.model.replication import Replication
 from assay.plans.beside.hpl_input import hpl_input
 from assay.plans.beside.matching import with_beside
-from assay.plans.beside.programs import Program
+from assay.plans.beside.programs import SiteProgram
 
-CG = Program(Path("/x/cg.A.x"), "npb", "cg", "A", None, "mpi", "ab", "3.4", "mpich", "/x/mpirun")
+CG = SiteProgram(
+    Path("/x/cg.A.x"), "npb", "cg", "A", None, "mpi", "ab", "3.4", "mpich", "/x/mpirun"
+)
 LATENCY = replace(CG, path=Path("/x/osu_latency"), tool="osu", benchmark="latency", size="")
 
 
@@ -29,11 +31,11 @@ def planned(kernel: str, *placements: Placement, **parameters: object) -> Plan:
     return Plan("p", "p", cells, Replication(), 1)
 
 
-def added(plan: Plan, program: Program) -> list[Cell]:
+def added(plan: Plan, program: SiteProgram) -> list[Cell]:
     return [c for c in with_beside(plan, [program]).cells if c.toolchain == OWN_TOOLCHAIN]
 
 
-def why_not(plan: Plan, program: Program) -> str:
+def why_not(plan: Plan, program: SiteProgram) -> str:
     with pytest.raises(AssayError, match="No executable corresponds to a cell") as caught:
         with_beside(plan, [program])
     return caught.value.what

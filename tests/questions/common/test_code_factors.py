@@ -8,8 +8,8 @@ import pytest
 from assay.kernels import find_kernel
 from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement
-from assay.questions.common.code_factors import factor_of, factors_of
-from site_programs import beside
+from assay.questions.common.code_factors import factor_of, factors_of, same_program
+from site_programs import as_printed, beside
 from variation_builder import npb, run_of
 
 
@@ -76,9 +76,51 @@ def test_a_latency_is_a_time_and_a_message_rate_stands_beside_a_bandwidth() -> N
 def test_the_factor_to_divide_out_is_that_of_the_cell_or_of_the_most_cores() -> None:
     one, four = npb("lu", size="A", ppn=1), npb("lu", size="A", ppn=4)
     planted = [(one, 1.0), (beside(one), 2.0), (four, 1.0), (beside(four), 3.0)]
-    found = factors_of(run_of([(cell, times(n, t)) for n, (cell, t) in enumerate(planted)]))
+    run = run_of([(cell, times(n, t)) for n, (cell, t) in enumerate(planted)])
+    found = factors_of(as_printed(run))
     at_one, at_four = found
-    assert factor_of(found, "npb.lu", cell=one) is at_one
-    assert factor_of(found, "npb.lu", cell=npb("lu", size="C")) is at_four
-    assert factor_of(found, "npb.lu") is at_four
-    assert factor_of(found, "npb.cg") is None
+    assert factor_of(found, one, "NPB") is at_one
+    assert factor_of(found, npb("lu", size="C", ppn=1), "NASA's NPB 3.3.1") is at_four
+    assert factor_of(found, npb("lu", size="A", ppn=8), "NPB2") is at_four
+    for cell in (npb("cg", size="A"), npb("lu", size="A", toolchain="clang")):
+        assert factor_of(found, cell, "NPB") is None
+    assert factor_of(found, one, "NPB port to C++ 3.4") is None
+    assert factor_of(found, one, "") is None
+
+
+def test_the_same_parameters_come_before_more_cores() -> None:
+    small, large = npb("lu", size="A", ppn=1), npb("lu", size="B", ppn=4)
+    cells = [small, beside(small), large, beside(large)]
+    found = factors_of(as_printed(run_of([(cell, times(n, 1.0)) for n, cell in enumerate(cells)])))
+    chosen = factor_of(found, npb("lu", size="A", ppn=2), "NPB")
+    assert chosen is not None and chosen.own.cell == small
+
+
+def test_the_plain_code_has_a_factor_of_its_own() -> None:
+    tuned = npb("is", size="A")
+    plain = Cell("npb.is", {"class": "A", "code": "plain"}, tuned.placement, tuned.toolchain)
+    run = run_of([(tuned, times(1, 1.0)), (plain, times(2, 2.0)), (beside(tuned), times(3, 3.0))])
+    found = factors_of(as_printed(run))
+    values = [factor_of(found, cell, "NPB") for cell in (tuned, plain)]
+    assert [each and each.factor.value for each in values] == [
+        pytest.approx(3.0, rel=0.02),
+        pytest.approx(1.5, rel=0.02),
+    ]
+    without_plain = [each for each in found if each.own.cell == tuned]
+    assert factor_of(without_plain, plain, "NPB") is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("NASA's NPB 3.4.2", "NPB2", True),
+        ("HPL 2.3", "HPL, Atlas", True),
+        ("STREAM 5.10", "STREAM", True),
+        ("HPL 2.3", "HPL-MxP 2.0", False),
+        ("HPL", "STREAM", False),
+        ("NASA's NPB 3.4", "NASA's NPB in Java 3.0", False),
+        ("", "", False),
+    ],
+)
+def test_versions_of_a_program_are_that_program(one: str, other: str, same: bool) -> None:
+    assert same_program(one, other) is same

@@ -10,6 +10,7 @@ afterwards. The stream is that of docs/formats/stream.md.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -88,6 +89,11 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     before = _machine() if spec["here"] else {}
     energy = _energy() if spec["here"] else {}
     site = _SiteProgram(entry["site"]) if "site" in entry else None
+    if site is not None and site.changed():
+        site.end()
+        error = "its file is not the one that the run began with (the checksum differs)"
+        now = time.monotonic() - begun
+        return {"start": now, "wall": 0.0, "status": "failed", "error": error}
     start = time.monotonic()
     status, used = _run(
         entry["words"], {**os.environ, **entry["environment"]}, site.folder if site else None
@@ -146,7 +152,8 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
 class _SiteProgram:
     """The site's executable of a benchmark: the folder it runs in, and its result.
 
-    ``spec``: ``folder``, a new one to run in; ``files``, its input by name; and ``reader``, the
+    ``spec``: ``folder``, a new one to run in; ``files``, its input by name; ``program`` and
+    ``sha256``, the executable and its checksum, empty if it is not known; and ``reader``, the
     command that reads its output (``result_reader.py``) and takes no part in the time.
     """
 
@@ -158,6 +165,17 @@ class _SiteProgram:
         for name, text in spec["files"].items():
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
                 file.write(text)
+
+    def changed(self) -> bool:
+        """Whether the executable's file has another content than when the run was planned."""
+        if not self._spec["sha256"]:
+            return False
+        try:
+            with open(self._spec["program"], "rb") as file:  # noqa: PTH123
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return False  # starting it fails, with the reason
+        return bool(found != self._spec["sha256"])
 
     def end(self) -> list[str]:
         """Remove the folder; returns the names of the files that the program wrote."""

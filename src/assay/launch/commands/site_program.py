@@ -11,12 +11,12 @@ import sys
 from typing import cast
 
 from assay.config import ClusterConfig
+from assay.kernels.outside import HPL_INPUT
 from assay.kernels.toolchains import Flavour, Toolchain
 from assay.launch.commands import result_reader, seat
 from assay.launch.executor import LaunchOrder
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.cell import OWN_TOOLCHAIN
-from assay.plans.beside.hpl_input import INPUT
 from assay.records.schema import MeasurementOrder
 
 
@@ -45,7 +45,9 @@ def site_entry(
         "environment": {"OMP_NUM_THREADS": str(placement.threads)},
         "site": {
             "folder": str(order.stream.with_suffix(".work").absolute()),
-            "files": {INPUT: text} if text else {},
+            "files": {HPL_INPUT: text} if text else {},
+            "program": program,
+            "sha256": parameters["sha256"],
             "reader": [sys.executable, "-P", "-m", result_reader.__name__],
             "expected": {
                 "kernel": entry.kernel,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.kernels.linpack import USUAL_NB
+from assay.kernels.outside import HPL_INPUT
 
-INPUT = "HPL.dat"
 _USUAL = """\
 HPLinpack benchmark input file
 written by assay
@@ -65,7 +65,7 @@ def hpl_input(program: Path, n: int, nb: int, p: int, q: int) -> str:
 def _own(program: Path) -> list[str]:
     """The lines of the site's HPL.dat; the usual ones if there is none, or it is too short."""
     try:
-        lines = (program.parent / INPUT).read_text("utf-8", "replace").splitlines()
+        lines = (program.parent / HPL_INPUT).read_text("utf-8", "replace").splitlines()
     except OSError:
         lines = []
     return lines if len(lines) >= _LINES else _USUAL.splitlines()

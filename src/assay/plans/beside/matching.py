@@ -6,6 +6,7 @@ contain both.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import isqrt
 from pathlib import Path
@@ -22,7 +23,7 @@ from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import Plan
 from assay.plans.beside.hpl_input import hpl_input
-from assay.plans.beside.programs import Program
+from assay.plans.beside.programs import SiteProgram
 from assay.units import counted, listed
 
 # Benchmarks of the NPB whose MPI code takes only square numbers of ranks, or powers of two.
@@ -34,7 +35,7 @@ class _Unlike(Exception):
     """Why a program can't run beside a cell of its kernel: the end of a sentence with its name."""
 
 
-def with_beside(plan: Plan, programs: Sequence[Program], refused: Sequence[str] = ()) -> Plan:
+def with_beside(plan: Plan, programs: Sequence[SiteProgram], refused: Sequence[str] = ()) -> Plan:
     """The plan with the cells of the programs, and with sentences on those left out.
 
     ``refused``: sentences on further programs. Raises AssayError if no program corresponds to a
@@ -89,7 +90,7 @@ def _title(cell: Cell) -> str:
     return f"{cell_name(cell)} on {placement_text(cell.placement)}"
 
 
-def _launched(programs: Sequence[Program], added: dict[str, Cell]) -> Iterator[str]:
+def _launched(programs: Sequence[SiteProgram], added: dict[str, Cell]) -> Iterator[str]:
     """A sentence on each program that is measured, with its launcher."""
     for program in programs:
         cells = [c for c in added.values() if c.parameters["program"] == str(program.path)]
@@ -105,7 +106,7 @@ def _sentences(reasons: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[str
         yield f"{name} is not measured beside {cells[0]}{more}: {why}."
 
 
-def _kernel_of(program: Program) -> str:
+def _kernel_of(program: SiteProgram) -> str:
     """The kernel that measures the same; empty if there is none."""
     if program.tool == "npb":
         return f"npb.{program.benchmark}"
@@ -116,7 +117,7 @@ def _kernel_of(program: Program) -> str:
     return {"hpl": "linpack", "stream": "memory.stream"}[program.tool]
 
 
-def _beside(cell: Cell, program: Program) -> Cell | None:
+def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
     """The program's cell beside a kernel's; None if it measures something else. Raises _Unlike."""
     if cell.kernel != _kernel_of(program):
         return None
@@ -126,13 +127,13 @@ def _beside(cell: Cell, program: Program) -> Cell | None:
     _check_seats(cell.placement, program)
     kernel = BESIDE + ("osu_bw" if program.benchmark == "bw" else program.tool)
     arguments = str(special.get("arguments", ""))
-    line = f"{program.path} {arguments}".rstrip()
+    line = f"{shlex.quote(str(program.path))} {arguments}".rstrip()
     parameters: dict[str, Value] = {
         parameter.name: parameter.default for parameter in find_kernel(kernel).parameters
     }
     parameters |= {
         "program": str(program.path),
-        "command": f"{program.mpirun} -n {{ranks}} {line}" if program.mpirun else line,
+        "command": f"{shlex.quote(program.mpirun)} -n {{ranks}} {line}" if program.mpirun else line,
         "sha256": program.sha256,
         "version": program.version,
         "of": cell.kernel,
@@ -145,7 +146,7 @@ def _beside(cell: Cell, program: Program) -> Cell | None:
     return Cell(kernel, parameters, placement, OWN_TOOLCHAIN)
 
 
-def _check_seats(placement: Placement, program: Program) -> None:
+def _check_seats(placement: Placement, program: SiteProgram) -> None:
     """Raise _Unlike if the program can't be given the seats of a placement."""
     ranks, threads = placement.ranks, placement.threads
     if program.ranks not in (None, ranks):
@@ -166,14 +167,14 @@ def _check_seats(placement: Placement, program: Program) -> None:
         raise _Unlike("it takes only powers of two as numbers of ranks")
 
 
-def _npb(cell: Cell, program: Program) -> dict[str, Value] | None:
+def _npb(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     if cell.parameters["class"] != program.size:
         return None
     work = find_kernel(cell.kernel).work(cell.parameters, 1, 1)
     return {"at": f"class={program.size}", "work": float(work["operations"])}
 
 
-def _hpl(cell: Cell, program: Program) -> dict[str, Value] | None:
+def _hpl(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     n, ranks = int(cell.parameters["n"]), cell.placement.ranks
     if not n:
         raise _Unlike("the order is chosen on the machine; name one, such as n=20000")
@@ -182,7 +183,7 @@ def _hpl(cell: Cell, program: Program) -> dict[str, Value] | None:
     return {"at": f"n={n}", "input": text, "work": linpack_flops(n)}
 
 
-def _stream(cell: Cell, program: Program) -> dict[str, Value] | None:
+def _stream(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     if cell.parameters["op"] not in ("copy", "scale", "add", "triad"):
         return None
     if int(cell.parameters["memory_node"]) >= 0:
@@ -190,7 +191,7 @@ def _stream(cell: Cell, program: Program) -> dict[str, Value] | None:
     return {"at": f"op={cell.parameters['op']}"}
 
 
-def _osu(cell: Cell, program: Program) -> dict[str, Value] | None:
+def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     given, placement = cell.parameters, cell.placement
     size = int(given["bytes"])
     alike = f"bytes={size}"

@@ -58,7 +58,7 @@ _LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hy
 
 
 @dataclass(frozen=True)
-class Program:
+class SiteProgram:
     """An executable of a benchmark.
 
     ``benchmark``: of the tool, such as ``cg`` or ``latency``; ``size``: NPB's class; ``ranks``: the
@@ -87,7 +87,7 @@ class _Refused(Exception):
     """Why an executable can't be measured: the end of a sentence that begins with its name."""
 
 
-def find_programs(folder: Path) -> tuple[list[Program], list[str]]:
+def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
     """The programs in a folder and the folders below it, and a sentence on each one refused.
 
     Raises AssayError if the folder can't be read or holds no program of these tools.
@@ -102,7 +102,7 @@ def find_programs(folder: Path) -> tuple[list[Program], list[str]]:
         raise AssayError("This is no folder.", where=where, fix=fix) from None
     except OSError as error:
         raise AssayError(f"Can't be read: {error.strerror}.", where=where, fix=fix) from None
-    found: dict[tuple[str, ...], Program] = {}
+    found: dict[tuple[str, ...], SiteProgram] = {}
     refused: list[str] = []
     for path, tool in _named(folder):
         try:
@@ -145,12 +145,12 @@ def _named(folder: Path) -> Iterator[tuple[Path, Tool]]:
                     continue
                 tool = next((tool for tool, name in _NAMES if name.fullmatch(entry.name)), None)
                 path = Path(entry.path)
-                if tool and path.is_file() and os.access(path, os.X_OK):
+                if tool and os.access(path, os.X_OK) and path.is_file():
                     yield path, tool
         level = below
 
 
-def _examined(path: Path, tool: Tool) -> Program:
+def _examined(path: Path, tool: Tool) -> SiteProgram:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -166,7 +166,7 @@ def _examined(path: Path, tool: Tool) -> Program:
     npb = _NPB.fullmatch(path.name)
     named = path.name.removeprefix("osu_") if tool == "osu" else tool
     parallel, mpi, mpirun = _parallel(path, content)
-    return Program(
+    return SiteProgram(
         path=path.absolute(),
         tool=tool,
         benchmark=npb[1] if npb else named,

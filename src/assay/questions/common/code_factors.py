@@ -6,6 +6,7 @@ A comparison of machines across codes is valid only with the factor of the codes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name
+from assay.kernels.npb.common import is_plain
 from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
 from assay.model.placement import Placement
@@ -22,15 +24,17 @@ from assay.stats.core.intervals import Interval
 from assay.stats.core.launches import launch_interval
 from assay.stats.repeats.repeats import Repeats, repeats_of
 
+# Names of codes, with versions and further words; those that fit the same one are versions of it.
+_PROGRAMS = tuple(
+    map(re.compile, (r"(?:NASA's )?NPB ?[\d.]*", r"HPL(?:[ ,].*)?", r"STREAM(?:[ ,].*)?"))
+)
+
 
 @dataclass(frozen=True)
 class CodeRate:
-    """A code's result in one cell: the median over launches in ``unit``, and its 95% interval.
+    """A code's result in one cell: the median over launches, and its 95% interval."""
 
-    ``cell``: its id.
-    """
-
-    cell: str
+    cell: Cell
     median: float
     ci95: Interval | None
 
@@ -85,24 +89,41 @@ def factors_of(run: RunData, without: Collection[str] = ()) -> list[CellFactor]:
     return [factor for factor in factors if factor is not None]
 
 
-def factor_of(
-    factors: Sequence[CellFactor], kernel: str, *, cell: Cell | None = None
-) -> CellFactor | None:
-    """The factor to divide out of a rate of ``kernel``.
+def factor_of(factors: Sequence[CellFactor], cell: Cell, code: str) -> CellFactor | None:
+    """The factor of the code of ``cell`` over ``code``, for dividing it out; None without one.
 
-    That of ``cell`` if it was measured there; else the one on the most cores, and of these the one
-    with the most launches. None if the kernel has none.
+    That of ``cell`` if it was measured there; else one with the same parameters, else of the same
+    kernel: the one on the most cores, and of these the one with the most launches. It is one of the
+    same toolchain, and of the tuned or the plain code as the cell.
     """
-    of_kernel = [each for each in factors if each.kernel == kernel]
-    same = [each for each in of_kernel if cell is not None and each.own.cell == cell.id]
+    parameters = cell.parameters
+    fitting = [
+        each
+        for each in factors
+        if each.kernel == cell.kernel
+        and each.toolchain == cell.toolchain
+        and is_plain(each.own.cell.parameters) == is_plain(parameters)
+        and same_program(each.code, code)
+    ]
     return max(
-        same or of_kernel,
+        fitting,
         key=lambda each: (
+            each.own.cell.id == cell.id,
+            each.own.cell.parameters == parameters,
             each.placement.ranks * each.placement.threads,
             min(each.factor.launches),
         ),
         default=None,
     )
+
+
+def same_program(one: str, other: str) -> bool:
+    """Whether two codes are the same program, if perhaps in other versions.
+
+    NASA's NPB, HPL and STREAM, as importers and papers name them; ports and vendors' versions are
+    other programs, and so is one that is not stated.
+    """
+    return any(name.fullmatch(one) and name.fullmatch(other) for name in _PROGRAMS)
 
 
 def _corresponds(own: Cell, site: Cell) -> bool:
@@ -136,8 +157,8 @@ def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellF
         sha256=str(site.cell.parameters["sha256"]),
         unit=site.unit,
         better=site.better,
-        own=CodeRate(own.cell.id, float(np.median(values)), launch_interval(values)),
-        site=CodeRate(site.cell.id, float(np.median(site.values)), launch_interval(site.values)),
+        own=CodeRate(own.cell, float(np.median(values)), launch_interval(values)),
+        site=CodeRate(site.cell, float(np.median(site.values)), launch_interval(site.values)),
         factor=factor,
     )
 

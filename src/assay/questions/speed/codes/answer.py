@@ -42,7 +42,7 @@ def _factor_row(found: CellFactor) -> Evidence:
         unit="",
         value=found.factor.value,
         ci95=found.factor.interval,
-        cells=[found.own.cell, found.site.cell],
+        cells=[found.own.cell.id, found.site.cell.id],
         note=f"{own} and {site}; {found.code}",
     )
 
@@ -55,7 +55,7 @@ def _machine_row(found: PublishedComparison) -> Evidence:
         unit="",
         value=found.machine,
         ci95=found.machine_ci95,
-        cells=[found.here, found.factor.site.cell],
+        cells=[found.here, found.factor.site.cell.id],
         note=divided_text(found),
     )
 

@@ -25,10 +25,11 @@ class PublishedComparison:
     """A published result of the NPB or of Linpack beside the best one measured here.
 
     ``figure``: its id (``assay references ID``); ``system``: the cluster; ``what``: benchmark and
-    class, or Linpack; ``kernel``: assay's. ``processes``: of the published result, None where the
-    paper does not say. ``here``: the measured cell; ``cores``: how many it used. ``ratio``: rate
-    here, by assay's code, over the published rate, by another code; ``ratio_ci95``: its 95%
-    interval. ``factor``: assay's code over the other one, by the site's executable measured here;
+    class, or Linpack; ``kernel``: assay's. ``code`` and ``processes``: of the published result, the
+    latter None where the paper does not say. ``here``: the measured cell; ``cores``: how many it
+    used. ``ratio``: rate here, by assay's code, over the published rate, by another code;
+    ``ratio_ci95``: its 95% interval, in which the published number counts as known exactly.
+    ``factor``: assay's code over the other one, by the site's executable measured here;
     ``machine``: the ratio with the factor divided out, and ``machine_ci95`` its interval. These
     three are None without a code factor, and the ratio is then none of machines.
     """
@@ -37,6 +38,7 @@ class PublishedComparison:
     system: str
     what: str
     kernel: str
+    code: str
     processes: int | None
     here: str
     cores: int
@@ -73,8 +75,11 @@ def find(measured: Measured) -> CodesFindings | None:
 
 
 def _point_for(figure: PublishedFigure, measured: Measured) -> Point | None:
-    """The best measured point of what a figure publishes; None where nothing of it was measured."""
-    if figure.per or figure.upper:
+    """The best measured point of what a figure publishes.
+
+    None where nothing of it was measured, and where the paper does not name the code.
+    """
+    if figure.per or figure.upper or not figure.code:  # of an unknown code, no factor is known
         return None
     if figure.kernel == LINPACK:
         fits = figure.metric == "rate" and figure.si_unit == "flop/s"
@@ -103,7 +108,7 @@ def _compared(
         interval = (value / high, value / low) if times else (low / value, high / value)
     else:
         interval = None
-    factor = factor_of(factors, figure.kernel, cell=point.summary.cell)
+    factor = factor_of(factors, point.summary.cell, figure.code)
     machine = None
     if factor is not None:
         machine = without_code(Estimate(ratio, interval), factor.factor.estimate)
@@ -123,6 +128,7 @@ def _compared(
             )
         ),
         kernel=figure.kernel,
+        code=figure.code,
         processes=figure.processes,
         here=point.summary.id,
         cores=point.cores,
@@ -130,5 +136,5 @@ def _compared(
         ratio_ci95=interval,
         factor=factor,
         machine=machine.value if machine else None,
-        machine_ci95=machine.interval if machine else None,
+        machine_ci95=machine.interval if machine and interval else None,
     )
