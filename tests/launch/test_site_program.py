@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -94,6 +95,17 @@ def test_a_failed_verification_is_a_wrong_result(tmp_path: Path) -> None:
     assert measured(tmp_path, program).verified is False
 
 
+def test_an_executable_that_was_replaced_since_is_not_run(tmp_path: Path) -> None:
+    program = npb_program(tmp_path, "cg", "S", 0.25, before="touch started")
+    checksum = hashlib.sha256(program.read_bytes()).hexdigest()
+    assert "writes files (started)" in (measured(tmp_path, program, sha256=checksum).error or "")
+    (tmp_path / "0000.jsonl").unlink()
+    npb_program(tmp_path, "cg", "S", 0.2, before="touch started")
+    record = measured(tmp_path, program, sha256=checksum)
+    assert record.status == "failed"
+    assert record.error is not None and "is not the one that the run began with" in record.error
+
+
 def test_input_files_are_in_its_folder(tmp_path: Path) -> None:
     program = npb_program(tmp_path, "cg", "S", 0.25, before="grep -q Ns HPL.dat || exit 1")
     assert measured(tmp_path, program, input="1 Ns\n").status == "ok"
@@ -112,6 +124,11 @@ def test_results_of_all_tools_are_read() -> None:
     assert stream.time == 0.018401
     assert stream.work == 24.0 * 80_000_000
     assert stream.verified is True
+    add = read_result(
+        recorded("stream-5.10.out"),
+        {"kernel": "beside.stream", "benchmark": "stream", "at": "op=sum", "work": 0.0, **seats},
+    )
+    assert add.work == 24.0 * 80_000_000
     lines = ["# OSU MPI Latency Test v7.3\n", "# Size          Latency (us)\n",
              "8                       0.41\n"]  # fmt: skip
     osu = {"kernel": "beside.osu", "benchmark": "latency", "work": 8.0, **seats}

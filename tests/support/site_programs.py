@@ -57,7 +57,9 @@ def beside(cell: Cell) -> Cell:
     kernel = find_kernel("beside.npb")
     code, letter = cell.kernel.removeprefix("npb."), str(cell.parameters["class"])
     given = {p.name: p.default for p in kernel.parameters}
-    given |= {"program": f"/site/bin/{code}.{letter}.x", "of": cell.kernel, "benchmark": code}
+    program = f"/site/bin/{code}.{letter}.x"
+    given |= {"program": program, "of": cell.kernel, "benchmark": code}
+    given |= {"command": f"/site/bin/mpirun -n {{ranks}} {program}"}
     given |= {"at": f"class={letter}", "sha256": "ab" * 32}
     given["work"] = find_kernel(cell.kernel).work({"class": letter}, 1, 1)["operations"]
     return Cell(kernel.name, given, cell.placement, OWN_TOOLCHAIN)

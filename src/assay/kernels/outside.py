@@ -53,6 +53,11 @@ def _counted(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     return {str(parameters["counts"]): work} if work > 0 else {}
 
 
+def _not_in_plans(parameters: Mapping[str, Value], placement: Placement) -> str:
+    """Executables run only for a user who names their folder, never because a plan names them."""
+    return "The site's executables are measured by `assay run SUITE --beside DIR` alone."
+
+
 def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) -> Kernel:
     """The entry of one tool; ``counts``: the quantity of which ``rate`` (name, unit) is a rate."""
     metrics = [Metric("time", "s", "less", "by what the executable prints")]
@@ -79,9 +84,10 @@ def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) ->
         ),
         metrics=(*metrics, _WALL, _CPU),
         work=_counted,
-        source="measured from outside (docs/compare.md)",
+        source="measured from outside (docs/beside.md)",
         threaded=True,
         headline="time" if rate is None else rate[0],
+        check=_not_in_plans,
         outside=True,
     )
 

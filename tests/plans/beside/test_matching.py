@@ -10,6 +10,7 @@ import pytest
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.linpack import linpack_flops
+from assay.kernels.memory import STREAM_WORK
 from assay.kernels.naming import cell_name
 from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement
@@ -18,6 +19,8 @@ from assay.model.replication import Replication
 from assay.plans.beside.hpl_input import hpl_input
 from assay.plans.beside.matching import with_beside
 from assay.plans.beside.programs import SiteProgram
+from assay.questions.placement.best.recommendations import own_line
+from plan_files import measure
 
 CG = SiteProgram(
     Path("/x/cg.A.x"), "npb", "cg", "A", None, "mpi", "ab", "3.4", "mpich", "/x/mpirun"
@@ -56,6 +59,17 @@ def test_the_executable_has_the_placement_of_the_kernel() -> None:
     assert with_beside(plan, [CG]).choices == (
         "Beside assay's kernels: cg.A.x (NPB 3.4), 2 cells with /x/mpirun.",
     )
+
+
+def test_its_command_can_be_run_by_hand_whatever_the_names_of_folders() -> None:
+    odd = replace(CG, path=Path("/my {n} codes/cg.A.x"))
+    (cell,) = added(planned("npb.cg", Placement(ppn=2), **{"class": "A"}), odd)
+    assert own_line(cell) == "OMP_NUM_THREADS=1 /x/mpirun -n 2 '/my {n} codes/cg.A.x'"
+
+
+def test_a_plan_can_not_name_an_executable(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=r"by `assay run SUITE --beside DIR` alone"):
+        measure(tmp_path, "kernel = 'beside.npb'\nprogram = '/bin/ls'")
 
 
 def test_another_class_and_another_benchmark_are_named() -> None:
@@ -114,6 +128,30 @@ def test_osu_gets_the_message_size_and_hpl_the_order() -> None:
         *("1", "1000", "1", "64", "1", "2", "3")
     ]
     assert "n=20000" in why_not(planned("linpack"), hpl)
+
+
+def test_stream_stands_beside_arrays_in_memory() -> None:
+    stream = replace(
+        CG, path=Path("/x/stream"), tool="stream", benchmark="stream", size="", parallel="openmp"
+    )
+    for op in STREAM_WORK:
+        (cell,) = added(planned("memory.stream", Placement(threads=2), op=op), stream)
+        assert cell.parameters["at"] == f"op={op} elements=0"
+        assert cell.parameters["of"] == "memory.stream"
+    assert "compiled with" in why_not(planned("memory.stream", elements=1000), stream)
+    assert "NUMA" in why_not(planned("memory.stream", memory_node=1), stream)
+
+
+def test_collectives_need_the_operation_and_the_first_root() -> None:
+    bcast = replace(LATENCY, path=Path("/x/osu_bcast"), benchmark="bcast")
+    four = Placement(ppn=4)
+    (cell,) = added(planned("network.collective", four, op="bcast", bytes=1024), bcast)
+    assert cell.parameters["arguments"] == "-m 1024:1024"
+    assert cell.parameters["at"] == "op=bcast bytes=1024"
+    for other in ({"op": "bcast", "root": 1}, {"op": "allreduce"}):
+        assert "no cell that corresponds" in why_not(
+            planned("network.collective", four, **other), bcast
+        )
 
 
 def test_other_settings_of_the_sites_hpl_stay(tmp_path: Path) -> None:

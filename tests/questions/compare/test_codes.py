@@ -12,7 +12,9 @@ import pytest
 from rich.console import Console
 
 from assay.importers.importing import import_files
+from assay.kernels.memory import STREAM_WORK
 from assay.model.cell import Cell
+from assay.model.placement import Placement
 from assay.questions.compare.answer import answer
 from assay.questions.compare.findings import find
 from assay.questions.compare.model import CompareFindings
@@ -123,3 +125,14 @@ def test_a_published_figure_is_compared_with_the_codes_divided_out(tmp_path: Pat
     labels = [column.label for column in cell_table(found).columns]
     assert "Codes divided out" in labels
     assert not any("--beside" in text for text in answer(found).advice)
+
+
+def test_each_operation_of_stream_meets_the_kernels(tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "data" / "importers" / "stream-5.10.out"
+    other = read_run(import_files([str(path)], tmp_path, system="box", command=[]).path)
+    placement = Placement(threads=16)
+    cells = [Cell("memory.stream", {"op": op}, placement, "embedded") for op in STREAM_WORK]
+    found = compared(run_of([(cell, SPREAD) for cell in cells]), other)
+    matched = {cell.cell.parameters["op"]: cell.name for cell in found.cells}
+    assert matched.keys() == STREAM_WORK.keys()
+    assert "add" in matched["sum"]

@@ -16,7 +16,7 @@ from typing import Any
 from assay.importers.channels import FileReader
 from assay.importers.lines import RawLine, clean
 from assay.importers.model import Result
-from assay.kernels.memory import STREAM_WORK
+from assay.kernels.memory import STREAM_NAMES, STREAM_WORK
 from assay.model.placement import Value
 
 
@@ -124,7 +124,7 @@ def _hpl(
 def _stream(
     found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
 ) -> SiteResult:
-    rows = [each for each in found if each.parameters["op"].value == at["op"]]
+    rows = [each for each in found if STREAM_NAMES.get(_operation(each)) == at["op"]]
     if not rows or not rows[-1].parameters.get("elements"):
         raise NoResult(f"it printed no row of {at['op']}, or no array size")
     result = rows[-1]
@@ -161,6 +161,10 @@ def _osu_bw(
     if not bandwidth:
         raise NoResult(f"it printed no bandwidth of {at['bytes']} B")
     return _result(rows[-1], float(at["bytes"]) / bandwidth, float(at["bytes"]))
+
+
+def _operation(result: Result) -> str:
+    return str(result.parameters["op"].value)
 
 
 _READERS = {"npb": _npb, "hpl": _hpl, "stream": _stream, "osu": _osu, "osu_bw": _osu_bw}

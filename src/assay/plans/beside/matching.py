@@ -127,13 +127,13 @@ def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
     _check_seats(cell.placement, program)
     kernel = BESIDE + ("osu_bw" if program.benchmark == "bw" else program.tool)
     arguments = str(special.get("arguments", ""))
-    line = f"{shlex.quote(str(program.path))} {arguments}".rstrip()
+    line = f"{_word(str(program.path))} {arguments}".rstrip()
     parameters: dict[str, Value] = {
         parameter.name: parameter.default for parameter in find_kernel(kernel).parameters
     }
     parameters |= {
         "program": str(program.path),
-        "command": f"{shlex.quote(program.mpirun)} -n {{ranks}} {line}" if program.mpirun else line,
+        "command": f"{_word(program.mpirun)} -n {{ranks}} {line}" if program.mpirun else line,
         "sha256": program.sha256,
         "version": program.version,
         "of": cell.kernel,
@@ -144,6 +144,11 @@ def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
     }
     placement = msgspec.structs.replace(cell.placement, order="block")
     return Cell(kernel, parameters, placement, OWN_TOOLCHAIN)
+
+
+def _word(path: str) -> str:
+    """A path as a word of a command with placeholders."""
+    return shlex.quote(path).replace("{", "{{").replace("}", "}}")
 
 
 def _check_seats(placement: Placement, program: SiteProgram) -> None:
@@ -184,11 +189,11 @@ def _hpl(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
 
 
 def _stream(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
-    if cell.parameters["op"] not in ("copy", "scale", "add", "triad"):
-        return None
     if int(cell.parameters["memory_node"]) >= 0:
         raise _Unlike("its memory can't be bound to a NUMA node")
-    return {"at": f"op={cell.parameters['op']}"}
+    if int(cell.parameters["elements"]):
+        raise _Unlike("its arrays have the size that it is compiled with")
+    return {"at": f"op={cell.parameters['op']} elements=0"}
 
 
 def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
@@ -196,7 +201,7 @@ def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     size = int(given["bytes"])
     alike = f"bytes={size}"
     if program.benchmark in COLLECTIVES:
-        if given["op"] != program.benchmark:
+        if given["op"] != program.benchmark or given["root"] != 0:
             return None
         if size < 0 and program.benchmark != "barrier":
             size = 8

@@ -48,7 +48,7 @@ def _factors(found: CodesFindings) -> Table:
             notes=[
                 "Both ran on the same ranks in the same randomised blocks. A rate of assay's code "
                 "divided by the factor compares with published rates of the other code "
-                "(docs/compare.md)."
+                "(docs/beside.md)."
             ],
         )
     )
