@@ -131,7 +131,10 @@ def test_each_operation_of_stream_meets_the_kernels(tmp_path: Path) -> None:
     path = Path(__file__).parents[2] / "data" / "importers" / "stream-5.10.out"
     other = read_run(import_files([str(path)], tmp_path, system="box", command=[]).path)
     placement = Placement(threads=16)
-    cells = [Cell("memory.stream", {"op": op}, placement, "embedded") for op in STREAM_WORK]
+    cells = [
+        Cell("memory.stream", {"op": op, "elements": 8_000_000}, placement, "gcc")
+        for op in STREAM_WORK
+    ]
     found = compared(run_of([(cell, SPREAD) for cell in cells]), other)
     matched = {cell.cell.parameters["op"]: cell.name for cell in found.cells}
     assert matched.keys() == STREAM_WORK.keys()
