@@ -79,8 +79,9 @@ def core_seconds(cell: Cell) -> float:
 
 
 def seconds(cell: Cell) -> float:
-    """On all its cores, with perfect scaling."""
-    return core_seconds(cell) / (cell.placement.ranks * cell.placement.threads)
+    """On all its cores, with perfect scaling. Plain code takes 3 to 4 times as long."""
+    slower = 3.5 if cell.parameters.get("code") == "plain" else 1.0
+    return slower * core_seconds(cell) / (cell.placement.ranks * cell.placement.threads)
 
 
 @pytest.mark.parametrize(("cores", "nodes", "memory", "speedup", "larger"), MACHINES)
@@ -119,17 +120,18 @@ def test_the_minimum_launches_of_suite_npb_fit_into_its_budget(
     """By hand, of a block: on one core all kernels take 15 s, on all counts of a speedup 2.7 times
     as long, 40 s; threads less than 4 s beside that, but 7 s on two cores, where the speedup takes
     22 s; the larger classes 1.8 s on all cores, and 7 times that with half and a quarter of them,
-    12 s; further nodes less again than the first, 2 s (of one core, 11 s, beside 15 s). So
-    55 s of 100: memory that all cores wait for, slower cores and launches have nearly as much left.
+    12 s; further nodes less again than the first, 2 s (of one core, 11 s, beside 15 s); plain code
+    of four kernels, 7.9 s of these 15 s, 3.5 times that on one core, 28 s, less on all, 14 s on two
+    cores. So 82 s of 120: memory that all cores wait for, slower cores and launches have the rest.
     """
     plan = plan_of("npb", cores, nodes, memory)
     cells = benchmarks(plan)
     assert all(core_seconds(c) <= 4 for c in cells if c.placement.ranks == 1)
-    assert all(seconds(c) <= 4 for c in cells)
-    full = [c for c in cells if c.placement.ppn == cores and cores > 8]
+    assert all(seconds(c) <= (14 if c.parameters.get("code") == "plain" else 4) for c in cells)
+    full = [c for c in cells if c.placement.ppn == cores > 8 and "code" not in c.parameters]
     assert all(seconds(c) <= 0.5 for c in full)
     rule = plan.replication
-    assert sum(map(seconds, cells)) <= 0.55 * rule.budget / rule.min_launches
+    assert sum(map(seconds, cells)) <= 0.7 * rule.budget / rule.min_launches
 
 
 # By hand, of core_seconds as above. A tenth of the time, 0.4 s: EP W and MG W 0.06 (A 0.49), CG W
@@ -143,13 +145,13 @@ LEAST = alike("ep W, cg W, mg W, ft W, is W, lu S, bt W, sp S")
     ("changes", "speedup"),
     [
         ({}, FOUR_SECONDS),
-        ({"budget": "60 s"}, TENTH),
-        ({"budget": "1 h"}, HALF_OF_64),
+        ({"budget": "72 s"}, TENTH),
+        ({"budget": "72 min"}, HALF_OF_64),
         ({"budget": "1 s"}, LEAST),
         # At the plan's launches per time, the pace is the plan's own; with more launches, their own
         # time.
-        ({"budget": "300 s", "launches": "3"}, FOUR_SECONDS),
-        ({"budget": "600 s", "launches": "60"}, TENTH),
+        ({"budget": "360 s", "launches": "3"}, FOUR_SECONDS),
+        ({"budget": "720 s", "launches": "60"}, TENTH),
         ({"launches": "60"}, FOUR_SECONDS),
         ({"launches": "1"}, FOUR_SECONDS),
     ],
@@ -159,7 +161,7 @@ def test_classes_of_suite_npb_follow_the_given_time(
 ) -> None:
     plan = plan_of("npb", 4, 1, 64 * GB, **changes)
     assert {cell.kernel: str(cell.parameters["class"]) for cell in benchmarks(plan)} == speedup
-    if "60 s" in changes.values():
+    if "72 s" in changes.values():
         assert "npb.sp: class=S, the largest with core_seconds" in " ".join(plan.choices)
 
 
@@ -168,7 +170,7 @@ def test_an_included_suite_keeps_its_share_of_the_time() -> None:
     assert {cell.id for cell in plan_of("npb", 4, 1, 64 * GB).cells} < {c.id for c in own.cells}
     rule = own.replication
     less = plan_of("full", 4, 1, 64 * GB, budget=f"{rule.budget / 10} s")
-    tenth = plan_of("npb", 4, 1, 64 * GB, budget="60 s")
+    tenth = plan_of("npb", 4, 1, 64 * GB, budget="72 s")
     assert {cell.id for cell in tenth.cells} < {cell.id for cell in less.cells}
 
 

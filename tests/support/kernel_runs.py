@@ -185,11 +185,15 @@ def assert_verified(record: MeasurementRecord) -> None:
     assert series.values and all(value > 0 for value in series.values)
 
 
-def assert_phases(record: MeasurementRecord, *phases: str) -> None:
-    """Exactly these phases; their means over ranks add up to at most the slowest's time."""
+def assert_phases(record: MeasurementRecord, *phases: str, ranks: int = 0) -> None:
+    """Exactly these phases; their means over ranks add up to at most the slowest's time.
+
+    ``ranks``: by default more than one if there are phases besides the computation.
+    """
     whole, *parts = record.series
+    several = ranks > 1 if ranks else len(phases) > 1
     # With several ranks the last series are minimum and maximum of the computation.
-    spread = ["least_compute", "most_compute"] if phases[0] == "compute" and phases[1:] else []
+    spread = ["least_compute", "most_compute"] if phases[0] == "compute" and several else []
     assert [whole.metric, *(part.metric for part in parts)] == ["time", *phases, *spread]
     values_of = {series.metric: series.values for series in record.series}
     for index, time in enumerate(whole.values):

@@ -129,6 +129,7 @@ void is_formulas(std::istream& in) {
   INPUT(values);
   INPUT(ranks);
   INPUT(threads);
+  INPUT(plain);
 #include "npb/is/buckets.def"
 #include "npb/is/memory.def"
   std::printf("\n");

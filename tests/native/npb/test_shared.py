@@ -53,7 +53,7 @@ FORMULAS = {
         ["is/buckets.def", "is/memory.def"],
         ["is"],
         {"keys": (1 << 16, 1 << 35), "values": (1 << 11, 1 << 31)}
-        | {"ranks": (1, 100_000), "threads": (1, 200)},
+        | {"ranks": (1, 100_000), "threads": (1, 200), "plain": (0, 1)},
     ),
     "ft": (
         ["ft/grid.def", "ft/memory.def"],

@@ -20,7 +20,7 @@ from assay.model.placement import Placement
 from assay.model.replication import Replication
 from assay.questions.compare.answer import answer
 from assay.questions.compare.findings import find
-from assay.questions.compare.model import CompareFindings
+from assay.questions.compare.model import ComparedRun, CompareFindings
 from assay.questions.compare.query import FailOn
 from assay.questions.compare.results import Subject, fits
 from assay.questions.compare.sides import Side, read_sides
@@ -113,6 +113,30 @@ def test_a_rate_per_processor_is_that_of_all_and_scales_with_the_clock_as_in_the
     assert cell.per_clock.other == pytest.approx(450e6, rel=0.002)
     assert cell.per_clock.speed == pytest.approx(64 * scaled / cell.reference, rel=0.002)
     assert any("At equal clock rates (A 1.67 GHz" in text for text in answer(found).caveats)
+
+
+def test_plain_code_is_a_code_of_its_own() -> None:
+    """Seaborg's IS is no result of it; two runs of it have a verdict."""
+    cell, values = timed("is", 128, 1.0)
+    plain = Cell(cell.kernel, {**cell.parameters, "code": "plain"}, cell.placement, cell.toolchain)
+    run = run_of([(plain, values)])
+    assert run_results(run).codes == ["assay's plain code"]
+    found = find([Side("a", run), Side("b", run_of([(plain, 1.2 * values)]))])
+    assert found.cells[0].verdict == "slower"
+    assert not any("different programs" in text for text in answer(found).caveats)
+
+
+def run_results(run: RunData) -> ComparedRun:
+    return find([Side("a", run), Side("b", run)]).runs[0]
+
+
+def test_runs_of_two_versions_of_assay_are_named() -> None:
+    one = run_of([timed("ep", 128, 1.0)])
+    other = replace(one, manifest=msgspec.structs.replace(one.manifest, assay="0.0.1"))
+    text = " ".join(answer(find([Side("a", one), Side("b", other)])).caveats)
+    assert f"measured by assay 0.0.1 (B) and {one.manifest.assay} (A)" in text
+    text = " ".join(answer(find([Side("a", one), Side("b", one)])).caveats)
+    assert "measured by assay" not in text
 
 
 def test_an_unknown_clock_is_told_in_one_sentence() -> None:

@@ -130,6 +130,12 @@ def _caveats(found: CompareFindings) -> list[str]:
         caveats.append("The runs have no toolchain in common: cells are matched without it.")
     if found.codes:
         caveats.append(_codes(found))
+    versions = {run.assay: run.name for run in reversed(found.runs) if run.assay}
+    if len(versions) > 1:
+        named = listed([f"{version} ({run})" for version, run in sorted(versions.items())])
+        caveats.append(
+            f"The runs were measured by assay {named}: a kernel may have changed in between."
+        )
     if found.scaled_clock:
         caveats += _clocks(found)
     for run in found.runs:

@@ -21,9 +21,10 @@ class ComparedRun:
     was compared; null for all. ``nodes``: the only ones; null for all. ``system``, ``suite``,
     ``utc``: of the run, Unix time in s; of published figures the cluster, the paper and null.
     ``complete``: whether the run is. ``imported``: whether its numbers are other tools'.
-    ``codes``: the programs that were timed, with their versions as far as stated. ``sessions``:
-    number of sessions with results, 0 for a run without sessions. ``clock``: median clock rate of
-    its processors in Hz; null if unknown. ``cells``: number of its cells with results;
+    ``codes``: the programs that were timed, with their versions as far as stated. ``assay``: the
+    version of assay that measured it; empty for other numbers. ``sessions``: number of sessions
+    with results, 0 for a run without sessions. ``clock``: median clock rate of its processors in
+    Hz; null if unknown. ``cells``: number of its cells with results;
     ``unshared``: those of them that the other side lacks (of the reference: that all others lack),
     as text. ``left_out``: launches that used nodes of this side and others, and belong to none.
     """
@@ -39,6 +40,7 @@ class ComparedRun:
     complete: bool
     imported: bool
     codes: list[str]
+    assay: str
     sessions: int
     clock: float | None
     cells: int

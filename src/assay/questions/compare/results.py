@@ -13,8 +13,11 @@ from assay.model.cell import Cell
 from assay.stats.compare.levels import Ints
 from assay.stats.core.intervals import Floats
 
-# The code of assay's own kernels, and of programs that assay measures (``--app``).
+# The codes of assay's own kernels (``code=plain`` is one of its own), and of programs that assay
+# measures (``--app``).
 OWN_CODE = "assay"
+PLAIN_CODE = "assay's plain code"
+OWN_CODES = (OWN_CODE, PLAIN_CODE)
 OUTSIDE_CODE = "the measured program"
 
 

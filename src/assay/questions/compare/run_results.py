@@ -12,10 +12,12 @@ import numpy as np
 
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_title
+from assay.kernels.npb.common import is_plain
 from assay.model.cell import Cell
 from assay.questions.compare.results import (
     OUTSIDE_CODE,
     OWN_CODE,
+    PLAIN_CODE,
     SideResult,
     Subject,
     alike_of,
@@ -82,8 +84,7 @@ class RunResults:
 
 def _result(found: Repeats, codes: dict[str, str], reported: float | None) -> SideResult:
     code = codes.get(found.cell.id)
-    kernel = known_kernel(found.cell.kernel)
-    own = OUTSIDE_CODE if kernel is not None and kernel.outside else OWN_CODE
+    own = _own_code(found.cell)
     alike = None if code is None else alike_of(found.cell)
     subject: Subject | None = subject_of(found.cell, found.metric)
     metric, unit, better = found.metric, found.unit, found.better
@@ -104,6 +105,14 @@ def _result(found: Repeats, codes: dict[str, str], reported: float | None) -> Si
         hosts=found.hosts,
         clock=_clock(found) or (None if code is not None else reported),
     )
+
+
+def _own_code(cell: Cell) -> str:
+    """The code of a cell that assay measured."""
+    kernel = known_kernel(cell.kernel)
+    if kernel is not None and kernel.outside:
+        return OUTSIDE_CODE
+    return PLAIN_CODE if is_plain(cell.parameters) else OWN_CODE
 
 
 def _without_node_set(found: Repeats) -> Repeats:

@@ -12,7 +12,7 @@ from assay.questions.compare.model import (
     CompareFindings,
     MeanSpeed,
 )
-from assay.questions.compare.results import OWN_CODE
+from assay.questions.compare.results import OWN_CODES
 from assay.units import counted, format_limit, format_minute, format_quantity
 
 _TONES: dict[str, Tone] = {
@@ -48,7 +48,7 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
 def other_code(cell: ComparedCell) -> str:
     """The code that is not assay's, else both: ``NASA's NPB 2.3``."""
     codes = dict.fromkeys(code or "not stated" for code in (cell.reference_code, cell.other_code))
-    return " and ".join([code for code in codes if code != OWN_CODE])
+    return " and ".join([code for code in codes if code not in OWN_CODES])
 
 
 def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str:

@@ -18,7 +18,8 @@ from assay.questions.speed.benchmarks.scaling import Curve, curve_of
 class CodeScaling:
     """The speedups of both codes over the same numbers of cores, with one class and toolchain.
 
-    ``differ``: whether the 95% intervals of the two are apart.
+    ``tuned``: assay's own code; ``plain``: that of ``code=plain``. ``differ``: whether the 95%
+    intervals of the two are apart.
     """
 
     tuned: Speedup
