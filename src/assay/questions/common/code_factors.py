@@ -32,7 +32,7 @@ _PROGRAMS = tuple(
 
 @dataclass(frozen=True)
 class CodeRate:
-    """A code's result in one cell: the median over launches, and its 95% interval."""
+    """A code's result in ``cell``: the ``median`` over launches, and its 95% interval ``ci95``."""
 
     cell: Cell
     median: float
@@ -43,10 +43,11 @@ class CodeRate:
 class CellFactor:
     """The factor of speed of assay's kernel over the site's executable in one cell.
 
-    ``kernel``: assay's; ``title``: its cell without the placement; ``toolchain``: of the kernel.
-    ``program``: the executable's file name; ``tool`` and ``version``: as its output states them,
-    None where it states none; ``sha256``: of the executable. ``own`` and ``site``: both results in
-    ``unit``, of which more is better if ``better`` is "more".
+    ``kernel``: assay's; ``title``: its cell without the ``placement``, which both have;
+    ``toolchain``: of the kernel. ``program``: the executable's file name; ``tool`` and ``version``:
+    as its output states them, None where it states none; ``sha256``: of the executable. ``own`` and
+    ``site``: both results in ``unit``, of which more is better if ``better`` is "more".
+    ``factor``: of the speeds.
     """
 
     kernel: str

@@ -18,8 +18,8 @@ from assay.stats.core.intervals import Estimate, Floats, Interval, ratio_interva
 class CodeFactor:
     """By which factor one code is faster than another one.
 
-    ``interval``: 95%, None under four launches per side. ``launches``: of the code, and of the
-    other one.
+    ``value``: the factor; ``interval``: 95%, None under four launches per side. ``launches``: of
+    the code, and of the other one.
     """
 
     value: float
