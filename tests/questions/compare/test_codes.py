@@ -16,7 +16,9 @@ from assay.kernels.memory import STREAM_WORK
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.compare.answer import answer
+from assay.questions.compare.codes import code_ratio, side_factors
 from assay.questions.compare.findings import find
+from assay.questions.compare.matching import results_of
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.sides import Side, read_sides
 from assay.questions.compare.tables import cell_table, verdict_words
@@ -61,6 +63,7 @@ def test_the_measured_ratio_of_codes_permits_a_verdict_on_the_machines(tmp_path:
     assert cell.code_factor == pytest.approx(0.2, rel=0.003)
     assert cell.code_factor_ci95 is not None and cell.speed_ci95 is not None
     assert cell.verdict == "faster"
+    assert found.runs[0].codes == ["assay", "NASA's NPB 3.4.2"]
     # Half-widths of logarithms add in quadrature.
     factor, whole = (math.log(b / a) for a, b in (cell.code_factor_ci95, cell.speed_ci95))
     plain = compared(run, own_run(CG, 3.2, None)).cells[0].speed_ci95
@@ -85,6 +88,22 @@ def test_a_single_number_has_the_ratio_with_its_interval_and_no_verdict(tmp_path
     alike = compared(own_run(CG, 4.0, 20.0), imported(tmp_path, [20.0])).cells[0]
     assert alike.speed_ci95 is not None and alike.speed_ci95[1] < 1.01
     assert alike.verdict == "open"
+
+
+def test_the_plain_code_has_a_ratio_of_its_own(tmp_path: Path) -> None:
+    plain = Cell("npb.is", {"class": "B", "code": "plain"}, CG.placement, CG.toolchain)
+    tuned = npb("is", size="B", ppn=4)
+    run = as_printed(
+        run_of([(plain, 8.0 * SPREAD), (tuned, 4.0 * SPREAD), (beside(tuned), 20.0 * SPREAD)])
+    )
+    (by_plain,) = [f for f in side_factors(Side("a", run)) if f.own.cell == plain]
+    assert by_plain.factor.value == pytest.approx(2.5, rel=0.003)
+    results = {each.cell.id: each for each in results_of(Side("a", run)).main}
+    (other,) = results_of(Side("b", imported(tmp_path, [16.0]))).main
+    found = code_ratio(results[plain.id], side_factors(Side("a", run)), other, ())
+    assert found is not None and found.factor == by_plain
+    assert found.estimate.value == pytest.approx(0.4, rel=0.003)
+    assert code_ratio(results[plain.id], [by_plain], results[tuned.id], [by_plain]) is None
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,12 @@ def _untold(site: Cell) -> str:
     return title[:1].lower() + title[1:]
 
 
+def printed_codes(run: RunData) -> dict[str, str]:
+    """What the executables of a run print of themselves, by cell: ``NASA's NPB 3.4``."""
+    facts = _facts(run)
+    return {cell: " ".join(filter(None, words)) for cell, words in facts.items() if words[0]}
+
+
 def _facts(run: RunData) -> dict[str, tuple[str, str | None]]:
     """Tool and version that the executables printed, by cell."""
     found: dict[str, tuple[str, str | None]] = {}

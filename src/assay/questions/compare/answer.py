@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.code_factors import same_program
 from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
-from assay.questions.compare.results import OWN_CODE
+from assay.questions.compare.results import OWN_CODES
 from assay.questions.compare.tables import nodes_text, other_code, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
 
@@ -121,7 +121,9 @@ def _advice(found: CompareFindings) -> list[str]:
 def _has_beside(cell: ComparedCell) -> bool:
     """Whether ``assay run --beside`` may measure the ratio of a cell's codes."""
     codes = (cell.reference_code, cell.other_code)
-    return OWN_CODE in codes and any(same_program(code, code) for code in codes)
+    return any(code in OWN_CODES for code in codes) and any(
+        same_program(code, code) for code in codes
+    )
 
 
 def _caveats(found: CompareFindings) -> list[str]:

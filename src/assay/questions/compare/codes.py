@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.kernels.naming import placement_text
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
-from assay.questions.compare.results import OWN_CODE, SideResult
+from assay.questions.compare.results import OWN_CODES, SideResult
 from assay.questions.compare.sides import Side
 from assay.stats.core.intervals import Estimate
 from assay.units import format_quantity
@@ -53,10 +53,11 @@ def code_ratio(
 
     None for the same code, and where no side measured the ratio.
     """
-    if one.code == OWN_CODE != other.code:
+    own, other_own = one.code in OWN_CODES, other.code in OWN_CODES
+    if own and not other_own:
         found = factor_of(factors, one.cell, other.code)
         return None if found is None else CodeRatio(_inverse(found.factor.estimate), found)
-    if other.code == OWN_CODE != one.code:
+    if other_own and not own:
         found = factor_of(other_factors, other.cell, one.code)
         return None if found is None else CodeRatio(found.factor.estimate, found)
     return None
