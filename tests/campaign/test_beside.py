@@ -68,14 +68,16 @@ def test_a_planted_factor_comes_out_of_a_whole_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     run = the_run(tmp_path)
     (found,) = factors_of(run)
+    # Noise and order follow from ids, and so from the folder: 10% are ten standard errors.
+    assert found.factor.value == pytest.approx(3.0, rel=0.1)
     assert found.factor.interval is not None
-    assert found.factor.interval[0] < 3.0 < found.factor.interval[1]
+    assert found.factor.interval[0] < found.factor.value < found.factor.interval[1]
     assert found.factor.launches == (8, 8)
-    # Each block has a launch of both, in random order.
+    # Each block has a launch of both, in any order.
     measured = sorted(run.measurements, key=lambda each: each.utc)
     order = [is_beside(each.cell.kernel) for each in measured]
     blocks = {tuple(order[place : place + 2]) for place in range(0, 16, 2)}
-    assert blocks == {(True, False), (False, True)}
+    assert blocks <= {(True, False), (False, True)}
     assert "CG class S, 1 rank: assay's code / cg.S.x" in json.dumps(json.loads(done.stdout))
     # The executable is in the manifest by its hash.
     (site,) = (c for c in run.manifest.plan.cells if is_beside(c.kernel))
