@@ -19,12 +19,14 @@ import pytest
 from assay.lab import network, slurm
 from assay.lab.store import FOLDER_VARIABLE
 from examples import ROOT, examples, words_of
+from site_programs import npb_program
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns in an example's words and their replacements.
 REPLACED = {
     "results/*.json": "results/fio.json",
     "--open": "--json",
+    "~/NPB/bin": "NPB",
     "400": "4",
     "100": "5",
     "20260101T": "fake",
@@ -110,6 +112,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)
     (folder / "train.py").write_text("for _ in range(3):\n    print('took 0.01', flush=True)\n")
+    npb_program(folder / "NPB", "cg", "A", 1.0)
     imported = ROOT / "tests" / "data" / "importers"
     results = folder / "results"
     results.mkdir()

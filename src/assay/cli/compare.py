@@ -34,7 +34,8 @@ def compare(
     """Compare runs with the first of them, cell by cell.
 
     A verdict is faster, slower, the same, or that more launches are needed. Each allows for the
-    number of comparisons (Holm). Results of different codes have no verdict.
+    number of comparisons (Holm). Results of different codes have no verdict
+    unless one of the runs measured the ratio of the codes (`assay run --beside`).
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ Examples::
     assay run placement                           how to use the nodes: ranks, threads, binding
     assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\S+) s"
     assay run toolchains class=S                  which of compiler, MPI and ranks matters
+    assay run npb class=A --beside ~/NPB/bin      assay's code beside your cg.A.x, lu.A.x, …
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def run(
     timeout: str | None = None,
     shell: Annotated[bool, Parameter(negative=())] = False,
     matrix: Path | None = None,
+    beside: Path | None = None,
 ) -> int:
     """Measure this machine, or a cluster through its scheduler, and write the report.
 
@@ -134,6 +136,10 @@ def run(
     matrix
         A file with the bytes that the command's ranks send each other (docs/formats/plans.md): a
         rank order with little traffic between nodes is measured, too.
+    beside
+        A folder with your own executables of NPB, HPL, STREAM or OSU: those that correspond to
+        kernels of the plan are measured on the same ranks, and the report gives the ratio of
+        assay's code to yours.
     """
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
@@ -151,6 +157,11 @@ def run(
         raise AssayError(
             "--time, --verify, --timeout, --shell and --matrix go with --app.",
             fix="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
+        )
+    if beside is not None and command is not None:
+        raise AssayError(
+            "--beside measures executables beside assay's kernels, and --app replaces these.",
+            fix="Leave one of them out.",
         )
     settings = load_config(config)
     if lab is not None:
@@ -179,6 +190,7 @@ def run(
             ppn=ppn,
             seed=seed,
             app=command,
+            beside=beside,
             rule={
                 "budget": budget,
                 "precision": precision,
@@ -189,8 +201,8 @@ def run(
             },
         )
         return begin(asked, how)
-    if factors or nodes or ppn or app:
-        others = {"--nodes": nodes, "--ppn": ppn, "--app": app}
+    if factors or nodes or ppn or app or beside:
+        others = {"--nodes": nodes, "--ppn": ppn, "--app": app, "--beside": beside}
         first = next((f"{name} {value}" for name, value in others.items() if value), "")
         raise AssayError(
             "A run that goes on has the factors it began with.",

@@ -9,6 +9,8 @@ from assay.model.placement import Placement, Value
 
 # Words moved and flops per element: McCalpin's STREAM; Edmundsson et al. (2004), table II.
 STREAM_WORK = {"copy": (2, 0), "scale": (2, 1), "sum": (3, 1), "triad": (3, 2)}
+# The operations as STREAM's program names them, in lower case.
+STREAM_NAMES = {"copy": "copy", "scale": "scale", "add": "sum", "triad": "triad"}
 # Words moved per element: Luecke, Li & Cuma (2005), section 4.2.
 STRIDED_WORDS = {"read": 1, "write": 1, **{op: words for op, (words, _) in STREAM_WORK.items()}}
 

@@ -7,8 +7,10 @@ Identifiers, as on the command line and in JSON, are the catalogue's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 from assay.kernels import kernels, known_kernel, left_to_kernel
+from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.units import counted
@@ -117,8 +119,15 @@ def parameters_text(cell: Cell) -> str:
 def cell_name(cell: Cell) -> str:
     """``CG class A``, ``IS class A, plain code``, ``memory.stream op=triad``; for a command, its
     first characters.
+
+    For the site's executable of a benchmark its file name, with what the kernel beside it measures
+    where the name does not tell: ``cg.A.x``, ``xhpl n=20000``.
     """
     kernel = known_kernel(cell.kernel)
+    if is_beside(cell.kernel):
+        name = PurePath(str(cell.parameters.get("program", ""))).name
+        at = str(cell.parameters.get("at", ""))
+        return name if cell.kernel == "beside.npb" else f"{name} {at}".rstrip()
     if kernel is not None and kernel.outside:
         command = str(cell.parameters.get("command", cell.kernel))
         short = len(command) <= _COMMAND_LENGTH

@@ -1,4 +1,9 @@
-"""The catalogue's entry for a user's command, which assay measures but doesn't build."""
+"""The catalogue's entries for programs that assay measures but doesn't build.
+
+``app`` is a user's command. The kernels ``beside.*`` are the site's own executables of benchmarks
+that assay has kernels of, measured in the same run (``assay run --beside``). Their time is the one
+that the executable prints, and their rates count the same operations as the kernels' own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,9 @@ from assay.model.command import check_command
 from assay.model.placement import Placement, Value
 
 APP = "app"
+BESIDE = "beside."
+# The name of HPL's input file, in the folder that it runs in.
+HPL_INPUT = "HPL.dat"
 
 
 def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -26,6 +34,64 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     return None
 
 
+_TIMEOUT = Parameter(
+    "timeout", 0.0, "time limit; 0: derived from the fastest launch", "s", low=0.0, tacit=True
+)
+_WALL = Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True)
+_CPU = Metric(
+    "cpu",
+    "s",
+    "less",
+    "CPU time of the command and of the children it waited for",
+    series="cpu",
+    optional=True,
+)
+
+
+def _counted(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
+    work = float(parameters["work"])
+    return {str(parameters["counts"]): work} if work > 0 else {}
+
+
+def _not_in_plans(parameters: Mapping[str, Value], placement: Placement) -> str:
+    """Executables run only for a user who names their folder, never because a plan names them."""
+    return "The site's executables are measured by `assay run SUITE --beside DIR` alone."
+
+
+def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) -> Kernel:
+    """The entry of one tool; ``counts``: the quantity of which ``rate`` (name, unit) is a rate."""
+    metrics = [Metric("time", "s", "less", "by what the executable prints")]
+    if rate is not None:
+        metrics.append(Metric(rate[0], rate[1], "more", f"{counts} / time", quantity=counts))
+    return Kernel(
+        name=BESIDE + name,
+        title=title,
+        parameters=(
+            Parameter("program", "", "the executable"),
+            Parameter("command", "", "its command line, with placeholders", tacit=True),
+            Parameter("arguments", "", "its arguments", tacit=True),
+            Parameter("input", "", "its input file, whole", tacit=True),
+            Parameter("sha256", "", "of the executable", tacit=True),
+            Parameter("version", "", "as the executable holds it", tacit=True),
+            Parameter("of", "", "the kernel that it is measured beside"),
+            Parameter("at", "", "the parameters of that kernel that it corresponds to"),
+            Parameter("benchmark", "", "the benchmark that it must report", tacit=True),
+            Parameter("mpi", "", "the MPI that it is linked with", tacit=True),
+            Parameter("mpirun", "", "the launcher of that MPI", tacit=True),
+            Parameter("counts", counts, "the quantity of its work", tacit=True),
+            Parameter("work", 0.0, "that quantity in one operation; 0: as it prints", tacit=True),
+            _TIMEOUT,
+        ),
+        metrics=(*metrics, _WALL, _CPU),
+        work=_counted,
+        source="measured from outside (docs/beside.md)",
+        threaded=True,
+        headline="time" if rate is None else rate[0],
+        check=_not_in_plans,
+        outside=True,
+    )
+
+
 KERNELS = (
     Kernel(
         name=APP,
@@ -35,26 +101,12 @@ KERNELS = (
             Parameter("time", "", "regular expression that matches the time it prints", tacit=True),
             Parameter("verify", "", "regular expression that its output must match", tacit=True),
             Parameter("shell", 0, "1: a shell runs it", choices=(0, 1), tacit=True),
-            Parameter(
-                "timeout",
-                0.0,
-                "time limit; 0: derived from the fastest launch",
-                "s",
-                low=0.0,
-                tacit=True,
-            ),
+            _TIMEOUT,
         ),
         metrics=(
             Metric("time", "s", "less", "as printed by the command, else wall time"),
-            Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True),
-            Metric(
-                "cpu",
-                "s",
-                "less",
-                "CPU time of the command and of the children it waited for",
-                series="cpu",
-                optional=True,
-            ),
+            _WALL,
+            _CPU,
         ),
         work=_no_work,
         source="measured from outside (docs/methods/placement.md)",
@@ -62,4 +114,14 @@ KERNELS = (
         check=_check,
         outside=True,
     ),
+    _beside("npb", "The site's NPB", "operations", ("rate", "op/s")),
+    _beside("hpl", "The site's HPL", "flops", ("rate", "flop/s")),
+    _beside("stream", "The site's STREAM", "bytes", ("bandwidth", "B/s")),
+    _beside("osu", "The site's OSU latency benchmarks", "bytes", None),
+    _beside("osu_bw", "The site's OSU bandwidth benchmark", "bytes", ("bandwidth", "B/s")),
 )
+
+
+def is_beside(kernel: str) -> bool:
+    """Whether a kernel's name is that of the site's executables of a benchmark."""
+    return kernel.startswith(BESIDE)

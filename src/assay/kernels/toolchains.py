@@ -162,7 +162,7 @@ def _examine(
     """Identify the wrapper, the launcher and the compiler by their own output."""
     entry = entry or ToolchainConfig()
     mpirun = mpirun or _launcher_beside(mpicxx)
-    flavour, version = _mpi(mpirun)
+    flavour, version = mpi_of_launcher(mpirun)
     shown = ask([mpicxx, "-show"], entry.environment)
     cxx = cxx or _wrapped_compiler(shown.text if shown.ok else "")
     compiler = ask([cxx or mpicxx, "--version"], entry.environment)
@@ -248,7 +248,7 @@ def _with_whole_paths(entry: ToolchainConfig, config: Config) -> ToolchainConfig
     )
 
 
-def _mpi(mpirun: str | None) -> tuple[Flavour, str | None]:
+def mpi_of_launcher(mpirun: str | None) -> tuple[Flavour, str | None]:
     """Which MPI a launcher belongs to, and its version."""
     text = ask([mpirun, "--version"]).text if mpirun else ""
     patterns: tuple[tuple[Flavour, str], ...] = (

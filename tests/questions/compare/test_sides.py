@@ -22,7 +22,7 @@ from assay.questions.compare.answer import answer
 from assay.questions.compare.findings import find
 from assay.questions.compare.model import ComparedRun, CompareFindings
 from assay.questions.compare.query import FailOn
-from assay.questions.compare.results import SideResult, Subject, fits
+from assay.questions.compare.results import Subject, fits
 from assay.questions.compare.sides import Side, read_sides
 from assay.questions.compare.tables import verdict_words
 from assay.records.model import RunData
@@ -32,7 +32,6 @@ from assay.report import write_report
 from assay.report.comparison.build import build_comparison
 from assay.report.comparison.terminal import print_comparison
 from assay.report.comparison.views import SHOWN, find_views, view_section
-from assay.stats.core.intervals import Estimate
 from fleet_builder import DGEMM, STRIDED, make_group
 from report_pages import drawing_cache
 from variation_builder import normal, npb, run_of
@@ -228,20 +227,6 @@ def test_an_imported_code_has_no_verdict_against_assays(imported: RunData) -> No
     text = screen.export_text()
     assert "code: assay" in text
     assert "no verdict: another code (NASA's NPB 3.3.1)" in " ".join(text.split())
-
-
-def test_a_known_ratio_of_codes_permits_a_verdict(imported: RunData) -> None:
-    def factor(one: SideResult, other: SideResult) -> Estimate | None:
-        assert (one.code, other.code.split()[0]) in {("assay", "NASA's"), ("assay", "HPL")}
-        return Estimate(0.2, (0.19, 0.21)) if other.cell.kernel == "nasa-npb.cg" else None
-
-    found = find([Side("a", own_run()), Side("bb", imported)], code_factor=factor)
-    by_kernel = {cell.cell.kernel: cell for cell in found.cells}
-    cg = by_kernel["npb.cg"]
-    assert cg.code_factor == 0.2
-    assert cg.speed == pytest.approx(4.0 / 21.47 / 0.2, rel=0.01)
-    assert verdict_words(cg, 0.01) == "can't tell: n = 1"  # imported: one number
-    assert by_kernel["linpack"].verdict == "none"
 
 
 def test_an_import_compared_with_itself_is_of_the_same_code(imported: RunData) -> None:

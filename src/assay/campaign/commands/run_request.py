@@ -37,15 +37,24 @@ def run_options(
     nodes: str | None = None,
     seed: int | None = None,
     app: App | None = None,
+    beside: Path | None = None,
 ) -> RunOptions:
     """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
 
-    Raises AssayError for an unknown suite.
+    ``beside``: a folder of the site's executables. Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
     given: dict[str, Any] = dict(rule or {})
-    return RunOptions(plan=plan, words=factors, nodes=nodes, seed=seed, app=app, **given)
+    return RunOptions(
+        plan=plan,
+        words=factors,
+        nodes=nodes,
+        seed=seed,
+        app=app,
+        beside=str(beside.absolute()) if beside else None,
+        **given,
+    )
 
 
 def plan_here(options: RunOptions, context: PlanContext) -> Plan:
@@ -87,7 +96,7 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
     most = _most(options)
     if most:
         context = dataclasses.replace(context, nodes=min(context.nodes, most))
-    return load_plan(
+    plan = load_plan(
         Path(options.plan),
         context,
         options.seed,
@@ -98,6 +107,11 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
         app=options.app,
         changes={word: getattr(options, word) for word in RULE},
     )
+    if options.beside is None:
+        return plan
+    from assay.plans.beside.matching import plan_beside
+
+    return plan_beside(plan, Path(options.beside))
 
 
 def run_request(

@@ -36,6 +36,7 @@ _COUNTS = {
     "Iterations": "iterations",
     "Total processes": "ranks",
     "Active processes": "active_ranks",
+    "Active procs": "active_ranks",
     "Compiled procs": "compiled_ranks",
     "Total threads": "threads",
     "Threads requested": "threads",

@@ -9,8 +9,11 @@ from pathlib import Path
 import msgspec
 
 from assay import __version__
+from assay.config import ClusterConfig
 from assay.kernels import known_kernel
+from assay.kernels.outside import is_beside
 from assay.launch.commands import runner
+from assay.launch.commands.site_program import site_entry
 from assay.launch.executor import LaunchOrder
 from assay.model.command import command_words, environment, placement_values
 from assay.model.placement import Placement
@@ -27,11 +30,13 @@ def is_command(order: LaunchOrder) -> bool:
     return any(kernel is not None and kernel.outside for kernel in kernels)
 
 
-def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
+def prepare_command(
+    order: LaunchOrder, hosts: Sequence[str], cluster: ClusterConfig | None = None
+) -> list[str]:
     """Write the runner's input files next to the stream; returns the command line of the runner.
 
-    ``hosts``: those of the placement, empty for this machine. Raises AssayError if a variable of
-    the command can't be filled in.
+    ``hosts``: those of the placement, empty for this machine; ``cluster``: how they are reached.
+    Raises AssayError if a variable of the command can't be filled in.
     """
     placement = order.placement
     hostfile = order.stream.with_suffix(".hosts")
@@ -41,9 +46,12 @@ def prepare_command(order: LaunchOrder, hosts: Sequence[str]) -> list[str]:
     rankfile = order.stream.with_suffix(".ranks")
     write_atomically(rankfile, rankfile_text(placement, names).encode())
     values = placement_values(placement, str(hostfile.absolute()), str(rankfile.absolute()))
-    measurements = []
+    measurements: list[dict[str, object]] = []
     for entry in order.job.measurements:
         parameters = entry.parameters
+        if is_beside(entry.kernel):
+            measurements.append(site_entry(entry, order, cluster))
+            continue
         command, shell = str(parameters["command"]), bool(parameters["shell"])
         measurements.append(
             {

@@ -10,11 +10,14 @@ afterwards. The stream is that of docs/formats/stream.md.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -69,7 +72,8 @@ def main(path: str) -> int:
         named = {"measurement": entry["measurement"], "kernel": entry["kernel"]}
         write(record="begin", **named)
         record = _measure(entry, spec, begun)
-        write(record="measurement", **named, parameters=entry["parameters"], **record)
+        parameters = {**entry["parameters"], **record.pop("resolved", {})}
+        write(record="measurement", **named, parameters=parameters, **record)
         done += 1
         good &= record["status"] == "ok" and record.get("verified") is not False
         if _asked:
@@ -84,8 +88,16 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     said = [_size(path) for path in where]
     before = _machine() if spec["here"] else {}
     energy = _energy() if spec["here"] else {}
+    site = _SiteProgram(entry["site"]) if "site" in entry else None
+    if site is not None and site.changed():
+        site.end()
+        error = "its file is not the one that the run began with (the checksum differs)"
+        now = time.monotonic() - begun
+        return {"start": now, "wall": 0.0, "status": "failed", "error": error}
     start = time.monotonic()
-    status, used = _run(entry["words"], {**os.environ, **entry["environment"]})
+    status, used = _run(
+        entry["words"], {**os.environ, **entry["environment"]}, site.folder if site else None
+    )
     wall = time.monotonic() - start
     covariates: dict[str, float | None] = {"sampling_seconds": wall}
     cpu = used.ru_utime + used.ru_stime
@@ -93,15 +105,25 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
         covariates |= _around(before, _machine(), used)
         covariates["energy"] = _energy_between(energy, _energy(), wall)
     record: dict[str, Any] = {"start": start - begun, "wall": wall, "covariates": covariates}
+    written = site.end() if site else []
     if _asked:
         return {**record, "status": "interrupted", "stop": "signal"}
+    seconds: float | None
     try:
         _check_end(status, where, said)
-        seconds, verified = _read(entry, where, said)
+        if site is not None:
+            if written:
+                names = ", ".join(written[:3])
+                raise Failed(f"it writes files ({names}), so that its time isn't the benchmark's")
+            seconds, verified, more = site.result(where, said)
+            record |= more
+        else:
+            seconds, verified = _read(entry, where, said)
     except Failed as failed:
         return {**record, "status": "failed", "error": str(failed)}
     if verified is not None:
         record["verified"] = verified
+    if verified is not None and site is None:
         what = f"it prints what matches '{entry['verify']}'"
         record["verification"] = {"what": what, "value": None, "tolerance": None}
     values = {"time": wall if seconds is None else seconds, "wall": wall}
@@ -127,14 +149,74 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     }
 
 
-def _run(words: list[str], environment: Mapping[str, str]) -> tuple[int, resource.struct_rusage]:
-    """Start a command and wait for its end: its wait status, and its resource usage."""
+class _SiteProgram:
+    """The site's executable of a benchmark: the folder it runs in, and its result.
+
+    ``spec``: ``folder``, a new one to run in; ``files``, its input by name; ``program`` and
+    ``sha256``, the executable and its checksum, empty if it is not known; and ``reader``, the
+    command that reads its output (``result_reader.py``) and takes no part in the time.
+    """
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self._spec = spec
+        self.folder: str = spec["folder"]
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.mkdir(self.folder)  # noqa: PTH102
+        for name, text in spec["files"].items():
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:  # noqa: PTH118, PTH123
+                file.write(text)
+
+    def changed(self) -> bool:
+        """Whether the executable's file has another content than when the run was planned."""
+        if not self._spec["sha256"]:
+            return False
+        try:
+            with open(self._spec["program"], "rb") as file:  # noqa: PTH123
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return False  # starting it fails, with the reason
+        return bool(found != self._spec["sha256"])
+
+    def end(self) -> list[str]:
+        """Remove the folder; returns the names of the files that the program wrote."""
+        written = set(os.listdir(self.folder)) - self._spec["files"].keys()  # noqa: PTH208
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return sorted(written)
+
+    def result(
+        self, where: list[str], said: list[int]
+    ) -> tuple[float, bool | None, dict[str, Any]]:
+        """The time by its output, its verification, and further fields of the record."""
+        sources = [[path, size] for path, size in zip(where, said, strict=True)]
+        asked = subprocess.run(
+            [*self._spec["reader"], json.dumps({**self._spec["expected"], "sources": sources})],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        try:
+            found = json.loads(asked.stdout)
+        except ValueError:
+            raise Failed(f"its output can't be read: {asked.stderr.strip()[-_WORDS:]}") from None
+        if found["error"]:
+            raise Failed(found["error"])
+        return found["time"], found["verified"], found["record"]
+
+
+def _run(
+    words: list[str], environment: Mapping[str, str], folder: str | None = None
+) -> tuple[int, resource.struct_rusage]:
+    """Start a command, in ``folder`` if given, and wait for its end: its wait status, and its
+    resource usage.
+    """
     global _child
     pid = os.fork()
     if pid == 0:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            if folder is not None:
+                os.chdir(folder)
             os.execvpe(words[0], words, environment)
         except OSError as error:
             os.write(2, f"{words[0]}: {error.strerror}\n".encode())

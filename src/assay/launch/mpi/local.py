@@ -54,7 +54,11 @@ class LocalExecutor:
         if is_command(order):
             hosts = hosts_of(order.placement, self._cluster, order.seed)
             return LocalLaunch(
-                order, prepare_command(order, hosts), RUNNER, self._grace, remote=False
+                order,
+                prepare_command(order, hosts, self._cluster),
+                RUNNER,
+                self._grace,
+                remote=False,
             )
         toolchain = self._toolchains.get(order.toolchain)
         executable = self._executables.get(order.toolchain)

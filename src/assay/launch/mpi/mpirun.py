@@ -28,6 +28,23 @@ def mpirun_command(
 ) -> list[str]:
     """The command line of a launch; it can be run by hand.
 
+    As ``launcher_words``, followed by the kernel program.
+    """
+    words = launcher_words(toolchain, placement, cluster=cluster, seed=seed, cores=cores, root=root)
+    return [*words, str(executable), "--job", str(job), "--out", str(stream)]
+
+
+def launcher_words(
+    toolchain: Toolchain,
+    placement: Placement,
+    *,
+    cluster: ClusterConfig | None = None,
+    seed: int = 0,
+    cores: int | None = None,
+    root: bool | None = None,
+) -> list[str]:
+    """The command line of a launch up to the program.
+
     ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
     ``seed``: the plan's seed, for random node sets. ``cores`` and ``root`` default to this
     machine's and this process's. The harness itself pins and numbers the ranks, so every launcher
@@ -80,9 +97,8 @@ def mpirun_command(
                     fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
                     'Slurm job, launcher = "srun" in its section of assay.toml may do.',
                 )
-    program = [str(executable), "--job", str(job), "--out", str(stream)]
     prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
-    return [*prefix, launcher, *count, *flags, *toolchain.launch_flags, *program]
+    return [*prefix, launcher, *count, *flags, *toolchain.launch_flags]
 
 
 def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None) -> str:

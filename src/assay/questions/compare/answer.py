@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.code_factors import same_program
 from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.questions.compare.results import OWN_CODES
 from assay.questions.compare.tables import nodes_text, other_code, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
 
@@ -107,7 +109,21 @@ def _advice(found: CompareFindings) -> list[str]:
                 f"To decide {counted(len(needs), 'more comparison')}, measure up to "
                 f"{max(needs):,} more {unit} per side ({how})."
             )
+    beside = [cell for cell in found.cells if cell.verdict == "none" and _has_beside(cell)]
+    if beside:
+        advice.append(
+            f"For {counted(len(beside), 'verdict')} on the machines, measure the ratio of the "
+            "codes: `assay run … --beside DIR` with the executables of the other code in DIR."
+        )
     return advice
+
+
+def _has_beside(cell: ComparedCell) -> bool:
+    """Whether ``assay run --beside`` may measure the ratio of a cell's codes."""
+    codes = (cell.reference_code, cell.other_code)
+    return any(code in OWN_CODES for code in codes) and any(
+        same_program(code, code) for code in codes
+    )
 
 
 def _caveats(found: CompareFindings) -> list[str]:
@@ -197,9 +213,14 @@ def _codes(found: CompareFindings) -> str:
         "The sides were measured by different programs: the ratio is that of machine and program "
         f"together ({listed(names[:4])}{', …' if len(names) > 4 else ''})."
     )
-    known = sum(cell.code_factor is not None for cell in others)
+    known = [cell for cell in others if cell.code_factor is not None]
     if known:
-        text += f" In {counted(known, 'comparison')} it was divided by the ratio of the codes."
+        measured = list(dict.fromkeys(cell.code_factor_of for cell in known))
+        text += (
+            f" In {counted(len(known), 'comparison')} it is divided by the ratio of the codes as "
+            f"measured side by side: {listed(measured[:4])}{', …' if len(measured) > 4 else ''}. "
+            "Other versions and compilers may differ."
+        )
     return text
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from assay.errors import AssayError
 from assay.kernels import known_kernel
 from assay.questions.compare.matching import (
-    CodeFactor,
     MatchedResult,
     SideResults,
     across_toolchains,
@@ -43,7 +42,6 @@ def find(
     sides: Sequence[AnySide],
     margin: float = MARGIN,
     *,
-    code_factor: CodeFactor | None = None,
     scale_clock: bool = False,
 ) -> CompareFindings:
     """Compare the first side with each other one, cell by cell.
@@ -52,9 +50,8 @@ def find(
     all runs and each has a single one, the toolchain is ignored. Imported and published results are
     matched as far as they state kernel, class and processors. Raises AssayError where nothing is
     common, and for more sides than letters. ``margin``: between 0 and 1, as ``parse_margin``
-    returns it. ``code_factor``: the ratio of two codes on one machine, as far as it is known;
-    without it results of different codes have no verdict. ``scale_clock``: speeds also at equal
-    clock rates.
+    returns it. Results of different codes have no verdict unless a side's run measured the ratio of
+    the codes. ``scale_clock``: speeds also at equal clock rates.
     """
     if len(sides) > MOST_SIDES:
         raise AssayError(f"At most {MOST_SIDES} runs can be compared.")
@@ -63,7 +60,7 @@ def find(
     found = [
         each
         for letter, other in zip(_LETTERS[1:], results[1:], strict=False)
-        for each in matched(letter, results[0], other, across, code_factor)
+        for each in matched(letter, results[0], other, across)
     ]
     if not found:
         raise AssayError(
@@ -175,7 +172,9 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
         note="; ".join(filter(None, [one.note, other.note])),
         speed=found.speed,
         speed_ci95=found.speed_ci95,
-        code_factor=each.code_factor.value if each.code_factor is not None else None,
+        code_factor=None if each.codes is None else each.codes.estimate.value,
+        code_factor_ci95=None if each.codes is None else each.codes.estimate.interval,
+        code_factor_of="" if each.codes is None else each.codes.text,
         effect=found.effect,
         per_clock=_per_clock(one, other, found) if scale_clock else None,
         test=found.test,

@@ -8,30 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.model.cell import Cell
+from assay.questions.common.code_factors import CellFactor
+from assay.questions.compare.codes import CodeRatio, code_ratio, side_factors
 from assay.questions.compare.model import CompareUnit
 from assay.questions.compare.published import PublishedSide
 from assay.questions.compare.results import SideResult, best_of
 from assay.questions.compare.run_results import RunResults
 from assay.questions.compare.sides import AnySide, Side
 from assay.stats.compare.verdicts import SidePair
-from assay.stats.core.intervals import Estimate, Floats
+from assay.stats.core.intervals import Floats
 
-# The ratio of two codes on one machine: by how much the second code's speed is greater than the
-# first's, with its interval; None where it is not known.
-CodeFactor = Callable[[SideResult, SideResult], Estimate | None]
 # Minimum number of sessions, or of nodes, per side for verdicts by the scatter between them.
 MIN_UNITS = 3
 
 
 @dataclass(frozen=True)
 class MatchedResult:
-    """One cell on the reference and on another side, whose letter is ``side``."""
+    """One cell on the reference and on another side, whose letter is ``side``.
+
+    ``codes``: the ratio of the codes of both; None for the same code, and if it is not known.
+    """
 
     side: str
     one: SideResult
     other: SideResult
     unit: CompareUnit
-    code_factor: Estimate | None
+    codes: CodeRatio | None
 
     @property
     def same_code(self) -> bool:
@@ -48,19 +50,24 @@ class MatchedResult:
         one, other = self.values
         if self.one.better == "less":
             one, other = other, one
-        comparable = self.same_code or self.code_factor is not None
-        return SidePair(one, other, comparable, self.code_factor, self.unit)
+        comparable = self.same_code or self.codes is not None
+        factor = self.codes.estimate if self.codes is not None else None
+        return SidePair(one, other, comparable, factor, self.unit)
 
 
 @dataclass(frozen=True)
 class SideResults:
-    """The results of a side: by their main metrics, and those of any metric."""
+    """The results of a side: by their main metrics, and those of any metric.
+
+    ``factors``: of assay's code over others, as its runs measured them.
+    """
 
     side: AnySide
     main: Sequence[SideResult]
     of: Callable[[str], Sequence[SideResult]]
     sessions: int
     clock: float | None
+    factors: Sequence[CellFactor] = ()
 
 
 def results_of(side: AnySide) -> SideResults:
@@ -80,7 +87,7 @@ def results_of(side: AnySide) -> SideResults:
         return SideResults(
             side, main, lambda metric: [each for each in main if each.metric == metric], 0, None
         )
-    return SideResults(side, main, found.of, found.sessions(), found.clock())
+    return SideResults(side, main, found.of, found.sessions(), found.clock(), side_factors(side))
 
 
 def across_toolchains(sides: Sequence[SideResults]) -> bool:
@@ -100,7 +107,6 @@ def matched(
     reference: SideResults,
     other: SideResults,
     across: bool,
-    code_factor: CodeFactor | None,
 ) -> list[MatchedResult]:
     """The results of both sides that are of the same cell.
 
@@ -129,7 +135,7 @@ def matched(
             one,
             two,
             _unit(reference.side, other.side, one, two),
-            None if code_factor is None or one.code == two.code else code_factor(one, two),
+            code_ratio(one, reference.factors, two, other.factors),
         )
         for one, two in pairs
     ]

@@ -75,8 +75,10 @@ class ComparedCell:
     ``reference_code``, ``other_code``: what was timed; empty if it is not stated. ``note``: how a
     published value is stated. ``speed``: the factor by which the other side is faster (of times the
     reference's over the other's), with ``speed_ci95``; null where values are not positive or
-    launches too few. ``code_factor``: the factor between the codes on one machine, by which
-    ``speed`` was divided; null where none is known or needed. ``effect``: the probability that a
+    launches too few; a single number counts as known exactly there. ``code_factor``: the factor of
+    the other side's code over the reference's on one machine, by which ``speed`` was divided, with
+    ``code_factor_ci95``; null where none is known or needed. ``code_factor_of``: what was measured,
+    as a clause; empty without it. ``effect``: the probability that a
     value of the other side is the faster one (0.5: alike). ``per_clock``: the speed at equal clock
     rates (``--scale-clock``); null if it was not asked for or a rate is unknown. ``test``, ``why``:
     the test of a difference and why it was chosen, empty where there are too few launches for any;
@@ -109,6 +111,8 @@ class ComparedCell:
     speed: float | None
     speed_ci95: Interval | None
     code_factor: float | None
+    code_factor_ci95: Interval | None
+    code_factor_of: str
     effect: float
     per_clock: PerClock | None
     test: str

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
 from assay.stats.compare.levels import Ints
 from assay.stats.core.intervals import Floats
@@ -147,12 +148,13 @@ def alike_of(cell: Cell) -> tuple[str, Subject] | None:
     if cell.kernel not in _ALIKE:
         return None
     kernel, imported, metric = _ALIKE[cell.kernel]
+    operation = _text(parameters, "op")
     rows, columns = _number(parameters, "p"), _number(parameters, "q")
     return imported, Subject(
         kernel=kernel,
         metric=metric,
         order=_number(parameters, "n") if kernel == "linpack" else None,
-        operation=_text(parameters, "op"),
+        operation=STREAM_NAMES.get(operation, operation) if operation else None,
         ranks=rows * columns if rows and columns else None,
         cores=_number(parameters, "threads"),
     )

@@ -14,6 +14,7 @@ from assay.kernels import known_kernel
 from assay.kernels.naming import cell_title
 from assay.kernels.npb.common import is_plain
 from assay.model.cell import Cell
+from assay.questions.common.code_factors import printed_codes
 from assay.questions.compare.results import (
     OUTSIDE_CODE,
     OWN_CODE,
@@ -77,14 +78,16 @@ class RunResults:
         if side.nodes is not None:
             # Node sets are draws of nodes, and the side names the nodes itself.
             parts = [_without_node_set(part) for part in parts]
-        codes = _codes(side.run)
+        codes, printed = _codes(side.run), printed_codes(side.run)
         reported = _reported_clock(side.run)
-        return [_result(each, codes, reported) for each in joined(parts)]
+        return [_result(each, codes, printed, reported) for each in joined(parts)]
 
 
-def _result(found: Repeats, codes: dict[str, str], reported: float | None) -> SideResult:
+def _result(
+    found: Repeats, codes: dict[str, str], printed: dict[str, str], reported: float | None
+) -> SideResult:
     code = codes.get(found.cell.id)
-    own = _own_code(found.cell)
+    own = _own_code(found.cell, printed)
     alike = None if code is None else alike_of(found.cell)
     subject: Subject | None = subject_of(found.cell, found.metric)
     metric, unit, better = found.metric, found.unit, found.better
@@ -107,8 +110,10 @@ def _result(found: Repeats, codes: dict[str, str], reported: float | None) -> Si
     )
 
 
-def _own_code(cell: Cell) -> str:
-    """The code of a cell that assay measured."""
+def _own_code(cell: Cell, printed: dict[str, str]) -> str:
+    """The code of a cell that assay measured; ``printed``: of the site's executables."""
+    if cell.id in printed:
+        return printed[cell.id]
     kernel = known_kernel(cell.kernel)
     if kernel is not None and kernel.outside:
         return OUTSIDE_CODE

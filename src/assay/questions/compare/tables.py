@@ -96,6 +96,12 @@ def cell_table(found: CompareFindings) -> Table:
             Entry(speed_text(cell.speed, cell.speed_ci95), cell.speed) if cell.speed else NOTHING
         ),
     )
+    if any(cell.code_factor is not None for cell in found.cells):
+        builder.numbers(
+            "code_factor",
+            "Codes divided out",
+            lambda cell: quantity(cell.code_factor, "", cell.code_factor_ci95),
+        )
     if found.scaled_clock:
         builder.numbers(
             "per_clock",

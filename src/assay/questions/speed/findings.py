@@ -13,6 +13,8 @@ from assay.questions.speed.arithmetic.topic import TOPIC as ARITHMETIC
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
 from assay.questions.speed.benchmarks.topic import KERNELS as NPB_KERNELS
 from assay.questions.speed.benchmarks.topic import TOPIC as BENCHMARKS
+from assay.questions.speed.codes.findings import CodesFindings
+from assay.questions.speed.codes.topic import TOPIC as CODES
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.topic import KERNELS as LINPACK_KERNELS
 from assay.questions.speed.linpack.topic import TOPIC as LINPACK
@@ -26,7 +28,15 @@ from assay.questions.speed.storage.topic import TOPIC as STORAGE
 from assay.stats.core.model import CellSummary
 
 # In the order of the answer. Their names are those of the fields of ``SpeedFindings``.
-TOPICS: tuple[Topic[Any], ...] = (MEMORY, ARITHMETIC, LINPACK, BENCHMARKS, MESSAGES, STORAGE)
+TOPICS: tuple[Topic[Any], ...] = (
+    MEMORY,
+    ARITHMETIC,
+    LINPACK,
+    BENCHMARKS,
+    CODES,
+    MESSAGES,
+    STORAGE,
+)
 
 # The kernels whose failure affects this answer; messages are only context.
 _KERNELS = (
@@ -43,15 +53,16 @@ _KERNELS = (
 class SpeedFindings:
     """Speed, by family of kernels; None for a family of which nothing was measured.
 
-    ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``messages`` (as context),
-    ``storage``. ``broken``: cells of these families, except messages, without usable numbers.
-    ``complete``: whether the run is complete.
+    ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (against those of
+    the site and of papers), ``messages`` (as context), ``storage``. ``broken``: cells of these
+    families, except messages, without usable numbers. ``complete``: whether the run is complete.
     """
 
     memory: MemoryFindings | None
     arithmetic: arithmetic.ArithmeticFindings | None
     linpack: LinpackFindings | None
     benchmarks: BenchmarksFindings | None
+    codes: CodesFindings | None
     messages: MessageFindings | None
     storage: storage.StorageFindings | None
     broken: Sequence[CellSummary]
@@ -66,6 +77,7 @@ def find(measured: Measured) -> SpeedFindings:
         arithmetic=ARITHMETIC.find(measured),
         linpack=LINPACK.find(measured),
         benchmarks=BENCHMARKS.find(measured),
+        codes=CODES.find(measured),
         messages=MESSAGES.find(measured),
         storage=STORAGE.find(measured),
         broken=[cell for cell in own.cells if cell.kernel in _KERNELS and is_broken(cell)],

@@ -46,9 +46,12 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
     several = len(found.runs) > 2
     grid = Table(box=None, pad_edge=False, header_style="bold")
     headings = ["cell", "A", "other" if several else "B", "speed over A", "verdict"]
+    codes = any(cell.code_factor is not None for cell in found.cells)
+    if codes:
+        headings.insert(4, "codes divided out")
     clocks = any(cell.per_clock for cell in found.cells)
     if clocks:
-        headings.insert(4, "at equal clocks")
+        headings.insert(-1, "at equal clocks")
     for name in headings:
         right = name not in ("cell", "verdict")
         grid.add_column(name, justify="right" if right else "left", overflow="fold")
@@ -58,6 +61,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
             Text(format_quantity(cell.reference, cell.unit)),
             Text(format_quantity(cell.other, cell.unit)),
             Text(speed_text(cell.speed, cell.speed_ci95)),
+            *([Text(speed_text(cell.code_factor, cell.code_factor_ci95))] if codes else []),
             *([_per_clock(cell)] if clocks else []),
             Text(verdict_words(cell, found.margin), _STYLES[cell.verdict]),
         )

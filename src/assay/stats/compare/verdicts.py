@@ -14,10 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from assay.stats.compare.code_factor import without_code
 from assay.stats.compare.group_tests import LEVEL, effective_sample_ratio
 from assay.stats.compare.groups import location_differs
 from assay.stats.compare.two_sides import launches_needed, ratio_of_sides, widened
-from assay.stats.core.intervals import Estimate, Floats, Interval, ratio_interval
+from assay.stats.core.intervals import Estimate, Floats, Interval
+from assay.stats.core.launches import launch_interval
 from assay.stats.core.multiple import corrected
 
 PairVerdict = Literal["faster", "slower", "same", "open", "none"]
@@ -36,8 +38,9 @@ class SidePair:
     first is the factor of speed (of times, the reference's are ``other``). ``comparable``: whether
     a verdict is possible; not where two codes produced the values and their ratio is unknown.
     ``code_factor``: by which factor the other side's code is faster than the reference's on one
-    machine, with its interval; None for the same code. ``unit``: what a value is of; dependence is
-    estimated for each unit apart, and not at all for nodes, which have no order of time.
+    machine, with its interval; None for the same code. With it, a side of a single value counts as
+    known exactly in the interval, but permits no verdict. ``unit``: what a value is of; dependence
+    is estimated for each unit apart, and not at all for nodes, which have no order of time.
     """
 
     one: Floats
@@ -125,33 +128,40 @@ def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
             interval = widened(speed, interval, own)
         worth = own
     if pair.code_factor is not None and speed is not None:
-        test, why, p = _across_codes(speed, interval, pair.code_factor)
-        interval = (
-            ratio_interval(Estimate(speed, interval), pair.code_factor)
-            if interval is not None
-            else None
-        )
-        speed /= pair.code_factor.value
+        tested = interval is not None
+        interval = interval or _over_single(pair)
+        machine = without_code(Estimate(speed, interval), pair.code_factor)
+        test, why, p = "", "", None
+        if tested and machine.interval is not None:
+            test, why, p = _across_codes(machine.value, machine.interval, pair.code_factor.value)
+        speed, interval = machine.value, machine.interval if interval is not None else None
     effect = float(np.mean(np.sign(pair.other[None, :] - pair.one[:, None])) + 1.0) / 2.0
     return PairDecision(speed, interval, effect, test, why, p, None, "open", None, worth)
 
 
-def _across_codes(
-    speed: float, interval: Interval | None, factor: Estimate
-) -> tuple[str, str, float | None]:
-    """Test, reason and p of a ratio of 1 between machines, from both intervals of the ratio.
+def _over_single(pair: SidePair) -> Interval | None:
+    """The interval of the ratio where one side is a single value, which counts as known exactly."""
+    if min(pair.one.size, pair.other.size) > 1:
+        return None
+    one, other = launch_interval(pair.one), launch_interval(pair.other)
+    if other is not None:
+        return other[0] / float(pair.one[0]), other[1] / float(pair.one[0])
+    if one is not None and one[0] > 0.0:
+        return float(pair.other[0]) / one[1], float(pair.other[0]) / one[0]
+    return None
+
+
+def _across_codes(machine: float, interval: Interval, factor: float) -> tuple[str, str, float]:
+    """Test, reason and p of a ratio of 1 between machines, by the ratio without the codes'.
 
     The standard error of the logarithm is that of a 95% interval of a normal distribution.
     """
     from scipy.special import ndtr
 
-    whole = None if interval is None else ratio_interval(Estimate(speed, interval), factor)
-    if whole is None or whole[0] <= 0.0:
-        return "", "", None
-    error = math.log(whole[1] / whole[0]) / (2.0 * _Z95)
-    distance = abs(math.log(speed / factor.value))
+    error = math.log(interval[1] / interval[0]) / (2.0 * _Z95)
+    distance = abs(math.log(machine))
     p = float(2.0 * ndtr(-distance / error)) if error > 0.0 else float(distance == 0.0)
-    why = f"The ratio is divided by that of the codes on one machine, {factor.value:.3g}."
+    why = f"The ratio is divided by that of the codes on one machine, {factor:.3g}."
     return "z of logarithms", why, p
 
 
@@ -166,7 +176,7 @@ def _decided(
     if p is not None and p <= LEVEL:
         verdict = "faster" if _is_faster(found, pair) else "slower"
     elif 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin:
-        verdict = "same"
+        verdict = "same" if min(pair.one.size, pair.other.size) >= MIN_TESTED else "open"
     elif pair.code_factor is None:
         needed = launches_needed(pair.one, pair.other, margin, count, found.worth)
         more = None if needed is None else max(needed - min(pair.one.size, pair.other.size), 1)

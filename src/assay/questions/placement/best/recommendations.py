@@ -64,7 +64,7 @@ def _lines(cell: Cell, threads_per_core: int) -> list[str]:
 def own_line(cell: Cell) -> str:
     """The user's command at a placement, with the environment variables that it ran with."""
     placement = cell.placement
-    command, shell = str(cell.parameters["command"]), bool(cell.parameters["shell"])
+    command, shell = str(cell.parameters["command"]), bool(cell.parameters.get("shell", 0))
     values = placement_values(placement, "HOSTFILE", "RANKFILE")
     words = command_words(command, values, shell=shell)
     line = words[-1] if shell else shlex.join(words)

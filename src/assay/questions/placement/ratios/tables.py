@@ -7,10 +7,11 @@ from functools import partial
 
 from assay.kernels.naming import kernel_code
 from assay.kernels.npb.own_code import OWN_CODE
+from assay.kernels.outside import is_beside
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, quantity
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.reference.placement import CODE, MACHINES, SOURCE, published
-from assay.units import MISSING
+from assay.units import MISSING, listed
 
 
 def tables(found: RatioFindings) -> list[Table]:
@@ -80,7 +81,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
             "nodes, then with the same number of ranks on half the nodes. Ranges are over the "
             "numbers of nodes or ranks.",
             notes=[
-                f"NPB: {OWN_CODE}.",
+                *_codes(list(kernels), [*found.same_nodes, *found.same_ranks]),
                 f"{SOURCE}: {CODE}; statements of the text, since its figures have no numbers.",
             ],
         )
@@ -101,12 +102,35 @@ def _ranks_of(machine: str, kernel: str) -> Entry:
 
 def _range(kernel: str, compared: Sequence[PlacementRatio]) -> Entry:
     """The ratio of two ranks per node over one, or its range over several numbers of nodes."""
-    two = [
-        one
-        for one in compared
-        if one.above.summary.kernel == kernel and one.above.summary.cell.placement.ppn == 2
-    ]
+    two = _two_per_node(kernel, compared)
     if len(two) < 2:
         return _entry(two[0] if two else None)
     low, high = min(one.value for one in two), max(one.value for one in two)
     return Entry(f"{low:.2f} to {high:.2f}", low)
+
+
+def _two_per_node(kernel: str, compared: Sequence[PlacementRatio]) -> list[PlacementRatio]:
+    """The ratios of two ranks per node over one: of the site's executable if it was measured."""
+    two = [one for one in compared if one.above.summary.cell.placement.ppn == 2]
+    site = [one for one in two if _of_site(one) == kernel]
+    return site or [one for one in two if one.above.summary.kernel == kernel]
+
+
+def _of_site(found: PlacementRatio) -> str:
+    """The kernel that the site's executable was measured beside; empty for other ratios."""
+    cell = found.above.summary.cell
+    return str(cell.parameters["of"]) if is_beside(cell.kernel) else ""
+
+
+def _codes(kernels: Sequence[str], compared: Sequence[PlacementRatio]) -> list[str]:
+    """What was measured here: the site's executables, assay's own code, or some of each."""
+    site = [
+        kernel
+        for kernel in kernels
+        if any(_of_site(one) == kernel for one in _two_per_node(kernel, compared))
+    ]
+    if not site:
+        return [f"NPB: {OWN_CODE}."]
+    named = listed([kernel_code(kernel) for kernel in site])
+    others = [f"The others of the NPB: {OWN_CODE}."] if len(site) < len(kernels) else []
+    return [f"{named}: here your executables (--beside).", *others]

@@ -1,0 +1,1 @@
+"""The site's own executables of benchmarks, measured beside the kernels (``--beside``)."""

@@ -1,0 +1,230 @@
+"""Adds to a plan a cell for each of the site's executables that corresponds to one of its kernels.
+
+The added cell has the placement of the kernel's cell, so that the randomised blocks of the run
+contain both.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from math import isqrt
+from pathlib import Path
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.kernels import find_kernel
+from assay.kernels.collective import COLLECTIVES
+from assay.kernels.linpack import linpack_flops, usual_rows
+from assay.kernels.naming import cell_name, placement_text
+from assay.kernels.outside import BESIDE
+from assay.model.cell import OWN_TOOLCHAIN, Cell
+from assay.model.placement import Placement, Value
+from assay.model.plan import Plan
+from assay.plans.beside.hpl_input import hpl_input
+from assay.plans.beside.programs import SiteProgram
+from assay.units import counted, listed
+
+# Benchmarks of the NPB whose MPI code takes only square numbers of ranks, or powers of two.
+_SQUARES = ("bt", "sp")
+_POWERS = ("cg", "mg", "ft", "is", "lu")
+
+
+class _Unlike(Exception):
+    """Why a program can't run beside a cell of its kernel: the end of a sentence with its name."""
+
+
+def with_beside(plan: Plan, programs: Sequence[SiteProgram], refused: Sequence[str] = ()) -> Plan:
+    """The plan with the cells of the programs, and with sentences on those left out.
+
+    ``refused``: sentences on further programs. Raises AssayError if no program corresponds to a
+    cell of the plan.
+    """
+    added: dict[str, Cell] = {}
+    searched: dict[str, bool] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    absent: list[str] = []
+    search = plan.search
+    for program in programs:
+        before, unlike = len(added), False
+        for cell in plan.cells:
+            try:
+                new = _beside(cell, program)
+            except _Unlike as why:
+                reasons.setdefault((program.path.name, str(why)), []).append(_title(cell))
+                unlike = True
+                continue
+            if new is None:
+                continue
+            added.setdefault(new.id, new)
+            if search is not None and cell.id in search.cells:
+                searched[new.id] = searched.get(new.id, True) and cell.id in search.optional
+        if len(added) == before and not unlike:
+            absent.append(program.path.name)
+    left_out = [*refused, *_sentences(reasons)]
+    if absent:
+        left_out.append(f"The plan has no cell that corresponds to {listed(absent)}.")
+    if not added:
+        raise AssayError(
+            " ".join(["No executable corresponds to a cell of this plan.", *left_out[:1]]),
+            where=str(programs[0].path.parent) if programs else "",
+            fix="`assay run npb class=A --beside DIR` measures cg.A.x and the like.",
+        )
+    if search is not None:
+        search = msgspec.structs.replace(
+            search,
+            cells=(*search.cells, *searched),
+            optional=(*search.optional, *(name for name, more in searched.items() if more)),
+        )
+    return msgspec.structs.replace(
+        plan,
+        cells=(*plan.cells, *added.values()),
+        notes=(*plan.notes, *left_out),
+        choices=(*plan.choices, *_launched(programs, added)),
+        search=search,
+    )
+
+
+def _title(cell: Cell) -> str:
+    return f"{cell_name(cell)} on {placement_text(cell.placement)}"
+
+
+def _launched(programs: Sequence[SiteProgram], added: dict[str, Cell]) -> Iterator[str]:
+    """A sentence on each program that is measured, with its launcher."""
+    for program in programs:
+        cells = [c for c in added.values() if c.parameters["program"] == str(program.path)]
+        if cells:
+            by = f" with {program.mpirun}" if program.mpirun else ""
+            yield f"Beside assay's kernels: {program.title}, {counted(len(cells), 'cell')}{by}."
+
+
+def _sentences(reasons: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[str]:
+    """A sentence for each program and reason, with the first of the cells."""
+    for (name, why), cells in reasons.items():
+        more = f" and {counted(len(cells) - 1, 'other cell')}" if len(cells) > 1 else ""
+        yield f"{name} is not measured beside {cells[0]}{more}: {why}."
+
+
+def _kernel_of(program: SiteProgram) -> str:
+    """The kernel that measures the same; empty if there is none."""
+    if program.tool == "npb":
+        return f"npb.{program.benchmark}"
+    if program.tool == "osu":
+        if program.benchmark in COLLECTIVES:
+            return "network.collective"
+        return {"latency": "network.pingpong", "bw": "network.stream"}.get(program.benchmark, "")
+    return {"hpl": "linpack", "stream": "memory.stream"}[program.tool]
+
+
+def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
+    """The program's cell beside a kernel's; None if it measures something else. Raises _Unlike."""
+    if cell.kernel != _kernel_of(program):
+        return None
+    special = _SPECIAL[program.tool](cell, program)
+    if special is None:
+        return None
+    _check_seats(cell.placement, program)
+    kernel = BESIDE + ("osu_bw" if program.benchmark == "bw" else program.tool)
+    arguments = str(special.get("arguments", ""))
+    line = f"{_word(str(program.path))} {arguments}".rstrip()
+    parameters: dict[str, Value] = {
+        parameter.name: parameter.default for parameter in find_kernel(kernel).parameters
+    }
+    parameters |= {
+        "program": str(program.path),
+        "command": f"{_word(program.mpirun)} -n {{ranks}} {line}" if program.mpirun else line,
+        "sha256": program.sha256,
+        "version": program.version,
+        "of": cell.kernel,
+        "benchmark": program.benchmark,
+        "mpi": program.mpi,
+        "mpirun": program.mpirun,
+        **special,
+    }
+    placement = msgspec.structs.replace(cell.placement, order="block")
+    return Cell(kernel, parameters, placement, OWN_TOOLCHAIN)
+
+
+def _word(path: str) -> str:
+    """A path as a word of a command with placeholders."""
+    return shlex.quote(path).replace("{", "{{").replace("}", "}}")
+
+
+def _check_seats(placement: Placement, program: SiteProgram) -> None:
+    """Raise _Unlike if the program can't be given the seats of a placement."""
+    ranks, threads = placement.ranks, placement.threads
+    if program.ranks not in (None, ranks):
+        raise _Unlike(f"it is compiled for {counted(program.ranks or 0, 'rank')}")
+    if program.parallel != "mpi" and ranks > 1:
+        raise _Unlike("it is not linked with MPI")
+    if program.parallel == "serial" and threads > 1:
+        raise _Unlike("it is linked with neither MPI nor OpenMP")
+    if program.parallel == "mpi" and threads > 1 and program.tool != "hpl":
+        raise _Unlike("whether its ranks use several threads is not known")
+    if placement.order != "block" and ranks > 1:
+        raise _Unlike(f"its ranks can't be given the order {placement.order}")
+    if program.tool != "npb" or program.parallel != "mpi":
+        return
+    if program.benchmark in _SQUARES and isqrt(ranks) ** 2 != ranks:
+        raise _Unlike("it takes only square numbers of ranks")
+    if program.benchmark in _POWERS and ranks & (ranks - 1):
+        raise _Unlike("it takes only powers of two as numbers of ranks")
+
+
+def _npb(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    if cell.parameters["class"] != program.size:
+        return None
+    work = find_kernel(cell.kernel).work(cell.parameters, 1, 1)
+    return {"at": f"class={program.size}", "work": float(work["operations"])}
+
+
+def _hpl(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    n, ranks = int(cell.parameters["n"]), cell.placement.ranks
+    if not n:
+        raise _Unlike("the order is chosen on the machine; name one, such as n=20000")
+    p = int(cell.parameters["p"]) or usual_rows(ranks)
+    text = hpl_input(program.path, n, int(cell.parameters["nb"]), p, ranks // p)
+    return {"at": f"n={n}", "input": text, "work": linpack_flops(n)}
+
+
+def _stream(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    if int(cell.parameters["memory_node"]) >= 0:
+        raise _Unlike("its memory can't be bound to a NUMA node")
+    if int(cell.parameters["elements"]):
+        raise _Unlike("its arrays have the size that it is compiled with")
+    return {"at": f"op={cell.parameters['op']} elements=0"}
+
+
+def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    given, placement = cell.parameters, cell.placement
+    size = int(given["bytes"])
+    alike = f"bytes={size}"
+    if program.benchmark in COLLECTIVES:
+        if given["op"] != program.benchmark or given["root"] != 0:
+            return None
+        if size < 0 and program.benchmark != "barrier":
+            size = 8
+        alike = f"op={given['op']} bytes={int(given['bytes'])}"
+    else:
+        usual = "blocking" if program.benchmark == "latency" else "nonblocking"
+        same = given["mode"] == usual and given["from"] == 0
+        same &= given.get("direction", "unidirectional") == "unidirectional"
+        same &= given.get("window", 64) == 64 and given.get("buffers", "one") == "one"
+        alike += f" mode={usual}"
+        if not same:
+            return None
+        if placement.ranks != 2:
+            raise _Unlike("it takes two ranks")
+    arguments = "" if program.benchmark == "barrier" else f"-m {size}:{size}"
+    return {"at": alike, "arguments": arguments, "work": float(max(size, 0))}
+
+
+_SPECIAL = {"npb": _npb, "hpl": _hpl, "stream": _stream, "osu": _osu}
+
+
+def plan_beside(plan: Plan, folder: Path) -> Plan:
+    """The plan with the executables in a folder. Raises AssayError."""
+    from assay.plans.beside.programs import find_programs
+
+    return with_beside(plan, *find_programs(folder))

@@ -1,0 +1,221 @@
+"""Finds the executables of NPB, HPL, STREAM and OSU in a folder, by name and content.
+
+The launcher of an executable is that of the MPI it is linked with: the one beside the library that
+``ldd`` names, else the one on PATH, provided it is of the same MPI.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.errors import AssayError
+from assay.kernels.probes import ask
+from assay.kernels.toolchains import Flavour, mpi_of_launcher
+
+Tool = Literal["npb", "hpl", "stream", "osu"]
+# How a program uses several cores.
+Parallel = Literal["mpi", "openmp", "serial"]
+
+# Levels of folders below the named one, and files in all, that are looked at.
+_DEEPEST = 5
+_MOST_FILES = 20_000
+
+_NPB = re.compile(r"(ep|cg|mg|ft|is|lu|bt|sp)\.([SWABCDEF])\.(x|\d{1,6})")
+_NAMES: tuple[tuple[Tool, re.Pattern[str]], ...] = (
+    ("npb", _NPB),
+    ("hpl", re.compile(r"xhpl[\w.-]*")),
+    ("stream", re.compile(r"stream(?:[_.-][\w.-]+)?", re.I)),
+    ("osu", re.compile(r"osu_(\w+)")),
+)
+# What an executable of each tool holds, beside its name.
+_CONTENTS: dict[Tool, re.Pattern[bytes]] = {
+    "npb": re.compile(rb"Parallel Benchmark"),
+    "hpl": re.compile(rb"HPLinpack|HPL_|High-Performance Linpack"),
+    "stream": re.compile(rb"STREAM [vV]ersion|Best Rate MB/s|Rate \(MB/s\)"),
+    "osu": re.compile(rb"OSU |OMB"),
+}
+_VERSIONS: dict[Tool, re.Pattern[bytes]] = {
+    "npb": re.compile(rb"NPB(\d\.\d(?:\.\d)?)|Benchmarks \(?(?:NPB)?(\d\.\d(?:\.\d)?)"),
+    "hpl": re.compile(rb"HPLinpack (\d[\d.]*)"),
+    "stream": re.compile(rb"STREAM [vV]ersion \$?(?:Revision: )?(\d[\d.]*)"),
+    "osu": re.compile(rb"v(\d\.\d(?:\.\d)?)\b"),
+}
+_TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu": "OSU"}
+_MPI = re.compile(r"\s*(libmpi[\w+-]*\.so[\w.]*)\s+=>\s+(\S+)", re.M)
+_MISSING = re.compile(r"\s*(\S+)\s+=>\s+not found", re.M)
+_OPENMP = re.compile(r"lib(?:gomp|omp|iomp5|nvomp)\.so")
+_STATIC_MPI = re.compile(rb"\bMPI_Init\b|\bmpi_init_\b|PMPI_Init")
+# By the MPI's own strings in a statically linked executable.
+_OPEN_MPI = re.compile(rb"Open MPI|opal_init")
+_LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
+
+
+@dataclass(frozen=True)
+class SiteProgram:
+    """An executable of a benchmark.
+
+    ``benchmark``: of the tool, such as ``cg`` or ``latency``; ``size``: NPB's class; ``ranks``: the
+    number it was compiled for, None for any. ``mpi`` and ``mpirun``: the MPI it is linked with and
+    its launcher, empty without MPI. ``version``: as the executable holds it, empty if it does not.
+    """
+
+    path: Path
+    tool: Tool
+    benchmark: str
+    size: str
+    ranks: int | None
+    parallel: Parallel
+    sha256: str
+    version: str = ""
+    mpi: Flavour | Literal[""] = ""
+    mpirun: str = ""
+
+    @property
+    def title(self) -> str:
+        """``cg.A.x (NPB 3.4)``."""
+        return f"{self.path.name} ({' '.join(filter(None, (_TITLES[self.tool], self.version)))})"
+
+
+class _Refused(Exception):
+    """Why an executable can't be measured: the end of a sentence that begins with its name."""
+
+
+def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
+    """The programs in a folder and the folders below it, and a sentence on each one refused.
+
+    Raises AssayError if the folder can't be read or holds no program of these tools.
+    """
+    where, fix = str(folder), "Name the folder of your NPB, HPL, STREAM or OSU executables."
+    try:
+        with os.scandir(folder):
+            pass
+    except FileNotFoundError:
+        raise AssayError("There is no such folder.", where=where, fix=fix) from None
+    except NotADirectoryError:
+        raise AssayError("This is no folder.", where=where, fix=fix) from None
+    except OSError as error:
+        raise AssayError(f"Can't be read: {error.strerror}.", where=where, fix=fix) from None
+    found: dict[tuple[str, ...], SiteProgram] = {}
+    refused: list[str] = []
+    for path, tool in _named(folder):
+        try:
+            program = _examined(path, tool)
+        except _Refused as why:
+            refused.append(f"{path.name} {why}")
+            continue
+        key = (tool, program.benchmark, program.size, str(program.ranks))
+        first = found.setdefault(key, program)
+        if first.sha256 != program.sha256:
+            refused.append(f"{path} is left out: {first.path} is the same benchmark.")
+    if not found:
+        raise AssayError(
+            " ".join(["No executable of NPB, HPL, STREAM or OSU can be measured.", *refused[:1]])
+            if refused
+            else "There is no executable of NPB, HPL, STREAM or OSU (cg.A.x, xhpl, stream, "
+            "osu_latency).",
+            where=where,
+            fix=fix,
+        )
+    return list(found.values()), refused
+
+
+def _named(folder: Path) -> Iterator[tuple[Path, Tool]]:
+    """Executable files with the name of a tool, those of upper folders first."""
+    level, seen = [folder], 0
+    for _ in range(_DEEPEST + 1):
+        below: list[Path] = []
+        for each in level:
+            try:
+                entries = sorted(os.scandir(each), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in entries:
+                seen += 1
+                if seen > _MOST_FILES:
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(Path(entry.path))
+                    continue
+                tool = next((tool for tool, name in _NAMES if name.fullmatch(entry.name)), None)
+                path = Path(entry.path)
+                if tool and os.access(path, os.X_OK) and path.is_file():
+                    yield path, tool
+        level = below
+
+
+def _examined(path: Path, tool: Tool) -> SiteProgram:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _Refused(f"can't be read: {error.strerror}.") from None
+    if not _CONTENTS[tool].search(content):
+        raise _Refused(f"is left out: it does not look like {_TITLES[tool]}.")
+    if content.startswith(b"#!") and b"libtool" in content:
+        raise _Refused(
+            "is left out: it is a script of libtool; name the folder it is installed to."
+        )
+    version = _VERSIONS[tool].search(content)
+    shown = next(filter(None, version.groups()), b"") if version else b""
+    npb = _NPB.fullmatch(path.name)
+    named = path.name.removeprefix("osu_") if tool == "osu" else tool
+    parallel, mpi, mpirun = _parallel(path, content)
+    return SiteProgram(
+        path=path.absolute(),
+        tool=tool,
+        benchmark=npb[1] if npb else named,
+        size=npb[2] if npb else "",
+        ranks=int(npb[3]) if npb and npb[3] != "x" else None,
+        parallel=parallel,
+        sha256=hashlib.sha256(content).hexdigest(),
+        version=shown.decode(),
+        mpi=mpi,
+        mpirun=mpirun,
+    )
+
+
+def _parallel(path: Path, content: bytes) -> tuple[Parallel, Flavour | Literal[""], str]:
+    """How it uses several cores, its MPI and the MPI's launcher. Raises _Refused."""
+    if content.startswith(b"#!"):
+        return "serial", "", ""
+    linked = ask(["ldd", str(path)], depends=[path], keep=False).text
+    missing = _MISSING.search(linked)
+    if missing:
+        raise _Refused(f"can't be run: its library {missing[1]} is not found.")
+    library = _MPI.search(linked)
+    if library:
+        place = Path(library[2])
+        expected: tuple[Flavour, ...] = ("mpich", "intel")
+        if "open-pal" in linked or "open-rte" in linked or ".so.40" in library[1]:
+            expected = ("openmpi",)
+        return ("mpi", *_launcher(place, expected))
+    if _STATIC_MPI.search(content) and "=>" not in linked:
+        static: tuple[Flavour, ...] = ("openmpi",) if _OPEN_MPI.search(content) else ("mpich",)
+        return ("mpi", *_launcher(None, static))
+    return ("openmp" if _OPENMP.search(linked) else "serial"), "", ""
+
+
+def _launcher(library: Path | None, expected: Sequence[Flavour]) -> tuple[Flavour, str]:
+    """The MPI and the launcher beside its library, else on PATH. Raises _Refused."""
+    folders: list[str | None] = []
+    for place in (library, library.resolve()) if library else ():
+        folders += [str(above / "bin") for above in list(place.parents)[1:5]]
+    found = {
+        launcher: None
+        for folder in dict.fromkeys((*folders, None))
+        for name in _LAUNCHERS
+        if (launcher := shutil.which(name, path=folder))
+    }
+    for launcher in found:
+        flavour, _ = mpi_of_launcher(launcher)
+        if flavour in expected:
+            return flavour, launcher
+    whose = "Open MPI" if "openmpi" in expected else "MPICH or Intel MPI"
+    linked = f" ({library})" if library else ""
+    raise _Refused(f"can't be launched: no mpirun of its {whose}{linked} is beside it or on PATH.")

@@ -1,0 +1,191 @@
+"""Code factors of a run: assay's kernels against the site's executables measured beside them.
+
+A comparison of machines across codes is valid only with the factor of the codes divided out
+(``stats.compare.code_factor``). ``factors_of`` yields what a run knows of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.kernels import known_kernel
+from assay.kernels.naming import cell_name
+from assay.kernels.npb.common import is_plain
+from assay.kernels.outside import is_beside
+from assay.model.cell import Cell
+from assay.model.placement import Placement
+from assay.records.model import RunData
+from assay.stats.compare.code_factor import CodeFactor, code_factor
+from assay.stats.core.intervals import Interval
+from assay.stats.core.launches import launch_interval
+from assay.stats.repeats.repeats import Repeats, repeats_of
+
+# Names of codes, with versions and further words; those that fit the same one are versions of it.
+_PROGRAMS = tuple(
+    map(re.compile, (r"(?:NASA's )?NPB ?[\d.]*", r"HPL(?:[ ,].*)?", r"STREAM(?:[ ,].*)?"))
+)
+
+
+@dataclass(frozen=True)
+class CodeRate:
+    """A code's result in ``cell``: the ``median`` over launches, and its 95% interval ``ci95``."""
+
+    cell: Cell
+    median: float
+    ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class CellFactor:
+    """The factor of speed of assay's kernel over the site's executable in one cell.
+
+    ``kernel``: assay's; ``title``: its cell without the ``placement``, which both have;
+    ``toolchain``: of the kernel. ``program``: the executable's file name; ``tool`` and ``version``:
+    as its output states them, None where it states none; ``sha256``: of the executable. ``own`` and
+    ``site``: both results in ``unit``, of which more is better if ``better`` is "more".
+    ``factor``: of the speeds.
+    """
+
+    kernel: str
+    title: str
+    placement: Placement
+    toolchain: str
+    program: str
+    tool: str
+    version: str | None
+    sha256: str
+    unit: str
+    better: str
+    own: CodeRate
+    site: CodeRate
+    factor: CodeFactor
+
+    @property
+    def code(self) -> str:
+        """``NASA's NPB 3.4.1``."""
+        return " ".join(filter(None, (self.tool, self.version)))
+
+
+def factors_of(run: RunData, without: Collection[str] = ()) -> list[CellFactor]:
+    """The code factors of a run, in the plan's order; empty if nothing was measured beside it.
+
+    ``without``: ids of cells that must not be used. Launches that failed or did not verify are left
+    out. A kernel's cell measured with several toolchains has a factor for each.
+    """
+    if not any(is_beside(cell.kernel) for cell in run.manifest.plan.cells):
+        return []
+    found = [each for each in repeats_of(run) if each.cell.id not in without]
+    sites = [each for each in found if is_beside(each.cell.kernel)]
+    facts = _facts(run)
+    factors = [
+        _factor(own, site, facts.get(site.cell.id, ("", None)))
+        for own in found
+        for site in sites
+        if _corresponds(own.cell, site.cell)
+    ]
+    return [factor for factor in factors if factor is not None]
+
+
+def factor_of(factors: Sequence[CellFactor], cell: Cell, code: str) -> CellFactor | None:
+    """The factor of the code of ``cell`` over ``code``, for dividing it out; None without one.
+
+    That of ``cell`` if it was measured there; else one with the same parameters, else of the same
+    kernel: the one on the most cores, and of these the one with the most launches. It is one of the
+    same toolchain, and of the tuned or the plain code as the cell.
+    """
+    parameters = cell.parameters
+    fitting = [
+        each
+        for each in factors
+        if each.kernel == cell.kernel
+        and each.toolchain == cell.toolchain
+        and is_plain(each.own.cell.parameters) == is_plain(parameters)
+        and same_program(each.code, code)
+    ]
+    return max(
+        fitting,
+        key=lambda each: (
+            each.own.cell.id == cell.id,
+            each.own.cell.parameters == parameters,
+            each.placement.ranks * each.placement.threads,
+            min(each.factor.launches),
+        ),
+        default=None,
+    )
+
+
+def same_program(one: str, other: str) -> bool:
+    """Whether two codes are the same program, if perhaps in other versions.
+
+    NASA's NPB, HPL and STREAM, as importers and papers name them; ports and vendors' versions are
+    other programs, and so is one that is not stated.
+    """
+    return any(name.fullmatch(one) and name.fullmatch(other) for name in _PROGRAMS)
+
+
+def _corresponds(own: Cell, site: Cell) -> bool:
+    """Whether an executable's cell was measured beside a kernel's."""
+    if own.kernel != site.parameters.get("of") or own.placement != site.placement:
+        return False
+    wanted = dict(word.split("=", 1) for word in str(site.parameters["at"]).split())
+    kernel = known_kernel(own.kernel)
+    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
+    given = defaults | own.parameters
+    return all(str(given.get(name)) == value for name, value in wanted.items())
+
+
+def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellFactor | None:
+    values = own.values
+    if site.unit == "B/s" and own.unit == "op/s":  # a message rate beside a bandwidth
+        values = values * float(own.cell.parameters["bytes"])
+    elif (own.unit, own.better) != (site.unit, site.better):
+        return None
+    factor = code_factor(values, site.values, site.better)
+    if factor is None:
+        return None
+    return CellFactor(
+        kernel=own.cell.kernel,
+        title=cell_name(own.cell),
+        placement=own.cell.placement,
+        toolchain=own.cell.toolchain,
+        program=str(site.cell.parameters["program"]).rpartition("/")[2],
+        tool=facts[0] or _untold(site.cell),
+        version=facts[1],
+        sha256=str(site.cell.parameters["sha256"]),
+        unit=site.unit,
+        better=site.better,
+        own=CodeRate(own.cell, float(np.median(values)), launch_interval(values)),
+        site=CodeRate(site.cell, float(np.median(site.values)), launch_interval(site.values)),
+        factor=factor,
+    )
+
+
+def _untold(site: Cell) -> str:
+    """The name of an executable's code that its output does not tell: ``the site's NPB``."""
+    kernel = known_kernel(site.kernel)
+    title = kernel.title if kernel is not None else site.kernel
+    return title[:1].lower() + title[1:]
+
+
+def printed_codes(run: RunData) -> dict[str, str]:
+    """What the executables of a run print of themselves, by cell: ``NASA's NPB 3.4``."""
+    facts = _facts(run)
+    return {cell: " ".join(filter(None, words)) for cell, words in facts.items() if words[0]}
+
+
+def _facts(run: RunData) -> dict[str, tuple[str, str | None]]:
+    """Tool and version that the executables printed, by cell."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for measurement in run.measurements:
+        if is_beside(measurement.cell.kernel) and measurement.record.status == "ok":
+            facts = measurement.record.facts
+            version = facts.get("version")
+            found[measurement.cell.id] = (
+                str(facts.get("tool", "")),
+                None if version is None else str(version),
+            )
+    return found

@@ -1,0 +1,140 @@
+"""Findings on codes: code factors, and published results with and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.kernels.naming import kernel_name
+from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Interval, Point, best, points
+from assay.reference.papers.loading import clusters, figures
+from assay.reference.papers.model import PublishedFigure
+from assay.stats.compare.code_factor import without_code
+from assay.stats.core.intervals import Estimate
+
+LINPACK = "linpack"
+_NPB = "npb."
+# The figures of a published time that stand for the benchmark; others are its extremes and spread.
+_TYPICAL = ("mean run time", "run time", "mean time")
+
+
+@dataclass(frozen=True)
+class PublishedComparison:
+    """A published result of the NPB or of Linpack beside the best one measured here.
+
+    ``figure``: its id (``assay references ID``); ``system``: the cluster; ``what``: benchmark and
+    class, or Linpack; ``kernel``: assay's. ``code`` and ``processes``: of the published result, the
+    latter None where the paper does not say. ``here``: the measured cell; ``cores``: how many it
+    used. ``ratio``: rate here, by assay's code, over the published rate, by another code;
+    ``ratio_ci95``: its 95% interval, in which the published number counts as known exactly.
+    ``factor``: assay's code over the other one, by the site's executable measured here;
+    ``machine``: the ratio with the factor divided out, and ``machine_ci95`` its interval. These
+    three are None without a code factor, and the ratio is then none of machines.
+    """
+
+    figure: str
+    system: str
+    what: str
+    kernel: str
+    code: str
+    processes: int | None
+    here: str
+    cores: int
+    ratio: float
+    ratio_ci95: Interval | None
+    factor: CellFactor | None
+    machine: float | None
+    machine_ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class CodesFindings:
+    """``factors``: by cell, in the plan's order. ``published``: the results of the papers for the
+    benchmarks and classes that were measured.
+    """
+
+    factors: tuple[CellFactor, ...]
+    published: tuple[PublishedComparison, ...]
+
+
+def find(measured: Measured) -> CodesFindings | None:
+    """Code factors and published results; None where there are neither."""
+    judged = measured.without_candidates()
+    usable = {cell.id for cell in measured.cells}
+    planned = {cell.id for cell in measured.run.manifest.plan.cells}
+    factors = factors_of(measured.run, without=planned - usable)
+    published = [
+        compared
+        for figure in figures()
+        if (point := _point_for(figure, judged)) is not None
+        and (compared := _compared(figure, point, factors)) is not None
+    ]
+    return CodesFindings(tuple(factors), tuple(published)) if factors or published else None
+
+
+def _point_for(figure: PublishedFigure, measured: Measured) -> Point | None:
+    """The best measured point of what a figure publishes.
+
+    None where nothing of it was measured, and where the paper does not name the code.
+    """
+    if figure.per or figure.upper or not figure.code:  # of an unknown code, no factor is known
+        return None
+    if figure.kernel == LINPACK:
+        fits = figure.metric == "rate" and figure.si_unit == "flop/s"
+        found = points(measured.cells, LINPACK, "rate") if fits else []
+    elif figure.kernel.startswith(_NPB) and figure.size.startswith("class "):
+        fits = figure.metric == "time" and figure.si_unit == "s" and figure.quantity in _TYPICAL
+        size = figure.size.removeprefix("class ")
+        of_kernel = points(measured.cells, figure.kernel, "time") if fits else []
+        found = [point for point in of_kernel if point.parameter("class") == size]
+    else:
+        return None
+    return best(found) if found else None
+
+
+def _compared(
+    figure: PublishedFigure, point: Point, factors: Sequence[CellFactor]
+) -> PublishedComparison | None:
+    metric, value = point.metric, figure.si
+    if value <= 0.0 or metric.median <= 0.0:
+        return None
+    times = metric.unit == "s"
+    ratio = value / metric.median if times else metric.median / value
+    interval = metric.ci95
+    if interval is not None and interval[0] > 0:
+        low, high = interval
+        interval = (value / high, value / low) if times else (low / value, high / value)
+    else:
+        interval = None
+    factor = factor_of(factors, point.summary.cell, figure.code)
+    machine = None
+    if factor is not None:
+        machine = without_code(Estimate(ratio, interval), factor.factor.estimate)
+    name = next((each.name for each in clusters() if each.id == figure.cluster), figure.cluster)
+    return PublishedComparison(
+        figure=figure.id,
+        system=name,
+        what=" ".join(
+            filter(
+                None,
+                (
+                    kernel_name(figure.kernel).capitalize()
+                    if figure.kernel == LINPACK
+                    else kernel_name(figure.kernel),
+                    figure.size,
+                ),
+            )
+        ),
+        kernel=figure.kernel,
+        code=figure.code,
+        processes=figure.processes,
+        here=point.summary.id,
+        cores=point.cores,
+        ratio=ratio,
+        ratio_ci95=interval,
+        factor=factor,
+        machine=machine.value if machine else None,
+        machine_ci95=machine.interval if machine and interval else None,
+    )

@@ -1,0 +1,61 @@
+"""The ratio of two codes on one machine, and a ratio of machines without it.
+
+A rate is that of a machine times that of a code. Two codes that were measured side by side, on the
+same seats and in the same randomised blocks, share the machine: their ratio is the code's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.stats.compare.two_sides import ratio_of_sides
+from assay.stats.core.intervals import Estimate, Floats, Interval, ratio_interval
+
+
+@dataclass(frozen=True)
+class CodeFactor:
+    """By which factor one code is faster than another one.
+
+    ``value``: the factor; ``interval``: 95%, None under four launches per side. ``launches``: of
+    the code, and of the other one.
+    """
+
+    value: float
+    interval: Interval | None
+    launches: tuple[int, int]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The factor with its interval."""
+        return Estimate(self.value, self.interval)
+
+
+def code_factor(
+    code: Sequence[float] | Floats, other: Sequence[float] | Floats, better: Literal["more", "less"]
+) -> CodeFactor | None:
+    """The factor of speed of ``code`` over ``other``, whose values are one per launch.
+
+    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval are
+    those of ``ratio_of_sides``: the launches of both sides count as independent, so that what the
+    launches of a block have in common widens the interval rather than narrowing it. None where a
+    value is not positive. Raises AssayError for no values, NaN and infinity.
+    """
+    slow, fast = (other, code) if better == "more" else (code, other)
+    value, interval = ratio_of_sides(slow, fast)
+    if value is None:
+        return None
+    return CodeFactor(value, interval, (len(code), len(other)))
+
+
+def without_code(ratio: Estimate, factor: Estimate) -> Estimate:
+    """A ratio of two machines' rates, measured with different codes, with the factor divided out.
+
+    ``ratio``: the rate of this machine by this code over the rate of another machine by the other
+    code; its interval is None where it is known without error. ``factor``: this code over the other
+    one, measured side by side on one of the machines. Both are positive. The interval is that of a
+    quotient of independent estimates; it is None if the factor has none.
+    """
+    interval = ratio_interval(ratio, factor) if factor.interval is not None else None
+    return Estimate(ratio.value / factor.value, interval)

@@ -1,0 +1,178 @@
+"""Cells of the site's executables beside those of kernels: where they run, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.errors import AssayError
+from assay.kernels import find_kernel
+from assay.kernels.linpack import linpack_flops
+from assay.kernels.memory import STREAM_WORK
+from assay.kernels.naming import cell_name
+from assay.model.cell import OWN_TOOLCHAIN, Cell
+from assay.model.placement import Placement
+from assay.model.plan import Plan, Search
+from assay.model.replication import Replication
+from assay.plans.beside.hpl_input import hpl_input
+from assay.plans.beside.matching import with_beside
+from assay.plans.beside.programs import SiteProgram
+from assay.questions.placement.best.recommendations import own_line
+from plan_files import measure
+
+CG = SiteProgram(
+    Path("/x/cg.A.x"), "npb", "cg", "A", None, "mpi", "ab", "3.4", "mpich", "/x/mpirun"
+)
+LATENCY = replace(CG, path=Path("/x/osu_latency"), tool="osu", benchmark="latency", size="")
+
+
+def planned(kernel: str, *placements: Placement, **parameters: object) -> Plan:
+    given = {p.name: p.default for p in find_kernel(kernel).parameters} | parameters
+    cells = tuple(Cell(kernel, given, each, "embedded") for each in placements or (Placement(),))
+    return Plan("p", "p", cells, Replication(), 1)
+
+
+def added(plan: Plan, program: SiteProgram) -> list[Cell]:
+    return [c for c in with_beside(plan, [program]).cells if c.toolchain == OWN_TOOLCHAIN]
+
+
+def why_not(plan: Plan, program: SiteProgram) -> str:
+    with pytest.raises(AssayError, match="No executable corresponds to a cell") as caught:
+        with_beside(plan, [program])
+    return caught.value.what
+
+
+def test_the_executable_has_the_placement_of_the_kernel() -> None:
+    two = Placement(nodes=2, ppn=2, binding="spread", node_set=1)
+    plan = planned("npb.cg", Placement(), two, **{"class": "A"})
+    one, other = added(plan, CG)
+    assert (one.placement, other.placement) == (Placement(), two)
+    assert one.kernel == "beside.npb"
+    assert one.parameters["of"] == "npb.cg" and one.parameters["at"] == "class=A"
+    assert one.parameters["sha256"] == "ab"
+    work = find_kernel("npb.cg").work({"class": "A"}, 1, 1)["operations"]
+    assert one.parameters["work"] == work
+    assert one.parameters == other.parameters
+    assert cell_name(one) == "cg.A.x"
+    assert with_beside(plan, [CG]).choices == (
+        "Beside assay's kernels: cg.A.x (NPB 3.4), 2 cells with /x/mpirun.",
+    )
+
+
+def test_its_command_can_be_run_by_hand_whatever_the_names_of_folders() -> None:
+    odd = replace(CG, path=Path("/my {n} codes/cg.A.x"))
+    (cell,) = added(planned("npb.cg", Placement(ppn=2), **{"class": "A"}), odd)
+    assert own_line(cell) == "OMP_NUM_THREADS=1 /x/mpirun -n 2 '/my {n} codes/cg.A.x'"
+
+
+def test_a_plan_can_not_name_an_executable(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=r"by `assay run SUITE --beside DIR` alone"):
+        measure(tmp_path, "kernel = 'beside.npb'\nprogram = '/bin/ls'")
+
+
+def test_another_class_and_another_benchmark_are_named() -> None:
+    ep = replace(CG, path=Path("/x/ep.A.x"), benchmark="ep")
+    plan = planned("npb.cg", **{"class": "A"})
+    both = with_beside(plan, [CG, ep, replace(CG, path=Path("/x/cg.B.x"), size="B")])
+    assert both.notes == ("The plan has no cell that corresponds to ep.A.x and cg.B.x.",)
+    assert "ep.A.x" in why_not(plan, ep)
+
+
+@pytest.mark.parametrize(
+    ("changes", "placement", "says"),
+    [
+        ({"ranks": 4}, Placement(ppn=2), "it is compiled for 4 ranks"),
+        ({"parallel": "serial"}, Placement(ppn=2), "it is not linked with MPI"),
+        ({"parallel": "serial"}, Placement(threads=2), "neither MPI nor OpenMP"),
+        ({}, Placement(threads=2), "several threads"),
+        ({}, Placement(ppn=2, order="reversed"), "the order reversed"),
+        ({}, Placement(ppn=6), "only powers of two"),
+        ({"benchmark": "sp"}, Placement(ppn=8), "only square numbers"),
+    ],
+)
+def test_seats_that_it_can_not_have_are_refused(
+    changes: dict, placement: Placement, says: str
+) -> None:
+    program = replace(CG, **changes)
+    plan = planned(f"npb.{program.benchmark}", placement, **{"class": "A"})
+    assert says in why_not(plan, program)
+
+
+def test_openmp_and_square_numbers_are_no_reason() -> None:
+    openmp = replace(CG, parallel="openmp", mpi="", mpirun="")
+    assert added(planned("npb.cg", Placement(threads=4), **{"class": "A"}), openmp)
+    nine = planned("npb.bt", Placement(ppn=9), **{"class": "A"})
+    assert added(nine, replace(CG, benchmark="bt"))
+
+
+def test_a_refusal_at_one_placement_is_a_note(tmp_path: Path) -> None:
+    plan = planned("npb.cg", Placement(), Placement(ppn=3), Placement(ppn=5), **{"class": "A"})
+    assert with_beside(plan, [CG]).notes == (
+        "cg.A.x is not measured beside CG class A on 3 ranks and 1 other cell: it takes only "
+        "powers of two as numbers of ranks.",
+    )
+
+
+def test_osu_gets_the_message_size_and_hpl_the_order() -> None:
+    (latency,) = added(planned("network.pingpong", Placement(ppn=2), bytes=4096), LATENCY)
+    assert latency.parameters["arguments"] == "-m 4096:4096"
+    assert "bytes=4096" in str(latency.parameters["at"])
+    assert "two ranks" in why_not(planned("network.pingpong", Placement(ppn=4)), LATENCY)
+    hpl = replace(CG, path=Path("/x/xhpl"), tool="hpl", benchmark="hpl", size="")
+    (cell,) = added(planned("linpack", Placement(ppn=6), n=1000, nb=64), hpl)
+    assert cell.parameters["work"] == linpack_flops(1000)
+    lines = str(cell.parameters["input"]).splitlines()
+    assert [lines[place].split()[0] for place in (4, 5, 6, 7, 9, 10, 11)] == [
+        *("1", "1000", "1", "64", "1", "2", "3")
+    ]
+    assert "n=20000" in why_not(planned("linpack"), hpl)
+
+
+def test_stream_stands_beside_arrays_in_memory() -> None:
+    stream = replace(
+        CG, path=Path("/x/stream"), tool="stream", benchmark="stream", size="", parallel="openmp"
+    )
+    for op in STREAM_WORK:
+        (cell,) = added(planned("memory.stream", Placement(threads=2), op=op), stream)
+        assert cell.parameters["at"] == f"op={op} elements=0"
+        assert cell.parameters["of"] == "memory.stream"
+    assert "compiled with" in why_not(planned("memory.stream", elements=1000), stream)
+    assert "NUMA" in why_not(planned("memory.stream", memory_node=1), stream)
+
+
+def test_collectives_need_the_operation_and_the_first_root() -> None:
+    bcast = replace(LATENCY, path=Path("/x/osu_bcast"), benchmark="bcast")
+    four = Placement(ppn=4)
+    (cell,) = added(planned("network.collective", four, op="bcast", bytes=1024), bcast)
+    assert cell.parameters["arguments"] == "-m 1024:1024"
+    assert cell.parameters["at"] == "op=bcast bytes=1024"
+    for other in ({"op": "bcast", "root": 1}, {"op": "allreduce"}):
+        assert "no cell that corresponds" in why_not(
+            planned("network.collective", four, **other), bcast
+        )
+
+
+def test_other_settings_of_the_sites_hpl_stay(tmp_path: Path) -> None:
+    lines = hpl_input(Path("/none/xhpl"), 10, 0, 1, 1).splitlines()
+    assert lines[7].split()[0] == "192"
+    lines[7], lines[21] = "232 104      NBs", "3            BCASTs"
+    (tmp_path / "HPL.dat").write_text("\n".join(lines))
+    own = hpl_input(tmp_path / "xhpl", 5000, 0, 2, 4).splitlines()
+    assert own[5].split() == ["5000", "Ns"] and own[7].split() == ["232", "NBs"]
+    assert own[10].split() == ["2", "Ps"] and own[11].split() == ["4", "Qs"]
+    assert own[21] == lines[21]
+    (tmp_path / "HPL.dat").write_text("short\n")
+    assert "1000" in hpl_input(tmp_path / "xhpl", 1000, 8, 1, 1)
+
+
+def test_candidates_of_a_search_stay_candidates() -> None:
+    plan = planned("npb.cg", Placement(), Placement(ppn=2), **{"class": "A"})
+    one, two = (cell.id for cell in plan.cells)
+    plan = Plan("p", "p", plan.cells, plan.replication, 1, search=Search((one, two), (two,)))
+    beside = with_beside(plan, [CG])
+    ids = [cell.id for cell in beside.cells[2:]]
+    assert beside.search is not None
+    assert beside.search.cells == (one, two, *ids)
+    assert beside.search.optional == (two, ids[1])
