@@ -35,6 +35,10 @@ REPLACED = {
     "@2026-11-01": "new",
     "old:toolchain=gcc": "old:toolchain=embedded",
     "new:toolchain=clang": "new:toolchain=embedded",
+    "RUN": "sets",
+    "RUN:nodes=n[001-016]": "sets:nodes=fake[0-7]",
+    "RUN:rest": "sets:rest",
+    "RUN:node=n003": "sets:node=fake0",
 }
 # Options added to measuring commands that don't set them.
 ADDED = {"--fake": "machine.toml", "--launches": "1"}
@@ -65,6 +69,17 @@ title = "Two messages"
 kernel = "network.pingpong"
 ppn = 2
 bytes = [8, 4096]
+"""
+# EP as on Seaborg, and on one node, both on several sets of nodes.
+SETS = """
+schema = 1
+title = "Sets of nodes"
+[[measure]]
+kernel = "npb.ep"
+class = "C"
+nodes = [1, 8]
+ppn = 16
+node_set = [0, 1, 2, 3]
 """
 LAB = """
 schema = 1
@@ -125,9 +140,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (programs / "python").symlink_to(sys.executable)
     (programs / "assay").write_text(f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n')
     (programs / "assay").chmod(0o755)
-    for runs, name in (("runs", "old"), ("other-runs", "new")):
+    (folder / "sets.toml").write_text(SETS)
+    for runs, plan, name in (
+        ("runs", "plan.toml", "old"),
+        ("other-runs", "plan.toml", "new"),
+        ("runs-of-sets", "sets.toml", "sets"),
+    ):
         executed(
-            *(folder, "run", "plan.toml", "--fake", "machine.toml", "--launches", "1"),
+            *(folder, "run", plan, "--fake", "machine.toml", "--launches", "1"),
             *("--runs", runs),
         )
         (folder / name).symlink_to(next((folder / runs).iterdir()))
