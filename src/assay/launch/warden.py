@@ -12,6 +12,9 @@ is closed, also by the end of assay, the warden kills all processes immediately.
 itself is killed, mpirun gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Ranks on other hosts are
 not below it: the launcher's agents there end them when the connection to mpirun breaks. Linux only:
 it uses prctl(2) and /proc.
+
+If Hydra's agent (hydra_pmi_proxy, the parent of the ranks) ends before it has connected to mpirun,
+mpirun waits for it forever. The warden ends such a launch (WHERE is ``agent``).
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ import sys
 import time
 
 ASK = b"a"
+# Where the ranks run: below the launcher, in an agent of the launcher below it, or on other hosts.
 HERE = "here"
+AGENT = "agent"
 REMOTE = "remote"
 CANNOT_START = 127
 CANNOT_END = 126
@@ -33,6 +38,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 # Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
+# Seconds between checks whether the launcher's agent runs; two in a row must find that it doesn't.
+# A check of a launcher whose agent runs reads one small file.
+LOOK = 10.0
 
 
 def processes_below(ancestor: int) -> dict[int, int]:
@@ -90,6 +98,20 @@ def end_all(main: int) -> int | None:
         status = status if ended is None else ended
     ended = _reap(main)
     return status if ended is None else ended
+
+
+def is_left_alone(launcher: int, warden: int) -> bool:
+    """Whether processes that the launcher started have ended, and only itself is below the warden.
+
+    What has ended is known by its page faults, which are added to ``cminflt`` (proc_pid_stat(5)) of
+    its parent. A launcher that has not started anything yet is not left alone: it may be waiting,
+    such as for a name server.
+    """
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{launcher}/stat", "rb") as stat:  # noqa: PTH123
+            faults = int(stat.read().rpartition(b")")[2].split()[8])
+        return faults > 0 and not processes_below(warden).keys() - {launcher}
+    return False
 
 
 def _runs(pid: int, program: str) -> bool:
@@ -159,9 +181,14 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
         signal.signal(number, lambda *_: None)
     child = _start(command)
     status = None
+    alone = 0
     while status is None:
-        ready, _, _ = select.select([0, woken], [], [])
+        ready, _, _ = select.select([0, woken], [], [], LOOK if where == AGENT else None)
         release = False
+        if not ready:
+            alone = alone + 1 if is_left_alone(child, os.getpid()) else 0
+            if release := alone == 2:
+                os.write(2, b"assay: all processes that it had started had ended\n")
         if 0 in ready:
             said = os.read(0, 64)
             release = not said
