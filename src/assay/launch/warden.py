@@ -38,8 +38,8 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 # Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
-# Seconds between checks whether the launcher's agent runs; two in a row must find that it doesn't.
-# A check of a launcher whose agent runs reads one small file.
+# Seconds between checks whether the launcher's agent runs, until one finds that it does. A launcher
+# that has not started anything yet may be waiting, such as for a name server: it is not ended.
 LOOK = 10.0
 
 
@@ -100,18 +100,18 @@ def end_all(main: int) -> int | None:
     return status if ended is None else ended
 
 
-def is_left_alone(launcher: int, warden: int) -> bool:
-    """Whether processes that the launcher started have ended, and only itself is below the warden.
+def is_alone(launcher: int, warden: int) -> bool:
+    """Whether no process but the launcher is below the warden."""
+    return not processes_below(warden).keys() - {launcher}
 
-    What has ended is known by its page faults, which are added to ``cminflt`` (proc_pid_stat(5)) of
-    its parent. A launcher that has not started anything yet is not left alone: it may be waiting,
-    such as for a name server.
+
+def has_lost_children(launcher: int) -> bool:
+    """Whether processes that the launcher started have ended, and it has been told.
+
+    Their page faults are then added to its ``cminflt`` (proc_pid_stat(5)).
     """
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{launcher}/stat", "rb") as stat:  # noqa: PTH123
-            faults = int(stat.read().rpartition(b")")[2].split()[8])
-        return faults > 0 and not processes_below(warden).keys() - {launcher}
-    return False
+    with open(f"/proc/{launcher}/stat", "rb") as stat:  # noqa: PTH123
+        return int(stat.read().rpartition(b")")[2].split()[8]) > 0
 
 
 def _runs(pid: int, program: str) -> bool:
@@ -181,12 +181,13 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
         signal.signal(number, lambda *_: None)
     child = _start(command)
     status = None
-    alone = 0
+    looking, alone = where == AGENT, 0
     while status is None:
-        ready, _, _ = select.select([0, woken], [], [], LOOK if where == AGENT else None)
+        ready, _, _ = select.select([0, woken], [], [], LOOK if looking else None)
         release = False
         if not ready:
-            alone = alone + 1 if is_left_alone(child, os.getpid()) else 0
+            looking = is_alone(child, os.getpid())
+            alone += looking and has_lost_children(child)
             if release := alone == 2:
                 os.write(2, b"assay: all processes that it had started had ended\n")
         if 0 in ready:
