@@ -63,9 +63,9 @@ def launched(
 ) -> LaunchRecord | None:
     """The record of a launch by this script as MPICH's mpirun; None if it runs on."""
     text = Path(warden.__file__).read_text()
-    assert "\nLOOK = 10.0\n" in text
+    assert "\nLOOK = 2.0\n" in text
     quick = folder / "warden.py"
-    quick.write_text(text.replace("\nLOOK = 10.0\n", "\nLOOK = 0.02\n"))
+    quick.write_text(text.replace("\nLOOK = 2.0\n", "\nLOOK = 0.02\n"))
     monkeypatch.setattr(warden, "__file__", str(quick))
     program = folder / "mpirun"
     program.write_text(f"#!/bin/sh\n{mpirun}\n")

@@ -40,7 +40,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PATIENCE = 10.0
 # Seconds between checks whether the launcher's agent runs, until one finds that it does. A launcher
 # that has not started anything yet may be waiting, such as for a name server: it is not ended.
-LOOK = 10.0
+LOOK = 2.0
 
 
 def processes_below(ancestor: int) -> dict[int, int]:
