@@ -124,7 +124,8 @@ def _start(folder: Path, token: str, real: bool, *words: str) -> subprocess.Pope
 
 def _wait_for_launch(folder: Path, process: subprocess.Popen[bytes], count: int) -> None:
     """Wait until this many launches were started, or the campaign has ended."""
-    while process.poll() is None and len(list(folder.glob("runs/*/raw/*.jsonl"))) < count:
+    # A run's folder has another name, which begins with a dot, while it is made.
+    while process.poll() is None and len(list(folder.glob("runs/[0-9]*/raw/*.jsonl"))) < count:
         time.sleep(0.005)
 
 
