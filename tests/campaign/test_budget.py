@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -24,11 +25,12 @@ from assay.campaign.engine.launch_times import LaunchTimes
 from assay.campaign.engine.loop import Campaign
 from assay.kernels import find_kernel
 from assay.launch.executor import LaunchOrder
-from assay.launch.fake.executor import FakeExecutor
+from assay.launch.fake.executor import FakeExecutor, FakeLaunch
 from assay.launch.fake.scenario import Behaviour, NoiseModel, Scenario
 from assay.model.cell import Cell
 from assay.model.placement import Placement
-from records_builder import make_cell, make_plan, make_run
+from assay.records.directory import LAUNCHES
+from records_builder import make_cell, make_launch, make_plan, make_run
 
 
 def ep(ppn: int, size: str = "A") -> Cell:
@@ -74,6 +76,35 @@ def measured(
     data = Campaign(run, FakeExecutor(machine), observed, state_of).execute()
     fewest = min(sum(m.cell == cell for m in data.measurements) for cell in cells)
     return sum(record.wall for record in run.launches()), fewest, observed
+
+
+class Struck(FakeExecutor):
+    """A signal ends its first launch before the first record, after half an hour."""
+
+    ended: str | None = None
+
+    def start(self, order: LaunchOrder) -> FakeLaunch:
+        launch = super().start(order)
+        if self.ended is None:
+            self.ended = order.launch
+            crash = make_launch(order.launch, outcome="crash")
+            launch._record = msgspec.structs.replace(crash, signal=9, exit=-9, wall=1800.0)
+        return launch
+
+
+def test_a_launch_ended_before_its_first_record_takes_no_time_from_others(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan(PLACES, budget=28.0, min_launches=2, max_launches=2))
+    machine = Scenario(utc=1e9)
+    for executor in (Struck(machine), FakeExecutor(machine)):
+        data = Campaign(run, executor, Silent(), state_of).execute()
+        launches = [record.outcome for record in data.launches]
+        assert launches == ["crash"] + ["complete"] * 2 * len(PLACES)
+        assert len(data.measurements) == 2 * len(PLACES)
+        # As if the last two had not begun: a resumed run reads the time of the others.
+        for path in run.streams()[-2:]:
+            path.unlink()
+        kept = (run.path / LAUNCHES).read_bytes().splitlines(keepends=True)[:-2]
+        (run.path / LAUNCHES).write_bytes(b"".join(kept))
 
 
 @pytest.mark.parametrize(

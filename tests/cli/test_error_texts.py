@@ -121,19 +121,47 @@ def test_invalid_utf8_names_and_an_ascii_terminal(tmp_path: Path) -> None:
         assert b"Traceback" not in done.stderr and done.stdout
 
 
-def test_too_little_memory_is_reported_immediately(tmp_path: Path) -> None:
-    """Numerical libraries would abort, or wait for memory forever."""
+def limit_memory() -> None:
     import resource
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
+    resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
 
+
+@pytest.mark.parametrize(
+    "words", [["report"], ["runs", "--clean"], ["doctor", "--cluster"]], ids=" ".join
+)
+def test_too_little_memory_is_reported_immediately(tmp_path: Path, words: list[str]) -> None:
+    """Numerical libraries would abort, or wait for memory forever."""
     done = subprocess.run(
-        [sys.executable, "-m", "assay", "report"],
+        [sys.executable, "-m", "assay", *words],
         cwd=tmp_path,
-        preexec_fn=limit,
+        preexec_fn=limit_memory,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 2
     assert "limited to 200 MiB" in done.stderr and "ulimit -v unlimited" in done.stderr
+
+
+FRUGAL = """
+import sys
+from assay.cli.app import _WITHOUT_LIBRARIES, main
+for command in _WITHOUT_LIBRARIES:
+    try:
+        main([command])
+    except SystemExit as end:
+        assert end.code in (0, 1), command
+    assert not {"numpy", "polars", "scipy"} & sys.modules.keys(), command
+"""
+
+
+def test_some_commands_need_little_memory(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FRUGAL],
+        cwd=tmp_path,
+        preexec_fn=limit_memory,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "No runs in " in done.stdout and "network.barrier" in done.stdout

@@ -47,6 +47,9 @@ time = 0.001
 VICTIMS = ("rank", "launcher", "warden", "tree", "assay")
 # Seconds within which killed processes have ended, even on a busy machine.
 PATIENCE = 60.0
+# Seconds within which a campaign of a few seconds has ended; less than the campaign's own patience
+# (600 s), so that a launch which only that would end is found.
+LONGEST = 240.0
 
 
 @dataclass
@@ -57,6 +60,7 @@ class Tally:
     exits: Counter[int] = field(default_factory=Counter)
     measurements: int = 0
     missed: int = 0  # the process to kill had already ended
+    slowest: tuple[float, int] = (0.0, 0)  # seconds from start to end, and the seed
 
 
 class Broken(AssertionError):
@@ -73,6 +77,7 @@ def one_kill(folder: Path, seed: int, *, real: bool, last: float, tally: Tally) 
     (folder / "plan.toml").write_text(PLAN)
     (folder / "scenario.toml").write_text(SCENARIO)
     token = uuid.uuid4().hex
+    began = time.monotonic()
     victim = draw.choice(VICTIMS if real else ("assay",))
     process = _start(folder, token, real, "plan.toml")
     if draw.random() < 0.3:  # at any time, including before the first launch
@@ -87,7 +92,7 @@ def one_kill(folder: Path, seed: int, *, real: bool, last: float, tally: Tally) 
         time.sleep(0.0 if killed else 0.02)
     tally.victims[victim] += killed
     tally.missed += not killed
-    status = _ended(process)
+    status = _ended(process, seed)
     _gone(token, seed)
     if list_runs(folder / "runs"):
         kept = set(_counted(folder))
@@ -95,10 +100,11 @@ def one_kill(folder: Path, seed: int, *, real: bool, last: float, tally: Tally) 
         words = ["--resume"] if list_runs(folder / "runs") else ["plan.toml"]
         if not (list_runs(folder / "runs") and _run(folder).complete):
             process = _start(folder, token, real, *words)
-            status = _ended(process)
+            status = _ended(process, seed)
     tally.exits[status] += 1
     _look(folder, status, kept, seed, victim)
     _gone(token, seed)
+    tally.slowest = max(tally.slowest, (time.monotonic() - began, seed))
     tally.measurements += len(_counted(folder))
 
 
@@ -118,15 +124,17 @@ def _start(folder: Path, token: str, real: bool, *words: str) -> subprocess.Pope
 
 def _wait_for_launch(folder: Path, process: subprocess.Popen[bytes], count: int) -> None:
     """Wait until this many launches were started, or the campaign has ended."""
-    while process.poll() is None and len(list(folder.glob("runs/*/raw/*.jsonl"))) < count:
+    # A run's folder has another name, which begins with a dot, while it is made.
+    while process.poll() is None and len(list(folder.glob("runs/[0-9]*/raw/*.jsonl"))) < count:
         time.sleep(0.005)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int:
+def _ended(process: subprocess.Popen[bytes], seed: int) -> int:
     try:
-        return process.wait(600)
+        return process.wait(LONGEST)
     except subprocess.TimeoutExpired:
-        raise Broken("it never ended") from None
+        process.kill()  # its warden then ends the rest
+        raise Broken(f"seed {seed}: no end within {LONGEST:g} s") from None
 
 
 def _of(token: str) -> Iterator[tuple[int, str, str]]:

@@ -94,20 +94,33 @@ for _name in HIDDEN:
 
 # Bytes of address space below which numerical libraries abort, or wait for memory forever.
 _LEAST_MEMORY = 512 << 20
+# Commands that don't load these libraries, except with one of the options named.
+_WITHOUT_LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "runs": ("--follow", "--clean"),
+    "doctor": ("--cluster",),
+    "system": (),
+    "kernels": (),
+    "references": (),
+}
 
 
 def _check_memory_limit(given: Sequence[str]) -> None:
-    """Raises AssayError if the limit on the address space is too low for any command."""
+    """Raises AssayError if the limit on the address space is too low for the command."""
     from assay.errors import AssayError
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if given[:1] and given[0] in map(command_name, COMMANDS) and 0 <= limit < _LEAST_MEMORY:
-        raise AssayError(
-            f"The address space is limited to {limit >> 20} MiB, and assay needs "
-            f"{_LEAST_MEMORY >> 20} MiB at least.",
-            where="ulimit -v",
-            fix="Raise the limit: ulimit -v unlimited.",
-        )
+    command, *words = given or [""]
+    options = _WITHOUT_LIBRARIES.get(command)
+    if options is not None and not any(word.startswith(options) for word in words):
+        return
+    if command not in map(command_name, COMMANDS) or not 0 <= limit < _LEAST_MEMORY:
+        return
+    raise AssayError(
+        f"The address space is limited to {limit >> 20} MiB, and this command needs "
+        f"{_LEAST_MEMORY >> 20} MiB at least.",
+        where="ulimit -v",
+        fix="Raise the limit: ulimit -v unlimited.",
+    )
 
 
 def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:

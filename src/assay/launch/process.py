@@ -33,15 +33,15 @@ class LaunchProcess:
         command: Sequence[str],
         *,
         rank_program: Path,
-        remote: bool = False,
+        where: str = warden.HERE,
         out: Path,
         err: Path,
     ) -> None:
-        """Start it. Output goes to the two files. ``remote``: whether ranks may be on other hosts.
+        """Start it. Output goes to the two files. ``where``: of the ranks (``warden.py``).
 
         Raises AssayError if that is not possible.
         """
-        words = [warden.REMOTE if remote else warden.HERE, str(rank_program), *command]
+        words = [where, str(rank_program), *command]
         watched = [sys.executable, "-I", "-S", warden.__file__, *words]
         try:
             with out.open("wb") as out_file, err.open("wb") as err_file:

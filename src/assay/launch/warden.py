@@ -12,6 +12,9 @@ is closed, also by the end of assay, the warden kills all processes immediately.
 itself is killed, mpirun gets SIGKILL from the kernel (PR_SET_PDEATHSIG). Ranks on other hosts are
 not below it: the launcher's agents there end them when the connection to mpirun breaks. Linux only:
 it uses prctl(2) and /proc.
+
+If Hydra's agent (hydra_pmi_proxy, the parent of the ranks) ends before it has connected to mpirun,
+mpirun waits for it forever. The warden ends such a launch (WHERE is ``agent``).
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ import sys
 import time
 
 ASK = b"a"
+# Where the ranks run: below the launcher, in an agent of the launcher below it, or on other hosts.
 HERE = "here"
+AGENT = "agent"
 REMOTE = "remote"
 CANNOT_START = 127
 CANNOT_END = 126
@@ -33,6 +38,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 # Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
+# Seconds between checks whether the launcher's agent runs, until one finds that it does. A launcher
+# that has not started anything yet may be waiting, such as for a name server: it is not ended.
+LOOK = 2.0
 
 
 def processes_below(ancestor: int) -> dict[int, int]:
@@ -90,6 +98,20 @@ def end_all(main: int) -> int | None:
         status = status if ended is None else ended
     ended = _reap(main)
     return status if ended is None else ended
+
+
+def is_alone(launcher: int, warden: int) -> bool:
+    """Whether no process but the launcher is below the warden."""
+    return not processes_below(warden).keys() - {launcher}
+
+
+def has_lost_children(launcher: int) -> bool:
+    """Whether processes that the launcher started have ended, and it has been told.
+
+    Their page faults are then added to its ``cminflt`` (proc_pid_stat(5)).
+    """
+    with open(f"/proc/{launcher}/stat", "rb") as stat:  # noqa: PTH123
+        return int(stat.read().rpartition(b")")[2].split()[8]) > 0
 
 
 def _runs(pid: int, program: str) -> bool:
@@ -159,9 +181,15 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
         signal.signal(number, lambda *_: None)
     child = _start(command)
     status = None
+    looking, alone = where == AGENT, 0
     while status is None:
-        ready, _, _ = select.select([0, woken], [], [])
+        ready, _, _ = select.select([0, woken], [], [], LOOK if looking else None)
         release = False
+        if not ready:
+            looking = is_alone(child, os.getpid())
+            alone += looking and has_lost_children(child)
+            if release := alone == 2:
+                os.write(2, b"assay: all processes that it had started had ended\n")
         if 0 in ready:
             said = os.read(0, 64)
             release = not said

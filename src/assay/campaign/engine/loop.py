@@ -239,7 +239,7 @@ class Campaign:
                 record = msgspec.structs.replace(record, left=_left(order, stream))
             self._run.append_launch(record)
             self._state.spent += _cost(record, stream)
-            if record.outcome != "lost":  # its time includes the wait for lost hosts
+            if not _only_waited(record, stream):
                 self._overhead = max(
                     self._overhead, beside_measurements(record, stream.measurements)
                 )
@@ -450,9 +450,16 @@ def _launch_overhead(record: LaunchRecord | None, stream: Stream) -> float | Non
 
 def _cost(record: LaunchRecord | None, stream: Stream) -> float:
     """Seconds of the budget that a launch has used: its whole time, or up to its last measurement
-    if hosts were lost or its end was not recorded.
+    if it only waited after that, or if its end was not recorded.
     """
-    if record is not None and record.outcome != "lost":
+    if record is not None and not _only_waited(record, stream):
         return record.wall
     last = stream.measurements[-1] if stream.measurements else None
     return last.start + last.wall if last else 0.0
+
+
+def _only_waited(record: LaunchRecord, stream: Stream) -> bool:
+    """Whether the time of a launch is a wait: for lost hosts, or for processes that a signal ended
+    before the first record. It is not due to the plan, and would leave others no time.
+    """
+    return record.outcome == "lost" or (record.signal is not None and stream.start is None)

@@ -16,6 +16,7 @@ from assay.launch.mpi.mpirun import hosts_of, mpirun_command
 from assay.launch.outcome import last_output
 from assay.launch.process import LaunchProcess
 from assay.launch.remote import remote_command, run_on_hosts
+from assay.launch.warden import REMOTE
 from assay.model.placement import Placement
 from assay.system.doctor.cluster_checks import SmokeTest, cluster_findings
 from assay.system.doctor.diagnosis import Diagnosis
@@ -109,7 +110,7 @@ def _run(
         command = mpirun_command(
             toolchain, program, placement, nowhere, nowhere, cluster=cluster, cores=1
         )
-        process = LaunchProcess(command, rank_program=program, remote=True, out=out, err=err)
+        process = LaunchProcess(command, rank_program=program, where=REMOTE, out=out, err=err)
     except AssayError as error:
         return SmokeTest("runs", toolchain.name, hosts, False, str(error))
     status = process.wait(_PATIENCE)

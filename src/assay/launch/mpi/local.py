@@ -15,12 +15,13 @@ from assay.errors import AssayError, nearest
 from assay.kernels.toolchains import Toolchain
 from assay.launch.commands.launch_command import RUNNER, is_command, prepare_command
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
-from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command
+from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command, uses_hydra
 from assay.launch.mpi.reachability import PATIENCE, check_hosts
 from assay.launch.outcome import judge, last_output
 from assay.launch.output import cap
 from assay.launch.process import LaunchProcess
 from assay.launch.remote import silent_hosts
+from assay.launch.warden import AGENT, HERE, REMOTE
 from assay.model.placement import Placement
 from assay.records.files import write_atomically
 from assay.records.model import LaunchRecord
@@ -53,13 +54,8 @@ class LocalExecutor:
         """Write the job next to the stream and start mpirun. Raises AssayError on failure."""
         if is_command(order):
             hosts = hosts_of(order.placement, self._cluster, order.seed)
-            return LocalLaunch(
-                order,
-                prepare_command(order, hosts, self._cluster),
-                RUNNER,
-                self._grace,
-                remote=False,
-            )
+            words = prepare_command(order, hosts, self._cluster)
+            return LocalLaunch(order, words, RUNNER, self._grace, HERE)
         toolchain = self._toolchains.get(order.toolchain)
         executable = self._executables.get(order.toolchain)
         if toolchain is None or executable is None:
@@ -94,7 +90,8 @@ class LocalExecutor:
                 self._do_without(lost.hosts)
                 raise
             self._reached |= {(host, executable, job.parent) for host in new}
-        return LocalLaunch(order, command, executable, self._grace, remote=len(hosts) > 0)
+        where = REMOTE if hosts else AGENT if uses_hydra(toolchain) else HERE
+        return LocalLaunch(order, command, executable, self._grace, where)
 
     def fits(self, placement: Placement) -> bool:
         """Whether enough hosts are left for it."""
@@ -124,7 +121,7 @@ class LocalLaunch:
         command: list[str],
         executable: Path,
         grace: float,
-        remote: bool,
+        where: str,
     ) -> None:
         self._order = order
         self._command = command
@@ -139,7 +136,7 @@ class LocalLaunch:
         self._process = LaunchProcess(
             command,
             rank_program=executable,
-            remote=remote,
+            where=where,
             out=self._out,
             err=self._err,
         )

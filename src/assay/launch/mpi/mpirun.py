@@ -63,7 +63,7 @@ def launcher_words(
     variables = {**_thread_variables(placement.threads), **choice.environment}
     site = dict(sorted(toolchain.environment.items()))
     launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
-    own_agents = launcher != "srun" and toolchain.mpi_flavour in ("mpich", "intel")
+    own_agents = launcher != "srun" and uses_hydra(toolchain)
     if cluster is not None and cluster.starter == "slurm" and own_agents:
         site |= _STEP_OF_AGENTS
     match "srun" if launcher == "srun" else toolchain.mpi_flavour:
@@ -99,6 +99,11 @@ def launcher_words(
                 )
     prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
     return [*prefix, launcher, *count, *flags, *toolchain.launch_flags]
+
+
+def uses_hydra(toolchain: Toolchain) -> bool:
+    """Whether its mpirun is Hydra, which starts the ranks of each host by an agent there."""
+    return toolchain.mpi_flavour in ("mpich", "intel")
 
 
 def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterConfig | None) -> str:

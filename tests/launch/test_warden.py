@@ -1,0 +1,99 @@
+"""Launchers whose agent has ended while they wait for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assay.kernels.toolchains import Toolchain
+from assay.launch import warden
+from assay.launch.executor import LaunchOrder
+from assay.launch.mpi.local import LocalExecutor
+from assay.model.placement import Placement
+from assay.records.model import LaunchRecord
+from assay.records.schema import Job
+
+
+@contextmanager
+def launcher(script: str, beside: str) -> Iterator[tuple[int, int]]:
+    """The process ids of a shell, once its script has printed a line, and of its parent, which has
+    also started ``beside``.
+    """
+    process = subprocess.Popen(
+        ["sh", "-c", f"{beside} sh -c 'echo $$; {script}' & exec sleep 100"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert process.stdout.readline() == "ready\n"
+        yield pid, process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("script", "beside", "alone", "lost"),
+    [
+        ("echo ready; exec sleep 100", "", True, False),  # nothing started yet
+        ("sleep 100 & echo ready; wait", "", False, False),
+        ("sleep 100 & sleep 0; echo ready; wait", "", False, True),  # one of two has ended
+        ("sleep 0; echo ready; exec sleep 100", "", True, True),
+        # An orphan of what it started, which the warden has taken over.
+        ("sleep 0; echo ready; exec sleep 100", "sleep 100 &", False, True),
+    ],
+)
+def test_what_is_seen_of_a_launcher(script: str, beside: str, alone: bool, lost: bool) -> None:
+    with launcher(script, beside) as (pid, parent):
+        assert warden.is_alone(pid, parent) == alone
+        assert warden.has_lost_children(pid) == lost
+
+
+def launched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str, within: float = 60.0
+) -> LaunchRecord | None:
+    """The record of a launch by this script as MPICH's mpirun; None if it runs on."""
+    text = Path(warden.__file__).read_text()
+    assert "\nLOOK = 2.0\n" in text
+    quick = folder / "warden.py"
+    quick.write_text(text.replace("\nLOOK = 2.0\n", "\nLOOK = 0.02\n"))
+    monkeypatch.setattr(warden, "__file__", str(quick))
+    program = folder / "mpirun"
+    program.write_text(f"#!/bin/sh\n{mpirun}\n")
+    program.chmod(0o755)
+    mpich = Toolchain("t", "site", "mpicxx", str(program), "mpich", "1", "g++", "g++ 12", None)
+    job = Job(1, "l1", 1, "compact", 7, [])
+    order = LaunchOrder("l1", "t", Placement(ppn=2), job, folder / "l1.jsonl")
+    launch = LocalExecutor({"t": mpich}, {"t": program}, grace=0.1).start(order)
+    record = launch.wait(within)
+    launch.stop()
+    return record
+
+
+def test_a_launch_whose_agent_has_ended_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As mpirun after its agent was killed before it had connected."""
+    record = launched(tmp_path, monkeypatch, "sleep 0\nexec sleep 100")
+    assert record is not None
+    assert (record.outcome, record.signal, record.blamed) == ("crash", signal.SIGKILL, None)
+    assert record.error == (
+        "it never began its stream: the launcher was ended by SIGKILL: "
+        "assay: all processes that it had started had ended"
+    )
+
+
+@pytest.mark.parametrize("mpirun", ["exec sleep 100", "sleep 100 & sleep 0; wait"])
+def test_a_launch_that_may_go_on_is_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str
+) -> None:
+    assert launched(tmp_path, monkeypatch, mpirun, within=0.5) is None
