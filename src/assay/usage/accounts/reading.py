@@ -1,0 +1,89 @@
+"""Reads logs: plain or gzip, of several formats in one call, each recognised by its content."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from assay.errors import AssayError
+from assay.usage.accounts import formats
+from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.jobs import Collector, Jobs, MachineFacts
+from assay.usage.problems import Problems
+
+# Bytes at the beginning of a file by which it is recognised.
+_HEAD = 1 << 16
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """A log: its jobs, what it says of the machine, its problems, and the formats of its files."""
+
+    jobs: Jobs
+    machine: MachineFacts
+    problems: Problems
+    formats: list[str]
+
+
+def read_accounts(paths: Sequence[Path]) -> Accounts:
+    """Read all files as one log.
+
+    Raises AssayError for a file that can't be read or is of no known format, and for a log without
+    any job. An empty file (as after a rotation) holds no jobs.
+    """
+    out = Collector()
+    titles = []
+    for path in paths:
+        out.begin(path.name)
+        try:
+            with path.open("rb") as raw:
+                found = _read(raw, path, out)
+        except OSError as error:
+            raise AssayError(
+                f"It can't be read: {error.strerror or error}.",
+                where=str(path),
+                fix="Name a file of accounts, plain or gzip.",
+            ) from None
+        if found:
+            titles.append(found.title)
+    jobs = out.jobs()
+    if not len(jobs):
+        problems = "; ".join(f"{p.count} × {p.kind} ({p.places[0]})" for p in out.problems.found())
+        raise AssayError(
+            "The log holds no jobs.",
+            where=", ".join(path.name for path in paths),
+            fix=f"Records that could not be used: {problems}." if problems else "The file is empty.",
+        )
+    return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
+
+
+def _read(raw: IO[bytes], path: Path, out: Collector) -> AccountFormat | None:
+    packed = raw.read(2) == _GZIP
+    raw.seek(0)
+    stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw
+    log: Log | None = None
+    form = None
+    try:
+        head = stream.read(_HEAD).decode("utf-8", "replace").lstrip("\ufeff")
+        if not head.strip():
+            return None
+        stream.seek(0)
+        form = next((each for each in formats().values() if each.takes(head)), None)
+        if form is None:
+            known = ", ".join(each.title for each in formats().values())
+            raise AssayError(
+                "It is of no known format of accounts.", where=str(path), fix=f"Known are: {known}."
+            )
+        # Only a line feed ends a line: names may hold other separators of Unicode.
+        text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="\n")
+        log = Log(text, out)
+        form.read(log, out)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        out.problem("truncated", log.line + 1 if log else 1)
+    return form

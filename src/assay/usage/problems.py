@@ -1,0 +1,49 @@
+"""What is wrong with the records of a log: counted by kind, with the first places of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# Each kind, and what happens to such a record.
+KINDS = {
+    "malformed": "not a record of the format: left out",
+    "long": "line of more than 1 MiB: left out",
+    "truncated": "the file ends early or is damaged: what follows was not read",
+    "range": "a number or time out of range: left out",
+    "negative": "a negative time or size: left out",
+    "backwards": "ends before it starts: left out",
+    "early": "starts before it was submitted: its wait is not counted",
+    "no size": "ran on an unknown number of processors: not counted as use",
+    "too large": "larger than the machine: not counted as use",
+    "duplicate": "repeats another record: left out",
+    "reused": "its job id occurs with other times (requeued): counted",
+}
+# Places that are named for each kind.
+_MOST = 5
+
+
+@dataclass
+class Problem:
+    """A kind of problem: its number of records, and the first places (``file:line``)."""
+
+    kind: str
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+
+class Problems:
+    """The problems of a log. Memory: one count and a few places per kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Problem] = {}
+
+    def add(self, kind: str, place: str) -> None:
+        """Count a problem of a kind in ``KINDS``; ``place`` as ``file:line``."""
+        problem = self._found.setdefault(kind, Problem(kind))
+        problem.count += 1
+        if len(problem.places) < _MOST:
+            problem.places.append(place)
+
+    def found(self) -> list[Problem]:
+        """All kinds that occurred, in the order of ``KINDS``."""
+        return [self._found[kind] for kind in KINDS if kind in self._found]
