@@ -29,6 +29,7 @@ ORDER = (
     "records",
     "importers",
     "schedulers",
+    "usage",
     "system",
     "lab",
     "launch",
@@ -54,6 +55,7 @@ APART = {
     "launch": {"lab", "plans", "system"},
     "records": {"kernels"},
     "importers": {"reference", "kernels", "plans"},
+    "usage": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
     "system": {"plans", "records"},
 }
 

@@ -10,6 +10,7 @@ import math
 from array import array
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +70,9 @@ class JobRecord:
 
 @dataclass(frozen=True)
 class Outage:
-    """Processors that were down. ``start``, ``end``: Unix time in s, ``end`` infinite if open."""
+    """A node that was down. ``start``, ``end``: Unix time in s, ``end`` infinite if open."""
 
+    node: str
     start: float
     end: float
     processors: int
@@ -82,8 +84,10 @@ class MachineFacts:
 
     ``zone``: the IANA name of its time zone. ``calendar``: whether times are dates; False where
     they count from an unknown day. ``timeouts``: whether its states tell timeouts from failures.
-    ``covered``: the first and last time of records that are written as things happen. ``outages``
-    and ``sizes`` (Unix time, processors from then on) come from node events.
+    ``covered``: the first and last time of records that are written when a job ends; None where
+    records are ordered by submission. ``starts``: whether starts are recorded too. ``outages``
+    and ``sizes`` (Unix time, processors from then on) come from node events. ``records``: the
+    number of records that the log's header states, 0 where it doesn't.
     """
 
     processors: int = 0
@@ -93,8 +97,9 @@ class MachineFacts:
     timeouts: bool = True
     covered: tuple[float, float] | None = None
     outages: list[Outage] = field(default_factory=list)
+    starts: bool = False
     sizes: list[tuple[float, int]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    records: int = 0
 
     def cover(self, time: float) -> None:
         """A record was written at this time."""
@@ -137,9 +142,9 @@ class Jobs:
         columns = {name: column[kept] for name, column in self.columns.items()}
         return Jobs(columns, self.users, self.groups, self.queues, self.files)
 
-    def place(self, index: int) -> str:
-        """``file:line`` of a job."""
-        return f"{self.files[int(self.code('file')[index])]}:{self.code('line')[index]}"
+    def place(self, index: int) -> tuple[int, int]:
+        """The index of a job's file, and its line."""
+        return int(self.columns["file"][index]), int(self.columns["line"][index])
 
 
 # Columns and their types (``array``): the order in which ``Collector.add`` appends.
@@ -162,7 +167,9 @@ class Collector:
         self.problems = Problems()
         self.started: dict[str, tuple[JobRecord, int, int]] = {}
         self.files: list[str] = []
-        self._columns = {name: array(kind) for name, kind in _COLUMNS.items()}
+        self._columns: dict[str, array[Any]] = {
+            name: array(kind) for name, kind in _COLUMNS.items()
+        }
         self._names: dict[str, dict[str, int]] = {"user": {}, "group": {}, "queue": {}}
 
     def begin(self, file: str) -> None:
@@ -171,13 +178,14 @@ class Collector:
 
     def problem(self, kind: str, line: int) -> None:
         """A problem in a line of the present file."""
-        self.problems.add(kind, f"{self.files[-1]}:{line}")
+        self.problems.add(kind, (len(self.files) - 1, line))
 
     def add(self, job: JobRecord, line: int, file: int | None = None) -> None:
         """A record from a line of the present file; an impossible one becomes a problem."""
         wrong = _wrong(job)
+        where = len(self.files) - 1 if file is None else file
         if wrong:
-            self.problem(wrong, line)
+            self.problems.add(wrong, (where, line))
             if wrong != "early":
                 return
             job.submit = NAN
@@ -186,7 +194,6 @@ class Collector:
             self._name("group", job.group),
             self._name("queue", job.queue),
         )
-        where = len(self.files) - 1 if file is None else file
         row = (
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
             job.requested_time, job.requested_memory, job.used_memory, *names,
@@ -212,8 +219,8 @@ class Collector:
             else np.empty(0, dtype=values.typecode)
             for name, values in self._columns.items()
         }
-        names = [list(self._names[name]) for name in ("user", "group", "queue")]
-        return self._once(Jobs(columns, *names, self.files))
+        users, groups, queues = (list(self._names[name]) for name in ("user", "group", "queue"))
+        return self._once(Jobs(columns, users, groups, queues, self.files))
 
     def _once(self, jobs: Jobs) -> Jobs:
         keys = jobs.code("key")
@@ -222,12 +229,19 @@ class Collector:
         same_id = keys[order][1:] == keys[order][:-1]
         same = same_id & (start[order][1:] == start[order][:-1])
         same &= end[order][1:] == end[order][:-1]
-        repeated = np.sort(order[1:][same])
-        for kind, places in (("duplicate", repeated), ("reused", np.sort(order[1:][same_id & ~same]))):
-            for index in places:
-                self.problems.add(kind, jobs.place(int(index)))
+        # A job that a log shows twice, first while it waits or runs: the earlier record is dropped.
+        state = jobs.code("state")[order][:-1]
+        earlier = (state == State.RUNNING) & (start[order][1:] == start[order][:-1])
+        earlier = (earlier | (state == State.PENDING)) & same_id & ~same
         kept = np.ones(len(jobs), dtype=bool)
-        kept[repeated] = False
+        for kind, places, dropped in (
+            ("duplicate", order[1:][same], True),
+            ("superseded", order[:-1][earlier], True),
+            ("reused", order[1:][same_id & ~same & ~earlier], False),
+        ):
+            for index in np.sort(places):
+                self.problems.add(kind, jobs.place(int(index)))
+            kept[places] &= not dropped
         return jobs.where(kept)
 
     def _name(self, kind: str, name: str) -> int:

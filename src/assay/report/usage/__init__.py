@@ -1,1 +1,1 @@
-"""The report on a scheduler's accounts."""
+"""Reports on how busy a machine is."""

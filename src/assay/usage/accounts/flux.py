@@ -40,8 +40,9 @@ def read(log: Log, out: Collector) -> None:
 
 def _time(job: dict[str, Any], name: str) -> float:
     value = job.get(name)
-    known = isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0
-    return float(value) if known and abs(value) < 1e15 else NAN
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return NAN
+    return float(value) if 0 < abs(value) < 1e15 else NAN
 
 
 def _job(job: dict[str, Any]) -> JobRecord | None:

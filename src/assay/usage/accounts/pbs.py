@@ -18,9 +18,14 @@ _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);
 _ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)
 _ITEM = re.compile(r"([A-Za-z_][\w.]*)=((?:\"[^\"]*\"|'[^']*'|[^\s])*)", re.ASCII)
 _SLOTS = re.compile(r"[^/+]+/([\d,-]+)(?:\*(\d{1,9}))?", re.ASCII)
-_PER_NODE = re.compile(r"(\d{1,9}|[A-Za-z][\w.-]*)(?::ppn=(\d{1,9}))?(?::gpus=(\d{1,9}))?.*", re.ASCII)
+_PER_NODE = re.compile(
+    r"(\d{1,9}|[A-Za-z][\w.-]*)(?::ppn=(\d{1,9}))?(?::gpus=(\d{1,9}))?.*", re.ASCII
+)
 # Exit status of a job that PBS Professional killed at its limit of time, and 256 + SIGTERM.
 _KILLED_AT_LIMIT, _TERMINATED = -29, 271
+_TYPES = frozenset("ESDAR")
+# Offsets of time zones are multiples of this, in s, and at most half a day and two hours.
+_ZONE_STEP, _ZONE_MOST = 900, 14 * 3600
 
 
 def takes(head: str) -> bool:
@@ -30,6 +35,7 @@ def takes(head: str) -> bool:
 
 def read(log: Log, out: Collector) -> None:
     """All jobs that ended; those that only started are running."""
+    offset = 0.0
     for line, text in log.lines():
         if not text.strip():
             continue
@@ -43,12 +49,15 @@ def read(log: Log, out: Collector) -> None:
         except ValueError:
             out.problem("malformed", line)
             continue
-        if kind not in "ESDAR":
+        if kind not in _TYPES:
             continue
         record = _job(job_id, dict(_ITEM.findall(rest)))
         if record is None:
             out.problem("malformed", line)
             continue
+        apart = written - (record.end if kind == "E" else record.start if kind == "S" else NAN)
+        if abs(apart) <= _ZONE_MOST:
+            offset = _ZONE_STEP * round(apart / _ZONE_STEP)
         if kind in "DA":
             # Of a job that started an end record follows; others never ran.
             if record.key not in out.started:
@@ -57,13 +66,15 @@ def read(log: Log, out: Collector) -> None:
                 out.add(record, line)
             continue
         if kind == "S":
+            out.machine.starts = True
             record.state, record.end = State.RUNNING, NAN
             out.started[record.key] = (record, len(out.files) - 1, line)
         else:
-            _ended(record, kind, written, line, out)
+            _ended(record, kind, written - offset, line, out)
 
 
 def _ended(record: JobRecord, kind: str, written: float, line: int, out: Collector) -> None:
+    """The end of a job, or of one of its runs, at ``written`` (Unix time)."""
     begun = out.started.pop(record.key, None)
     if kind == "R" and begun is not None:
         # The part of a requeued job that ran until now; the job itself starts again.

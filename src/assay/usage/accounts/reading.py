@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from assay.errors import AssayError
 from assay.usage.accounts import formats
@@ -54,11 +54,16 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
             titles.append(found.title)
     jobs = out.jobs()
     if not len(jobs):
-        problems = "; ".join(f"{p.count} × {p.kind} ({p.places[0]})" for p in out.problems.found())
+        problems = "; ".join(
+            f"{each.count} × {each.kind} ({out.files[each.places[0][0]]}:{each.places[0][1]})"
+            for each in out.problems.found()
+        )
         raise AssayError(
             "The log holds no jobs.",
             where=", ".join(path.name for path in paths),
-            fix=f"Records that could not be used: {problems}." if problems else "The file is empty.",
+            fix=f"Records that could not be used: {problems}."
+            if problems
+            else "The file is empty.",
         )
     return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
 
@@ -66,12 +71,13 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
 def _read(raw: IO[bytes], path: Path, out: Collector) -> AccountFormat | None:
     packed = raw.read(2) == _GZIP
     raw.seek(0)
-    stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw
+    stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
     log: Log | None = None
     form = None
     try:
         head = stream.read(_HEAD).decode("utf-8", "replace").lstrip("\ufeff")
         if not head.strip():
+            out.problem("empty", 1)
             return None
         stream.seek(0)
         form = next((each for each in formats().values() if each.takes(head)), None)

@@ -43,7 +43,7 @@ def read(log: Log, out: Collector) -> None:
             out.problem("backwards", line)
         elif values["NodeName"]:
             until = math.inf if math.isnan(end) else end
-            out.machine.outages.append(Outage(start, until, processors))
+            out.machine.outages.append(Outage(values["NodeName"], start, until, processors))
         else:
             out.machine.sizes.append((start, processors))
 

@@ -30,19 +30,19 @@ def read(log: Log, out: Collector) -> None:
             out.add(record, line)
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     """A number, or a structure of ``set``, ``infinite`` and ``number``; -1 where it is not set."""
     if isinstance(value, dict):
         return whole(value.get("number")) if value.get("set") else -1
     return whole(value)
 
 
-def _time(value: Any) -> float:
+def _time(value: object) -> float:
     number = _number(value)
     return float(number) if number > 0 else NAN
 
 
-def _counts(tres: Any) -> dict[str, int]:
+def _counts(tres: list[dict[str, Any]] | None) -> dict[str, int]:
     """Counts by ``type/name``, GPUs of all types together as ``gpu``."""
     counts: dict[str, int] = {}
     typed = 0

@@ -45,6 +45,8 @@ def read(log: Log, out: Collector) -> None:
             elif name in ("MaxProcs", "MaxNodes") and value.isdigit() and len(value) <= 9:
                 field = "processors" if name == "MaxProcs" else "nodes"
                 setattr(machine, field, max(getattr(machine, field), int(value)))
+            elif name == "MaxRecords" and value.isdigit() and len(value) <= 18:
+                machine.records += int(value)
             elif name == "TimeZoneString":
                 machine.zone = value
             continue
@@ -55,6 +57,8 @@ def read(log: Log, out: Collector) -> None:
             out.problem("malformed", line)
             continue
         _job(numbers, origin, line, out)
+    # Without MaxProcs a node is a processor, as in the archive's older logs.
+    machine.processors = machine.processors or machine.nodes
     machine.timeouts = False
     machine.calendar = machine.calendar and dated
 
@@ -89,7 +93,8 @@ def _job(numbers: list[float], origin: float, line: int, out: Collector) -> None
     memory = 1024.0 * max(size, 1)
     out.add(
         JobRecord(
-            key=str(int(job)),
+            # Jobs without a number are distinguished by their lines.
+            key=str(int(job)) if job >= 0 else f"line {len(out.files)}:{line}",
             number=int(job) if job >= 0 else -1,
             submit=submit,
             start=start if ran else NAN,
