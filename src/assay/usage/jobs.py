@@ -23,6 +23,9 @@ NAN = math.nan
 # Latest Unix time that is accepted (the year 2120), and the greatest size of a job.
 _LATEST = 4.74e9
 _MOST_PROCESSORS = 2**31 - 1
+# Records further than this (s) from all others are wrong if they are at most this share of the
+# jobs; of fewer jobs nothing can be said.
+_YEAR, _FEW, _FEWEST = 366 * 86400.0, 0.01, 3
 
 
 class State(enum.IntEnum):
@@ -84,8 +87,8 @@ class MachineFacts:
 
     ``zone``: the IANA name of its time zone. ``calendar``: whether times are dates; False where
     they count from an unknown day. ``timeouts``: whether its states tell timeouts from failures.
-    ``covered``: the first and last time of records that are written when a job ends; None where
-    records are ordered by submission. ``starts``: whether starts are recorded too. ``outages``
+    ``at_ends``: whether records are written when jobs end, otherwise the log is ordered by
+    submission. ``starts``: whether records are also written when jobs start. ``outages``
     and ``sizes`` (Unix time, processors from then on) come from node events. ``records``: the
     number of records that the log's header states, 0 where it doesn't.
     """
@@ -95,16 +98,11 @@ class MachineFacts:
     zone: str = ""
     calendar: bool = True
     timeouts: bool = True
-    covered: tuple[float, float] | None = None
+    at_ends: bool = False
     outages: list[Outage] = field(default_factory=list)
     starts: bool = False
     sizes: list[tuple[float, int]] = field(default_factory=list)
     records: int = 0
-
-    def cover(self, time: float) -> None:
-        """A record was written at this time."""
-        low, high = self.covered or (time, time)
-        self.covered = min(low, time), max(high, time)
 
 
 @dataclass(frozen=True)
@@ -242,11 +240,29 @@ class Collector:
             for index in np.sort(places):
                 self.problems.add(kind, jobs.place(int(index)))
             kept[places] &= not dropped
+        for index in np.flatnonzero(kept & _stray(jobs)):
+            self.problems.add("stray", jobs.place(int(index)))
+            kept[index] = False
         return jobs.where(kept)
 
     def _name(self, kind: str, name: str) -> int:
         names = self._names[kind]
         return names.setdefault(name, len(names))
+
+
+def _stray(jobs: Jobs) -> NDArray[np.bool_]:
+    """Jobs more than a year away from nearly all others, as by a wrong date."""
+    stray = np.zeros(len(jobs), dtype=bool)
+    begin = np.fmin(jobs.number("submit"), jobs.number("start"))
+    for times in (begin, jobs.number("end")):
+        known = np.flatnonzero(~np.isnan(times))
+        order = known[np.argsort(times[known], kind="stable")]
+        if order.size < _FEWEST:
+            continue
+        pieces = np.split(order, np.flatnonzero(np.diff(times[order]) > _YEAR) + 1)
+        for piece in pieces if len(pieces) > 1 else ():
+            stray[piece] |= piece.size <= max(1.0, _FEW * order.size)
+    return stray
 
 
 def _wrong(job: JobRecord) -> str:

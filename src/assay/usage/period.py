@@ -20,7 +20,7 @@ from assay.usage.jobs import Floats, Jobs, MachineFacts, State
 
 # The share of the use that may be missing at the ends of the settled period.
 MISSING_AT_MOST = 0.05
-HOUR = 3600.0
+HOUR, DAY, QUARTER = 3600.0, 86400.0, 900.0
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
     submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
     entered = np.fmin(submit, start)
     running = bool(np.any(jobs.code("state") == State.RUNNING))
-    if machine.covered is not None:
-        first, last = machine.covered
-        if machine.starts and np.any(entered > last):
-            last = float(np.nanmax(entered))
+    if machine.at_ends and not np.isnan(end).all():
+        first, last = float(np.nanmin(end)), float(np.nanmax(end))
+        if machine.starts:
+            last = max([last, *_greatest(start)])
     else:
         known = entered[~np.isnan(entered)]
         if not known.size:
             known = np.zeros(1)
         first, last = float(known.min()), float(known.max())
         if running:  # it was read from a live system: everything until then is recorded
-            last = float(np.nanmax([last, *_greatest(start), *_greatest(end)]))
+            last = max([last, *_greatest(start), *_greatest(end)])
     run = end - start
     wait = np.nan_to_num(start - submit)
     work = jobs.number("processors") * run
@@ -60,7 +60,7 @@ def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
     edge = _edge(wait[used], run[used], work[used] / run[used])
     after = _edge(np.zeros(int(used.sum())), run[used], work[used] / run[used])
     begin, finish = first, last
-    if machine.covered is None:
+    if not machine.at_ends:
         begin = first + edge
     elif not machine.starts:
         finish = last - after
@@ -120,10 +120,16 @@ class LocalTime:
         if not self.zone:
             return utc
         zone = zoneinfo.ZoneInfo(self.zone)
-        # The offset changes at most once per hour.
-        hours, place = np.unique(np.floor(utc / HOUR), return_inverse=True)
-        offsets = np.array([self._offset(float(hour) * HOUR, zone) for hour in hours])
-        shifted: Floats = utc + offsets[place.reshape(utc.shape)]
+        # An offset changes at a quarter of an hour, and on few days.
+        days, on_day = np.unique(np.floor(utc / DAY), return_inverse=True)
+        begins = np.array([self._offset(float(day) * DAY, zone) for day in days])
+        ends = np.array([self._offset(float(day + 1) * DAY, zone) for day in days])
+        offsets = begins[on_day]
+        changing = (begins != ends)[on_day]
+        quarters, place = np.unique(np.floor(utc[changing] / QUARTER), return_inverse=True)
+        exact = np.array([self._offset(float(each) * QUARTER, zone) for each in quarters])
+        offsets[changing] = exact[place]
+        shifted: Floats = utc + offsets
         return shifted
 
     def moment(self, day: datetime.datetime) -> float:

@@ -17,6 +17,7 @@ KINDS = {
     "no size": "ran on an unknown number of processors: not counted as use",
     "no end": "started, and its end is unknown: not counted as use",
     "too large": "larger than the machine: not counted as use",
+    "stray": "more than a year away from nearly all other records: left out",
     "duplicate": "repeats another record: left out",
     "superseded": "an earlier state of a job that another record holds: left out",
     "reused": "its job id occurs with other times (requeued): counted",

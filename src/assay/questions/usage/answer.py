@@ -51,7 +51,7 @@ def _confidence(found: UsageFindings) -> tuple[Confidence, str]:
     if one_number(found) and found.period.settled:
         return "high", "The machine's size is known, and no records seem to be absent."
     width = use.high - use.low
-    reason = " ".join(use.reasons[-1:]) or "The period includes the unsettled ends of the log."
+    reason = " ".join(use.reasons[:1]) or "The period includes the unsettled ends of the log."
     return ("medium" if width < _NARROW else "low"), reason
 
 

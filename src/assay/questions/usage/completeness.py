@@ -90,7 +90,8 @@ def utilisation_of(
         return Utilisation(None, 0.0, 1.0, load, excess, ["No processor was available."])
     value = min(float(mine) / available, 1.0)
     low = high = value
-    reasons = []
+    missing = _missing(data, records, problems)
+    reasons = [*missing]
     if data.capacity.source == "most in use":
         low = 0.0
         reasons.append(
@@ -106,10 +107,8 @@ def utilisation_of(
             f"In {format_share(records.quiet)} of the time nothing was in use and nothing was "
             "recorded; the log doesn't say whether the machine was idle or down."
         )
-    missing = _missing(data, records, problems)
     if missing:
         high = 1.0
-        reasons += missing
     if excess > TOLERATED:
         reasons.append(
             f"{format_share(excess)} of the use exceeds the machine's {data.capacity.processors:,} "

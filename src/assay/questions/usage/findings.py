@@ -31,10 +31,13 @@ from assay.usage.problems import KINDS
 def find(accounts: Accounts, query: UsageQuery) -> UsageFindings:
     """The findings. Raises AssayError if the query leaves no job."""
     data = prepare(accounts, query)
-    parts = PartBuilder(data)
     records = records_of(data)
     problems = data.problems.found()
-    days, weeks = spans_of(data)
+    use = utilisation_of(data, records, problems)
+    # Of a machine whose use the log can't say, no part is stated either.
+    stated = use.value is not None
+    parts = PartBuilder(data, stated=stated)
+    days, weeks = spans_of(data, stated=stated)
     chosen, jobs = data.chosen, data.jobs
     names = query.identify
     limits = _limits(data)
@@ -60,7 +63,7 @@ def find(accounts: Accounts, query: UsageQuery) -> UsageFindings:
         ),
         capacity=_capacity(data),
         records=records,
-        utilisation=utilisation_of(data, records, problems),
+        utilisation=use,
         jobs=int(chosen.sum()),
         running=int((data.running & chosen).sum()),
         never_started=int((np.isnan(data.start) & chosen).sum()),
@@ -81,7 +84,7 @@ def find(accounts: Accounts, query: UsageQuery) -> UsageFindings:
         states=parts.states(),
         days=days,
         weeks=weeks,
-        hours=hours_of(data),
+        hours=hours_of(data) if stated else [],
         problems=[
             UsageProblem(
                 kind=each.kind,

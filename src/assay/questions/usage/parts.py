@@ -55,9 +55,10 @@ def share(part: float, whole: float) -> float:
 
 
 class PartBuilder:
-    """Builds the parts of the chosen jobs."""
+    """Builds the parts of the chosen jobs. ``stated``: whether their utilisation is stated."""
 
-    def __init__(self, data: PreparedJobs) -> None:
+    def __init__(self, data: PreparedJobs, *, stated: bool) -> None:
+        self._stated = stated
         self._data = data
         self._jobs = int(data.chosen.sum())
         self._use = float(data.use[data.chosen].sum())
@@ -86,7 +87,7 @@ class PartBuilder:
             share_of_jobs=share(int(mine.sum()), self._jobs),
             use=use,
             share_of_use=share(use, self._use),
-            utilisation=held / self._available if self._available > 0 else None,
+            utilisation=held / self._available if self._stated else None,
             users=int(np.unique(self._users[mine]).size) if self._with_users else None,
             wait=float(np.median(waits)) if waits.size else None,
             wait90=float(np.quantile(waits, 0.9)) if waits.size else None,

@@ -29,8 +29,10 @@ def day_name(data: PreparedJobs, day: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY))
 
 
-def spans_of(data: PreparedJobs) -> tuple[list[UsageSpan], list[UsageSpan]]:
-    """Days, and weeks from Monday on, of the log's period."""
+def spans_of(
+    data: PreparedJobs, *, stated: bool
+) -> tuple[list[UsageSpan], list[UsageSpan]]:
+    """Days, and weeks from Monday on, of the log's period. ``stated``: with their utilisation."""
     edges = _hours(data.begin_log, data.finish_log)
     if edges.size < 2:
         return [], []
@@ -60,7 +62,7 @@ def spans_of(data: PreparedJobs) -> tuple[list[UsageSpan], list[UsageSpan]]:
                 utc=float(edges[first[i]]),
                 busy=float(sums[0][i]),
                 available=float(sums[1][i]),
-                utilisation=float(sums[0][i] / sums[1][i]) if sums[1][i] > 0 else None,
+                utilisation=float(sums[0][i] / sums[1][i]) if stated and sums[1][i] > 0 else None,
                 submitted=int(numbers[0][i]),
                 started=int(numbers[1][i]),
                 ended=int(numbers[2][i]),

@@ -44,7 +44,7 @@ def read(log: Log, out: Collector) -> None:
         if record is None:
             out.problem("malformed", line)
             continue
-        out.machine.cover(record.end)
+        out.machine.at_ends = True
         out.add(record, line)
 
 

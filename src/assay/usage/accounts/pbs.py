@@ -85,7 +85,7 @@ def _ended(record: JobRecord, kind: str, written: float, line: int, out: Collect
     if not record.end >= 0:
         out.problem("malformed", line)
         return
-    out.machine.cover(record.end)
+    out.machine.at_ends = True
     out.add(record, line)
 
 

@@ -75,7 +75,7 @@ def _read(raw: IO[bytes], path: Path, out: Collector) -> AccountFormat | None:
     log: Log | None = None
     form = None
     try:
-        head = stream.read(_HEAD).decode("utf-8", "replace").lstrip("\ufeff")
+        head = _head(stream).decode("utf-8", "replace").lstrip("\ufeff")
         if not head.strip():
             out.problem("empty", 1)
             return None
@@ -93,3 +93,14 @@ def _read(raw: IO[bytes], path: Path, out: Collector) -> AccountFormat | None:
     except (EOFError, zlib.error, gzip.BadGzipFile):
         out.problem("truncated", log.line + 1 if log else 1)
     return form
+
+
+def _head(stream: IO[bytes]) -> bytes:
+    """The first bytes; of a damaged file, those before the damage."""
+    head = b""
+    try:
+        while len(head) < _HEAD and (more := cast("io.BufferedIOBase", stream).read1(_HEAD)):
+            head += more
+    except EOFError:
+        pass
+    return head

@@ -78,9 +78,7 @@ def read(log: Log, out: Collector) -> None:
 def _fields(text: str, names: list[str]) -> dict[str, str] | None:
     words = text.split("|")
     extra = len(words) - len(names)
-    if extra == 1 and not words[-1]:  # --parsable ends each line with the separator
-        words.pop()
-    elif extra > 0:
+    if extra > 0:  # with --parsable, the header too ends with a separator
         free = [names.index(name) for name in _FREE_TEXT if name in names]
         if len(free) != 1:
             return None
