@@ -49,7 +49,7 @@ def test_swf(tmp_path: Path) -> None:
     log = read_text(tmp_path, SWF)
     assert log.formats == ["Standard Workload Format"]
     assert since(log, "submit") == [0, None, 200, 300, 400]
-    assert since(log, "start") == [60, 100, None, None, 400]
+    assert since(log, "start") == [60, 100, 210, None, 400]
     assert since(log, "end") == [3660, 200, None, None, 450]
     # Where the allocated size is unknown, the requested one.
     assert column(log, "processors") == [8, 4, 4, 2, 2]
@@ -72,6 +72,7 @@ def test_swf_partial_executions_are_not_jobs(tmp_path: Path) -> None:
     part = "9 0 0 10 1 -1 -1 1 60 -1 {} 1 1 -1 1 -1 -1 -1\n"
     log = read_text(tmp_path, SWF + "".join(part.format(status) for status in (2, 3, 4)))
     assert len(log.jobs) == 5
+    assert found(log) == {"partial": [(0, 13), (0, 14), (0, 15)]}
 
 
 def test_slurm(tmp_path: Path) -> None:

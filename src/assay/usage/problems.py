@@ -14,6 +14,7 @@ KINDS = {
     "negative": "a negative time or size: left out",
     "backwards": "ends before it starts: left out",
     "early": "starts before it was submitted: its wait is not counted",
+    "partial": "a part of a checkpointed job, which has a record of its own: left out",
     "no size": "ran on an unknown number of processors: not counted as use",
     "no end": "started, and its end is unknown: not counted as use",
     "too large": "larger than the machine: not counted as use",

@@ -14,6 +14,8 @@ from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.jobs import NAN, Collector, JobRecord, State
 
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
+# States of jobs that ran, even where the log lacks their run time.
+_RAN = (0, 1)
 _STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
 # Partial executions of a checkpointed job; the job as a whole has a line of its own.
 _PARTIAL = (2, 3, 4)
@@ -76,6 +78,7 @@ def _job(numbers: list[float], origin: float, line: int, out: Collector) -> None
     used, asked_processors, asked_time, asked_memory, status = numbers[6:11]
     user, group, queue = numbers[11], numbers[12], numbers[14]
     if int(status) in _PARTIAL:
+        out.problem("partial", line)
         return
     if submitted < 0 or any(value < 0 and value != -1 for value in (wait, run, processors)):
         out.problem("negative", line)
@@ -97,7 +100,7 @@ def _job(numbers: list[float], origin: float, line: int, out: Collector) -> None
             key=str(int(job)) if job >= 0 else f"line {len(out.files)}:{line}",
             number=int(job) if job >= 0 else -1,
             submit=submit,
-            start=start if ran else NAN,
+            start=start if ran or (status in _RAN and wait >= 0) else NAN,
             end=start + run if ran else NAN,
             processors=size if size > 0 else -1,
             requested_time=asked_time if asked_time > 0 else NAN,
