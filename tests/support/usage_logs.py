@@ -1,5 +1,7 @@
 """Logs of schedulers for tests: small ones by hand for each format, and planted ones in SWF."""
 
+# ruff: noqa: E501 - a record is a line
+
 from __future__ import annotations
 
 import json

@@ -13,8 +13,20 @@ from assay.usage.accounts import NAMES, formats
 from assay.usage.accounts.reading import Accounts, read_accounts
 from assay.usage.accounts.values import date, memory, seconds, whole
 from assay.usage.jobs import State
-from usage_logs import FLUX, LSF, MONDAY, PBS, SAMPLES, SLURM, SLURM_EVENTS, SLURM_JSON, SLURM_OLD
-from usage_logs import SWF, lsf_record, read_text
+from usage_logs import (
+    FLUX,
+    LSF,
+    MONDAY,
+    PBS,
+    SAMPLES,
+    SLURM,
+    SLURM_EVENTS,
+    SLURM_JSON,
+    SLURM_OLD,
+    SWF,
+    lsf_record,
+    read_text,
+)
 
 GIB = 2.0**30
 
@@ -133,7 +145,9 @@ def test_slurm_json(tmp_path: Path) -> None:
 
 def test_pbs(tmp_path: Path) -> None:
     log = read_text(tmp_path, PBS)
-    by_start = sorted(zip(since(log, "start"), since(log, "end"), states(log), strict=True), key=str)
+    by_start = sorted(
+        zip(since(log, "start"), since(log, "end"), states(log), strict=True), key=str
+    )
     assert by_start == sorted(
         [
             (600, 4200, State.COMPLETED),
@@ -259,4 +273,11 @@ def test_values() -> None:
     assert date("2024-07-01T00:00:00") == MONDAY
     assert math.isnan(date("2024-02-30T00:00:00"))
     assert math.isnan(date("Unknown"))
-    assert [whole(value) for value in ("12", "-1", "1.5", 3.0, True, None)] == [12, -1, -1, 3, -1, -1]
+    assert [whole(value) for value in ("12", "-1", "1.5", 3.0, True, None)] == [
+        12,
+        -1,
+        -1,
+        3,
+        -1,
+        -1,
+    ]

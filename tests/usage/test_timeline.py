@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 
@@ -31,9 +32,11 @@ INTERVALS = st.lists(
 
 
 def steps(intervals: list[tuple[int, int, int]]) -> StepFunction:
-    begin, length, amount = (np.array(v, dtype=float) for v in zip(*intervals, strict=True)) if (
-        intervals
-    ) else (np.empty(0),) * 3
+    begin, length, amount = (
+        (np.array(v, dtype=float) for v in zip(*intervals, strict=True))
+        if (intervals)
+        else (np.empty(0),) * 3
+    )
     return occupied(begin, begin + length, amount)
 
 
@@ -58,9 +61,7 @@ def test_against_a_count_of_every_second(
         (difference(constant(7), steps(first)), [max(7 - p, 0) for p in a]),
     ):
         assert function.at(np.arange(SPAN + 15.0)).tolist() == expected
-        sums = [
-            sum(expected[low:high]) for low, high in zip(edges[:-1], edges[1:], strict=True)
-        ]
+        sums = [sum(expected[low:high]) for low, high in itertools.pairwise(edges)]
         assert function.integral(np.array(edges, dtype=float)).tolist() == sums
 
 
@@ -110,9 +111,7 @@ def test_the_settled_period_begins_when_little_use_can_be_missing(tmp_path: Path
     assert period.whole
     assert period.first == MONDAY + 100
     assert period.last == period.settled_to == MONDAY + 9900
-    assert period.settled_from - period.first == pytest.approx(
-        1000 * (1 - MISSING_AT_MOST), abs=62
-    )
+    assert period.settled_from - period.first == pytest.approx(1000 * (1 - MISSING_AT_MOST), abs=62)
 
 
 def test_records_at_ends_of_jobs_lack_those_that_still_run(tmp_path: Path) -> None:

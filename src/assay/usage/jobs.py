@@ -145,7 +145,7 @@ class Jobs:
         return int(self.columns["file"][index]), int(self.columns["line"][index])
 
 
-# Columns and their types (``array``): the order in which ``Collector.add`` appends.
+# Columns and their types (``array``): the order in which ``JobCollector.add`` appends.
 _COLUMNS = {
     "submit": "d", "start": "d", "end": "d", "processors": "i", "nodes": "i", "gpus": "i",
     "requested_time": "f", "requested_memory": "f", "used_memory": "f", "user": "i", "group": "i",
@@ -153,7 +153,7 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-class Collector:
+class JobCollector:
     """Takes the records of all files of a log; ``machine`` and ``problems`` grow with them.
 
     ``started``: records of jobs that began and have not ended yet, by key; they become running

@@ -94,7 +94,9 @@ def test_all_numbers_equal_a_brute_force_count(tmp_path: Path, seed: int) -> Non
             assert quantile(spread, level) == pytest.approx(exact_quantile(values, level))
     # Days are in UTC, which the log's header names.
     for day in found.days:
-        begin = max(datetime.datetime.fromisoformat(day.name + "T00+00:00").timestamp(), period.first)
+        begin = max(
+            datetime.datetime.fromisoformat(day.name + "T00+00:00").timestamp(), period.first
+        )
         end = min(begin - begin % DAY + DAY, period.last)
         assert day.busy == pytest.approx(in_use(jobs, begin, end))
         assert day.available == pytest.approx(16 * (end - begin))
@@ -105,7 +107,9 @@ def test_all_numbers_equal_a_brute_force_count(tmp_path: Path, seed: int) -> Non
     for hour in found.hours:
         parts = [
             (max(t, period.begin), min(t + HOUR, period.end))
-            for t in range(MONDAY + (24 * hour.weekday + hour.hour) * HOUR, int(period.end), 7 * DAY)
+            for t in range(
+                MONDAY + (24 * hour.weekday + hour.hour) * HOUR, int(period.end), 7 * DAY
+            )
         ]
         parts = [(low, high) for low, high in parts if low < high]
         whole = 16 * sum(high - low for low, high in parts)
@@ -233,9 +237,7 @@ def test_time_without_a_record_may_have_been_down_time(tmp_path: Path) -> None:
 def test_down_time_by_node_events_is_not_idle(tmp_path: Path) -> None:
     """16 processors, 32 from the second day on; 8 of them down on the first day, 8 on the third."""
     jobs = [(n, 1800 * n, 900 * (n % 2), 1800, 6) for n in range(1, 200)]
-    found = of(
-        tmp_path, SLURM_EVENTS, swf_of(jobs), since="2024-07-01T03:00", until="2024-07-04"
-    )
+    found = of(tmp_path, SLURM_EVENTS, swf_of(jobs), since="2024-07-01T03:00", until="2024-07-04")
     begin, end = MONDAY + 3 * HOUR, MONDAY + 3 * DAY
     assert (found.period.begin, found.period.end) == (begin, end)
     use = available = down = 0

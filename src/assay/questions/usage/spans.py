@@ -29,9 +29,7 @@ def day_name(data: PreparedJobs, day: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY))
 
 
-def spans_of(
-    data: PreparedJobs, *, stated: bool
-) -> tuple[list[UsageSpan], list[UsageSpan]]:
+def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list[UsageSpan]]:
     """Days, and weeks from Monday on, of the log's period. ``stated``: with their utilisation."""
     edges = _hours(data.begin_log, data.finish_log)
     if edges.size < 2:

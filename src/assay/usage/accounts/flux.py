@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import whole
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 # By name, and by number as the job manager stores it.
 _RESULTS = {
@@ -28,7 +28,7 @@ def takes(head: str) -> bool:
     return head.lstrip()[:1] in ("{", "[") and '"t_submit"' in head
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs."""
     for line, job in log.objects():
         record = _job(job)

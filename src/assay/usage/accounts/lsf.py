@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import whole
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)')
 _HOSTS = re.compile(r"(\d{1,6})\*(.+)", re.ASCII)
@@ -32,7 +32,7 @@ def takes(head: str) -> bool:
     return re.match(r'\s*"[A-Z_0-9]+"\s+"\d+(\.\d+)*"\s', head) is not None
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs that finished."""
     for line, text in log.lines():
         if not text.startswith('"JOB_FINISH"'):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from assay.usage.jobs import Collector
+from assay.usage.jobs import JobCollector
 
 # Characters of the longest line, and of the longest JSON object, that are read.
 LONGEST = 1 << 20
@@ -26,13 +26,13 @@ class AccountFormat:
 
     title: str
     takes: Callable[[str], bool]
-    read: Callable[[Log, Collector], None]
+    read: Callable[[Log, JobCollector], None]
 
 
 class Log:
     """The text of one file, read as a stream. ``line``: the last one that was read."""
 
-    def __init__(self, stream: TextIO, out: Collector) -> None:
+    def __init__(self, stream: TextIO, out: JobCollector) -> None:
         self._stream = stream
         self._out = out
         self.line = 0

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import memory, seconds, whole
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
 _ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)
@@ -33,7 +33,7 @@ def takes(head: str) -> bool:
     return _RECORD.match(head.lstrip()) is not None
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs that ended; those that only started are running."""
     offset = 0.0
     for line, text in log.lines():
@@ -73,7 +73,7 @@ def read(log: Log, out: Collector) -> None:
             _ended(record, kind, written - offset, line, out)
 
 
-def _ended(record: JobRecord, kind: str, written: float, line: int, out: Collector) -> None:
+def _ended(record: JobRecord, kind: str, written: float, line: int, out: JobCollector) -> None:
     """The end of a job, or of one of its runs, at ``written`` (Unix time)."""
     begun = out.started.pop(record.key, None)
     if kind == "R" and begun is not None:

@@ -13,7 +13,7 @@ from typing import IO, cast
 from assay.errors import AssayError
 from assay.usage.accounts import formats
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.jobs import Collector, Jobs, MachineFacts
+from assay.usage.jobs import JobCollector, Jobs, MachineFacts
 from assay.usage.problems import Problems
 
 # Bytes at the beginning of a file by which it is recognised.
@@ -37,7 +37,7 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
     Raises AssayError for a file that can't be read or is of no known format, and for a log without
     any job. An empty file (as after a rotation) holds no jobs.
     """
-    out = Collector()
+    out = JobCollector()
     titles = []
     for path in paths:
         out.begin(path.name)
@@ -68,7 +68,7 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
     return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
 
 
-def _read(raw: IO[bytes], path: Path, out: Collector) -> AccountFormat | None:
+def _read(raw: IO[bytes], path: Path, out: JobCollector) -> AccountFormat | None:
     packed = raw.read(2) == _GZIP
     raw.seek(0)
     stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw

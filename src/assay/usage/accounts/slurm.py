@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import date, gpus_of, memory, resources, seconds, whole
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 STATES = {
     "COMPLETED": State.COMPLETED,
@@ -45,7 +45,7 @@ def takes(head: str) -> bool:
     return set(head.partition("\n")[0].strip().split("|")) >= _NEEDED
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs; steps add the memory that their job used."""
     names: list[str] = []
     last: tuple[JobRecord, int] | None = None

@@ -11,7 +11,7 @@ import math
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import date, resources, whole
-from assay.usage.jobs import Collector, Outage
+from assay.usage.jobs import JobCollector, Outage
 
 
 def takes(head: str) -> bool:
@@ -20,7 +20,7 @@ def takes(head: str) -> bool:
     return "NodeName" in names and "TRES" in names and bool(names & {"TimeStart", "Start"})
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All outages and sizes."""
     names: list[str] = []
     for line, text in log.lines():

@@ -7,7 +7,7 @@ from typing import Any
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.slurm import STATES
 from assay.usage.accounts.values import whole
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 
 def takes(head: str) -> bool:
@@ -17,7 +17,7 @@ def takes(head: str) -> bool:
     )
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs of the document."""
     for line, job in log.objects():
         try:

@@ -11,7 +11,7 @@ import math
 import re
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.jobs import NAN, Collector, JobRecord, State
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
 # States of jobs that ran, even where the log lacks their run time.
@@ -31,7 +31,7 @@ def takes(head: str) -> bool:
     return False
 
 
-def read(log: Log, out: Collector) -> None:
+def read(log: Log, out: JobCollector) -> None:
     """All jobs. Without a wait the job starts when it was submitted, and its wait is unknown."""
     origin = 0.0
     machine = out.machine
@@ -73,7 +73,7 @@ def _numbers(text: str) -> list[float] | None:
     return numbers if all(map(math.isfinite, numbers)) else None
 
 
-def _job(numbers: list[float], origin: float, line: int, out: Collector) -> None:
+def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> None:
     job, submitted, wait, run, processors = numbers[:5]
     used, asked_processors, asked_time, asked_memory, status = numbers[6:11]
     user, group, queue = numbers[11], numbers[12], numbers[14]
