@@ -95,7 +95,9 @@ class UsageSpan(msgspec.Struct, frozen=True):
 
 
 class UsageHour(msgspec.Struct, frozen=True):
-    """An hour of the week. ``weekday``: 0 is Monday. ``utilisation``: over all weeks."""
+    """An hour of the week. ``weekday``: 0 is Monday; ``hour``: local. ``utilisation``: over all
+    weeks. ``submitted``: number of jobs.
+    """
 
     weekday: int
     hour: int
@@ -104,7 +106,7 @@ class UsageHour(msgspec.Struct, frozen=True):
 
 
 class UsagePart(msgspec.Struct, frozen=True):
-    """Jobs that have something in common, such as a queue.
+    """Jobs that have something in common, such as a queue: its ``name``, the number of ``jobs``.
 
     ``utilisation``: of the machine, by these jobs alone. ``share_of_jobs``, ``share_of_use``: of
     the jobs, and of their processor time. ``use``: processor × s. ``users``: number of users, None
@@ -125,7 +127,9 @@ class UsagePart(msgspec.Struct, frozen=True):
 
 
 class UsageSpread(msgspec.Struct, frozen=True):
-    """The distribution of a quantity over ``n`` jobs. ``quantiles``: at ``LEVELS``."""
+    """The distribution of a quantity over ``n`` jobs: its ``mean``, and its ``quantiles`` at 0, at
+    each fiftieth up to 0.98, at 0.99 and at 1.
+    """
 
     n: int
     mean: float
@@ -177,7 +181,9 @@ class UsageNodes(msgspec.Struct, frozen=True):
 
 
 class UsageArrays(msgspec.Struct, frozen=True):
-    """Job arrays: their number, that of their jobs, and the jobs' share of the processor time."""
+    """Job arrays: the number of ``arrays``, that of their ``jobs``, and ``share_of_use``: the jobs'
+    share of the processor time.
+    """
 
     arrays: int
     jobs: int
@@ -185,7 +191,9 @@ class UsageArrays(msgspec.Struct, frozen=True):
 
 
 class UsageProblem(msgspec.Struct, frozen=True):
-    """Records that are wrong. ``meaning``: what it is and what was done. ``places``: the first."""
+    """Records that are wrong: the ``kind`` and the ``count``. ``meaning``: what it is and what was
+    done. ``places``: the first ones.
+    """
 
     kind: str
     meaning: str
@@ -198,9 +206,18 @@ class UsageFindings(msgspec.Struct, frozen=True):
 
     ``schema``: version of these findings. ``utc``: of the analysis, Unix time in s. ``formats``:
     of the files. ``files``: their number. ``chosen``: the filter, in words. ``anonymous``: whether
-    names are replaced by numbers. ``wait``, ``slowdown``, ``run``, ``requested``: distributions
-    over the jobs, None where the log lacks them. ``running``, ``never_started``: jobs. ``weekly``:
-    whether hours of the week are known. ``unknown``: what the log can't say, in sentences.
+    names are replaced by numbers. ``period``, ``capacity``, ``records``, ``utilisation``: what the
+    log covers, the machine, how complete the log is, and how busy the machine was.
+
+    ``jobs``: the number of chosen jobs; of these ``running`` still ran, and ``never_started``
+    did not start. ``wait`` (s), ``slowdown`` (bounded), ``run`` (run time, s), ``requested`` (time,
+    s): distributions, None where the log lacks them. ``limits``: requested against used. ``gpus``,
+    ``nodes``, ``arrays``: None where no job has any.
+
+    The chosen jobs by ``queues``, ``classes`` of users, ``groups``, ``users``, ``sizes`` in
+    processors, ``lengths`` (run times) and ``states``; of names the 20 with the most use. Use over
+    time: ``days``, ``weeks``, and ``hours`` of the week, empty where weekdays are unknown.
+    ``problems``: wrong records. ``unknown``: what the log can't say, in sentences.
     """
 
     schema: int
