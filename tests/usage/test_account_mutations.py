@@ -29,15 +29,15 @@ def damaged(text: str, rng: random.Random) -> str:
     return text.replace("\n", " ")
 
 
-def attack(folder: Path, seed: int, lines: int) -> int:
-    """Damage lines of all formats, some in each file; the number of lines that were damaged."""
+def attack(folder: Path, seed: int, lines: int, most: int = 50) -> int:
+    """Damage lines of all formats, up to ``most`` in each file; the number that were damaged."""
     rng = random.Random(seed)
     done = 0
     while done < lines:
         name = rng.choice(list(SAMPLES))
         rows = SAMPLES[name].split("\n")
         body = [row for row in rows[1:] if row.strip()] or rows
-        mutants = [damaged(rng.choice(body), rng) for _ in range(rng.choice((1, 5, 50)))]
+        mutants = [damaged(rng.choice(body), rng) for _ in range(rng.choice((1, 5, most)))]
         done += len(mutants)
         path = folder / "log"
         head = rows if name.endswith("json") or name == "flux" else [*rows, ""]
@@ -64,7 +64,7 @@ def test_two_thousand_damaged_lines(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.long
 def test_a_hundred_thousand_damaged_lines(tmp_path: Path) -> None:
-    assert attack(tmp_path, 99, 100_000) >= 100_000
+    assert attack(tmp_path, 99, 100_000, 500) >= 100_000
 
 
 def test_every_line_of_a_damaged_log_is_accounted_for(tmp_path: Path) -> None:

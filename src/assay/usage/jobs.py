@@ -86,7 +86,8 @@ class MachineFacts:
     """What a log says of its machine. ``processors``, ``nodes``: 0 where it doesn't.
 
     ``zone``: the IANA name of its time zone. ``calendar``: whether times are dates; False where
-    they count from an unknown day. ``timeouts``: whether its states tell timeouts from failures.
+    they count from an unknown day. ``local``: whether times are local ones, written as Unix times
+    as if they were UTC. ``timeouts``: whether its states tell timeouts from failures.
     ``at_ends``: whether records are written when jobs end, otherwise the log is ordered by
     submission. ``starts``: whether records are also written when jobs start. ``outages``
     and ``sizes`` (Unix time, processors from then on) come from node events. ``records``: the
@@ -97,6 +98,7 @@ class MachineFacts:
     nodes: int = 0
     zone: str = ""
     calendar: bool = True
+    local: bool = False
     timeouts: bool = True
     at_ends: bool = False
     outages: list[Outage] = field(default_factory=list)

@@ -98,7 +98,13 @@ class LocalTime:
 
     @classmethod
     def of(cls, stated: str | None, machine: MachineFacts) -> LocalTime:
-        """The stated zone, else the log's; raises AssayError for an unknown stated one."""
+        """The stated zone, else the log's. Raises AssayError for a stated one that is unknown, or
+        where the log's times are local already.
+        """
+        if stated and machine.local:
+            raise AssayError(
+                "The log's times are local ones already.", where="--zone", fix="Leave it out."
+            )
         for name in (stated, machine.zone):
             if not name:
                 continue

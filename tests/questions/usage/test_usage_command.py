@@ -38,21 +38,19 @@ def test_the_terminal_says_what_the_log_lacks(capsys: pytest.CaptureFixture[str]
 
 
 def test_json_has_the_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "log").write_text(SLURM)
+    (tmp_path / "log").write_text(PBS)
     assert run(tmp_path / "log", "--json", "--processors", 64, "--zone", "Asia/Tokyo") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == 1
     assert found["capacity"]["processors"] == 64
     assert found["period"]["zone"] == "Asia/Tokyo"
-    assert [part["name"] for part in found["users"]] == ["user 1", "user 2"]
-    assert found["problems"] == [
-        {
-            "kind": "malformed",
-            "meaning": "not a record of the format: left out",
-            "count": 1,
-            "places": ["line 9"],
-        }
-    ]
+    assert [part["name"] for part in found["users"]] == ["user 1", "user 2", "unknown"]
+    assert found["problems"][0] == {
+        "kind": "malformed",
+        "meaning": "not a record of the format: left out",
+        "count": 1,
+        "places": ["line 9"],
+    }
 
 
 def test_the_report_as_markdown_and_json(tmp_path: Path) -> None:
@@ -94,6 +92,7 @@ def test_every_format_has_a_report(tmp_path: Path, name: str) -> None:
 def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text(SWF)
     (tmp_path / "text").write_text("hello\n")
+    (tmp_path / "slurm").write_text(SLURM)
     for words, said in (
         ((), "A log is missing"),
         ((tmp_path / "text",), "no known format"),
@@ -101,6 +100,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ((tmp_path / "log", "--queue", "absent"), "None of the 5 jobs is left"),
         ((tmp_path / "log", "--since", "soon"), "neither a date"),
         ((tmp_path / "log", "--zone", "Here"), "not a time zone"),
+        ((tmp_path / "slurm", "--zone", "Asia/Tokyo"), "local ones already"),
     ):
         assert run(*words) == 2
         assert said in capsys.readouterr().err

@@ -11,7 +11,7 @@ from assay.questions.usage.prepared import PreparedJobs
 from assay.questions.usage.spans import day_name, local_day
 from assay.units import counted, format_share
 from assay.usage.jobs import Floats
-from assay.usage.period import HOUR
+from assay.usage.period import DAY, HOUR
 from assay.usage.problems import Problem
 
 # Share of records, of ids or of the use that may be wrong or absent in a log that is complete.
@@ -31,7 +31,7 @@ def records_of(data: PreparedJobs) -> UsageRecords:
     low, high = local_day(data, first), local_day(data, last)
     # Whole days only: those of the first and last record are not.
     days = np.arange(low + 1, high)
-    with_events = np.unique([local_day(data, float(t)) for t in _one_per_quarter(events)])
+    with_events = np.unique(np.floor(data.local.at(events) / DAY))
     empty = np.setdiff1d(days, with_events)
     numbers = data.jobs.code("number")
     absent: int | None = None
@@ -57,12 +57,6 @@ def _events(data: PreparedJobs) -> Floats:
     """Submissions, starts and ends, as times in the log's period."""
     times = np.concatenate((data.submit, data.start, data.end))
     return np.unique(times[(times >= data.period.first) & (times <= data.period.last)])
-
-
-def _one_per_quarter(events: Floats) -> Floats:
-    """The first event of each quarter of an hour: in all zones days begin with one."""
-    _, first = np.unique(np.floor(events / (HOUR / 4)), return_index=True)
-    return events[first]
 
 
 def _quiet(data: PreparedJobs, events: Floats) -> Floats:

@@ -9,9 +9,8 @@ import numpy as np
 from assay.questions.usage.model import UsageHour, UsageSpan
 from assay.questions.usage.prepared import PreparedJobs
 from assay.usage.jobs import Floats, Ints
-from assay.usage.period import HOUR
+from assay.usage.period import DAY, HOUR
 
-DAY = 86400.0
 _WEEK = 7
 # 1 January 1970 was a Thursday; days of the week count from Monday.
 _THURSDAY = 3

@@ -50,7 +50,7 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "Local time: this system doesn't know the log's time zone; days and hours are UTC "
             "(`--zone` states another)."
         )
-    elif not data.local.zone and not zone_stated:
+    elif not data.local.zone and not zone_stated and not machine.local:
         found.append(
             "The time zone: not recorded; days and hours are as in the log, Unix times as UTC "
             "(`--zone` states another)."

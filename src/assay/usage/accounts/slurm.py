@@ -69,6 +69,7 @@ def read(log: Log, out: JobCollector) -> None:
             out.add(*last)
         job = _job(values)
         last = (job, line) if job else None
+        out.machine.local |= "T" in values["Start"]
         if job is None:
             out.problem("malformed", line)
     if last:
