@@ -70,6 +70,7 @@ def test_down_time_of_a_node_counts_once_and_never_beyond_the_machine() -> None:
         sizes=[(0.0, 16), (100.0, 32)],
         outages=[
             Outage("n1", 10.0, 30.0, 8),
+            Outage("n1", 12.0, 15.0, 8),
             Outage("n1", 20.0, 40.0, 8),
             Outage("n2", 35.0, 50.0, 8),
             Outage("n3", 150.0, math.inf, 16),

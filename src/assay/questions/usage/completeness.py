@@ -104,9 +104,10 @@ def utilisation_of(
     if missing:
         high = 1.0
     if excess > TOLERATED:
-        reasons.append(
+        reasons.insert(
+            0,
             f"{format_share(excess)} of the use exceeds the machine's {data.capacity.processors:,} "
-            "processors: the jobs can't all have run when the log says, or the size is wrong."
+            "processors: the jobs can't all have run when the log says, or the size is wrong.",
         )
         return Utilisation(None, 0.0, 1.0, load, excess, reasons)
     return Utilisation(value, low, high, load, excess, reasons)

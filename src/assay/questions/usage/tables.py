@@ -182,19 +182,23 @@ def _parts(kind: str, label: str, parts: Sequence[UsagePart], caption: str, fold
         value = part.slowdown
         return NOTHING if value is None else Entry(format_quantity(value, ""), value)
 
-    return (
+    table = (
         TableBuilder(parts)
         .text("name", label, lambda part: part.name)
         .counts("jobs", "Jobs", lambda part: part.jobs)
         .numbers("use", "Processor time", lambda part: Entry(hours_text(part.use), part.use))
         .numbers("share_use", "Of the use", lambda part: share(part.share_of_use), unit="1")
-        .numbers("utilisation", "In use", lambda part: share(part.utilisation), unit="1")
-        .numbers("users", "Users", lambda p: NOTHING if p.users is None else count(p.users))
-        .numbers("wait", "Median wait", lambda part: seconds(part.wait), unit="s")
-        .numbers("wait90", "90% wait", lambda part: seconds(part.wait90), unit="s")
-        .numbers("slowdown", "Slowdown", slowdown)
-        .table(f"usage-{kind}", label, caption=caption, folded=folded)
     )
+    # Columns that the log has nothing for are left out.
+    if any(part.utilisation is not None for part in parts):
+        table.numbers("utilisation", "In use", lambda part: share(part.utilisation), unit="1")
+    if any(part.users is not None for part in parts) and kind != "users":
+        table.numbers("users", "Users", lambda p: NOTHING if p.users is None else count(p.users))
+    if any(part.wait is not None for part in parts):
+        table.numbers("wait", "Median wait", lambda part: seconds(part.wait), unit="s")
+        table.numbers("wait90", "90% wait", lambda part: seconds(part.wait90), unit="s")
+        table.numbers("slowdown", "Slowdown", slowdown)
+    return table.table(f"usage-{kind}", label, caption=caption, folded=folded)
 
 
 def problem_table(found: UsageFindings) -> Table:

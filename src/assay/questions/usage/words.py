@@ -57,7 +57,7 @@ def verdict_of(found: UsageFindings) -> str:
     machine = f"{counted(found.capacity.processors, 'processor')}"
     if use.value is None:
         return (
-            f"The log can't say how busy the machine was {when}: {use.reasons[-1]} The jobs' "
+            f"The log can't say how busy the machine was {when}: {use.reasons[0]} The jobs' "
             f"processor time is {format_share(use.load)} of what the machine could provide."
         )
     text = format_share(use.value)
