@@ -201,6 +201,17 @@ def test_lsf_reasons(tmp_path: Path, reason: int, state: State) -> None:
     assert states(log) == [state]
 
 
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(9, State.CANCELLED), (143 << 8, State.CANCELLED), (255 << 8, State.FAILED)],
+)
+def test_lsf_before_reasons_were_recorded(tmp_path: Path, status: int, state: State) -> None:
+    """The record of older releases ends after the spool files; status is that of wait(2)."""
+    line = lsf_record(7, slots=["n1"], status=32, reason=0).partition(' "" "" 0 "" 0')[0]
+    log = read_text(tmp_path, line.replace('"phys" 0', f'"phys" {status}'))
+    assert states(log) == [state]
+
+
 def test_flux(tmp_path: Path) -> None:
     log = read_text(tmp_path, FLUX)
     assert since(log, "submit") == [0.5, 1.0, 1.0]

@@ -74,6 +74,10 @@ def test_a_record_with_a_wrong_date_does_not_stretch_the_log(tmp_path: Path) -> 
     log = read_text(tmp_path, HEAD + "".join(jobs) + line(10, 40 * 10**7, 0, 10, 1))
     assert found(log) == {"stray": [(0, 11)]}
     assert len(log.jobs) == 9
+    # Of jobs that all are apart, none is the wrong one.
+    (tmp_path / "apart").mkdir()
+    apart = [line(n, 40 * 10**6 * n, 0, 10, 1) for n in range(1, 4)]
+    assert len(read_text(tmp_path / "apart", HEAD + "".join(apart)).jobs) == 3
     # Several years of records with a gap are no error.
     (tmp_path / "gap").mkdir()
     later = [line(20 + n, 40 * 10**7 + 1000 * n, 0, 10, 1) for n in range(1, 10)]

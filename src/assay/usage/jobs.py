@@ -24,8 +24,8 @@ NAN = math.nan
 _LATEST = 4.74e9
 _MOST_PROCESSORS = 2**31 - 1
 # Records further than this (s) from all others are wrong if they are at most this share of the
-# jobs; of fewer jobs nothing can be said.
-_YEAR, _FEW, _FEWEST = 366 * 86400.0, 0.01, 3
+# jobs, or a single one.
+_YEAR, _FEW = 366 * 86400.0, 0.01
 
 
 class State(enum.IntEnum):
@@ -259,11 +259,10 @@ def _stray(jobs: Jobs) -> NDArray[np.bool_]:
     for times in (begin, jobs.number("end")):
         known = np.flatnonzero(~np.isnan(times))
         order = known[np.argsort(times[known], kind="stable")]
-        if order.size < _FEWEST:
-            continue
         pieces = np.split(order, np.flatnonzero(np.diff(times[order]) > _YEAR) + 1)
-        for piece in pieces if len(pieces) > 1 else ():
-            stray[piece] |= piece.size <= max(1.0, _FEW * order.size)
+        most = max(pieces, key=len)
+        if most.size > 1 and order.size - most.size <= max(1.0, _FEW * order.size):
+            stray[np.setdiff1d(order, most)] = True
     return stray
 
 

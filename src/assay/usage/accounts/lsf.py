@@ -22,6 +22,8 @@ _DONE, _EXIT = 64, 32
 # Reasons of termination (``exitInfo``) that are states here.
 _RUN_LIMIT, _MEMORY_LIMIT, _PREEMPTED = 5, 16, 1
 _BY_OWNER = (8, 9, 14, 15)
+# SIGINT, SIGKILL and SIGTERM, by which owners and administrators end jobs.
+_KILLS = (2, 9, 15)
 _USAGE_FIELDS = 19
 # Words from the array index to the reason of termination.
 _TO_REASON = 9
@@ -121,9 +123,13 @@ def _state(status: int, exit_status: str, reason: int) -> State:
         return State.OUT_OF_MEMORY
     if reason == _PREEMPTED:
         return State.PREEMPTED
-    # 128 + SIGINT, SIGKILL or SIGTERM, by the job's owner or an administrator.
-    killed = reason in _BY_OWNER or (reason < 0 and exit_status in ("130", "137", "143"))
+    killed = reason in _BY_OWNER or (reason < 0 and _signal(whole(exit_status)) in _KILLS)
     return State.CANCELLED if killed else State.FAILED
+
+
+def _signal(status: int) -> int:
+    """The signal in a status as wait(2) returns it, also that of a shell's child (128 + n)."""
+    return status & 0x7F or max((status >> 8) - 128, 0)
 
 
 FORMAT = AccountFormat("LSF (lsb.acct)", takes, read)
