@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
@@ -48,6 +48,7 @@ def by_hand(intervals: list[tuple[int, int, int]]) -> list[int]:
     ]
 
 
+@settings(max_examples=50)
 @given(INTERVALS, INTERVALS, st.lists(st.integers(0, SPAN + 14), min_size=2, max_size=6))
 def test_against_a_count_of_every_second(
     first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], edges: list[int]

@@ -68,7 +68,7 @@ def present(
     chosen = form or _by_suffix(output)
     if chosen == "terminal":
         return
-    (written,) = write_report(report, output or Path("usage"), [chosen])
+    (written,) = write_report(report, output or Path("usage.html"), [chosen])
     console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
 
 
