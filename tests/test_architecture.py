@@ -12,6 +12,7 @@ import assay
 from assay import importers, questions, schedulers
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
+from assay.usage import accounts
 
 PACKAGE = Path(assay.__file__).parent
 NATIVE = PACKAGE.parents[1] / "native"
@@ -29,6 +30,7 @@ ORDER = (
     "records",
     "importers",
     "schedulers",
+    "usage",
     "system",
     "lab",
     "launch",
@@ -54,6 +56,7 @@ APART = {
     "launch": {"lab", "plans", "system"},
     "records": {"kernels"},
     "importers": {"reference", "kernels", "plans"},
+    "usage": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
     "system": {"plans", "records"},
 }
 
@@ -164,6 +167,13 @@ def test_an_importer_is_a_module_and_a_line() -> None:
     assert len(found) == len(importers.NAMES)
 
 
+def test_a_format_of_accounts_is_a_module_and_a_line() -> None:
+    shared = {"__init__", "model", "reading", "values"}
+    modules = {path.stem for path in (PACKAGE / "usage" / "accounts").glob("*.py")} - shared
+    assert modules == set(accounts.NAMES)
+    assert set(accounts.formats()) == modules
+
+
 def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
     """Flux occurs in its module, its template and its line, and nowhere else."""
     named = {
@@ -171,7 +181,8 @@ def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
         for path in PACKAGE.rglob("*.py")
         if re.search(r"flux", path.read_text(), re.I)
     }
-    assert named == {"schedulers/__init__.py", "schedulers/flux.py"}
+    read = {"cli/usage.py", "usage/accounts/__init__.py", "usage/accounts/flux.py"}
+    assert named - read == {"schedulers/__init__.py", "schedulers/flux.py"}
 
 
 def test_a_question_is_a_package_and_a_line() -> None:

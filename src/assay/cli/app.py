@@ -24,6 +24,7 @@ COMMANDS = (
     "watch",
     "report",
     "history",
+    "usage",
     "compare",
     "export",
     "import_",

@@ -27,13 +27,15 @@ from assay.questions.common.selection import Point
 from assay.questions.compare.findings import find as find_compare
 from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
+from assay.questions.usage.findings import find as find_usage
 from assay.stats.core.model import CellSummary, MetricSummary
 
 _HEAD = """# Findings
 
 What each question found, as plain data for programs: the field `findings` of the sections of a
 [JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
-`assay report --json` print it. `assay history --json` prints only the findings of a
+`assay report --json` print it. `assay usage --json` prints only the findings of a log, and
+`assay history --json` those of a
 history, with the points of each cell and with whole cells in place of their ids
 ([formats](formats/history.md)). This page is generated from the types in
 `src/assay/questions/` by `make docs`.
@@ -53,6 +55,7 @@ _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("history", "History (`assay history`)", find_history),
     ("compare", "Runs compared (`assay compare`)", find_compare),
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
+    ("usage", "Use of a machine (`assay usage`)", find_usage),
 )
 _WORDS: dict[object, str] = {
     bool: "true or false",

@@ -1,0 +1,73 @@
+"""The choice of jobs and of the period, parsed from the options of the command line."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError
+from assay.units import parse_quantity
+from assay.usage.jobs import Jobs
+from assay.usage.period import LocalTime
+
+
+@dataclass(frozen=True)
+class UsageQuery:
+    """``since``, ``until``: as written on the command line. ``processors``: the stated capacity.
+    ``zone``: the stated time zone. ``identify``: whether names are shown.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    queue: str | None = None
+    user: str | None = None
+    processors: int | None = None
+    zone: str | None = None
+    identify: bool = False
+
+    def chosen(self, jobs: Jobs) -> NDArray[np.bool_]:
+        """Jobs of the queue and user. Raises AssayError if there is none."""
+        kept = np.ones(len(jobs), dtype=bool)
+        for option, value, column, names in (
+            ("--queue", self.queue, "queue", jobs.queues),
+            ("--user", self.user, "user", jobs.users),
+        ):
+            if value is None:
+                continue
+            kept &= jobs.code(column) == (names.index(value) if value in names else -1)
+            if not kept.any():
+                raise AssayError(
+                    f"None of the {len(jobs):,} jobs is left.",
+                    where=f"{option} {value}",
+                    fix="`assay usage LOG --identify` lists the names of queues and users.",
+                )
+        return kept
+
+    def words(self) -> str:
+        """The filter in words; "" for all jobs. Names are given only if they are shown."""
+        parts = [
+            f"{noun} {value}" if self.identify else f"one {noun}"
+            for noun, value in (("queue", self.queue), ("user", self.user))
+            if value is not None
+        ]
+        return ", ".join(parts)
+
+
+def moment(text: str, where: str, local: LocalTime, last: float) -> float:
+    """Unix time of a local day or time, or of a duration before the last record of the log."""
+    try:
+        return local.moment(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        pass
+    try:
+        return last - float(parse_quantity(text, "s", where=where))
+    except AssayError:
+        raise AssayError(
+            f"'{text}' is neither a date, a time nor a duration.",
+            where=where,
+            fix='Write a date such as 2026-03-01, a time such as 2026-03-01T08:00, or "90 d" for '
+            "the last days of the log.",
+        ) from None

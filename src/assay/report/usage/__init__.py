@@ -1,0 +1,1 @@
+"""Reports on how busy a machine is."""

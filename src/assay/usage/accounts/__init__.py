@@ -1,0 +1,27 @@
+"""Formats of schedulers' accounts: one module per format, listed in ``NAMES``.
+
+A module defines ``FORMAT`` (``model.AccountFormat``). The first format that takes a file reads it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from assay.usage.accounts.model import AccountFormat
+
+NAMES = (
+    "slurm_json",
+    "flux",
+    "slurm",
+    "slurm_events",
+    "pbs",
+    "lsf",
+    "swf",
+)
+
+
+@cache
+def formats() -> dict[str, AccountFormat]:
+    """The formats by the names of their modules, in the order in which they are tried."""
+    return {name: import_module(f"assay.usage.accounts.{name}").FORMAT for name in NAMES}

@@ -1,0 +1,180 @@
+"""Accounting files of PBS and Torque: ``date;type;job;name=value ...`` per event.
+
+Types: ``E`` a job ended, ``S`` it started, ``D`` it was deleted, ``A`` aborted, ``R`` requeued;
+others, such as ``Q`` and ``L``, say nothing about use. Dates are in the server's local time, the
+times within records are Unix times (PBS Administrator's Guide, "Accounting").
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.values import memory, seconds, whole
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+
+_RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
+_ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)
+_ITEM = re.compile(r"([A-Za-z_][\w.]*)=((?:\"[^\"]*\"|'[^']*'|[^\s])*)", re.ASCII)
+_SLOTS = re.compile(r"[^/+]+/([\d,-]+)(?:\*(\d{1,9}))?", re.ASCII)
+_PER_NODE = re.compile(
+    r"(\d{1,9}|[A-Za-z][\w.-]*)(?::ppn=(\d{1,9}))?(?::gpus=(\d{1,9}))?.*", re.ASCII
+)
+# Exit status of a job that PBS Professional killed at its limit of time, and 256 + SIGTERM.
+_KILLED_AT_LIMIT, _TERMINATED = -29, 271
+_TYPES = frozenset("ESDAR")
+# Offsets of time zones are multiples of this, in s, and at most half a day and two hours.
+_ZONE_STEP, _ZONE_MOST = 900, 14 * 3600
+
+
+def takes(head: str) -> bool:
+    """The first line with text is a record."""
+    return _RECORD.match(head.lstrip()) is not None
+
+
+def read(log: Log, out: JobCollector) -> None:
+    """All jobs that ended; those that only started are running."""
+    offset = 0.0
+    for line, text in log.lines():
+        if not text.strip():
+            continue
+        match = _RECORD.fullmatch(text)
+        if match is None:
+            out.problem("malformed", line)
+            continue
+        when, kind, job_id, rest = match.groups()
+        try:
+            written = datetime.strptime(when + " +0000", "%m/%d/%Y %H:%M:%S %z").timestamp()
+        except ValueError:
+            out.problem("malformed", line)
+            continue
+        if kind not in _TYPES:
+            continue
+        record = _job(job_id, dict(_ITEM.findall(rest)))
+        if record is None:
+            out.problem("malformed", line)
+            continue
+        apart = written - (record.end if kind == "E" else record.start if kind == "S" else NAN)
+        if abs(apart) <= _ZONE_MOST:
+            offset = _ZONE_STEP * round(apart / _ZONE_STEP)
+        if kind in "DA":
+            # Of a job that started an end record follows; others never ran.
+            if record.key not in out.started:
+                record.state = State.CANCELLED
+                record.start = record.end = NAN
+                out.add(record, line)
+            continue
+        if kind == "S":
+            out.machine.starts = True
+            record.state, record.end = State.RUNNING, NAN
+            out.started[record.key] = (record, len(out.files) - 1, line)
+        else:
+            _ended(record, kind, written - offset, line, out)
+
+
+def _ended(record: JobRecord, kind: str, written: float, line: int, out: JobCollector) -> None:
+    """The end of a job, or of one of its runs, at ``written`` (Unix time)."""
+    begun = out.started.pop(record.key, None)
+    if kind == "R" and begun is not None:
+        # The part of a requeued job that ran until now; the job itself starts again.
+        record = begun[0]
+        record.end, record.state = written, State.PREEMPTED
+    elif kind == "R":
+        return
+    if not record.end >= 0:
+        out.problem("malformed", line)
+        return
+    out.machine.at_ends = True
+    out.add(record, line)
+
+
+def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
+    match = _ID.fullmatch(job_id)
+    if match is None:
+        return None
+    start, end = _time(items, "start"), _time(items, "end")
+    asked = items.get("Resource_List.walltime", "")
+    limit = seconds(asked)
+    processors, nodes = _size(items)
+    gpus = whole(items.get("Resource_List.ngpus", ""))
+    if gpus < 0 and ":gpus=" in items.get("Resource_List.nodes", ""):
+        gpus = _requested(items["Resource_List.nodes"])[2]
+    status = items.get("Exit_status", "")
+    return JobRecord(
+        key=match[1] + (match[2] or ""),
+        number=int(match[1]),
+        submit=_time(items, "ctime"),
+        start=start,
+        end=end,
+        processors=processors,
+        nodes=nodes,
+        gpus=max(gpus, 0),
+        requested_time=limit if limit > 0 else NAN,
+        requested_memory=_memory(items, "Resource_List.mem"),
+        used_memory=_memory(items, "resources_used.mem"),
+        user=items.get("user", ""),
+        group=items.get("group", ""),
+        queue=items.get("queue", ""),
+        state=_state(status, end - start, limit),
+        array=int(match[1]) if match[2] else -1,
+    )
+
+
+def _time(items: dict[str, str], name: str) -> float:
+    value = whole(items.get(name, ""))
+    return float(value) if value > 0 else NAN
+
+
+def _memory(items: dict[str, str], name: str) -> float:
+    value = memory(items.get(name, ""))
+    return value if value > 0 else NAN
+
+
+def _state(status: str, ran: float, limit: float) -> State:
+    if not status.lstrip("-").isdigit():
+        return State.UNKNOWN
+    if status == "0":
+        return State.COMPLETED
+    if int(status) == _KILLED_AT_LIMIT or (ran >= limit):
+        return State.TIMEOUT
+    return State.CANCELLED if int(status) == _TERMINATED else State.FAILED
+
+
+def _size(items: dict[str, str]) -> tuple[int, int]:
+    """Processors and nodes: of the hosts that it ran on, else as requested."""
+    count, hosts = 0, set()
+    for part in items.get("exec_host", "").split("+"):
+        slot = _SLOTS.fullmatch(part)
+        if slot is None:
+            continue
+        hosts.add(part.partition("/")[0])
+        count += int(slot[2]) if slot[2] else sum(map(_range, slot[1].split(",")))
+    if count:
+        return count, len(hosts)
+    processors, nodes, _ = _requested(items.get("Resource_List.nodes", ""))
+    asked = whole(items.get("Resource_List.ncpus", ""))
+    known = whole(items.get("Resource_List.nodect", ""))
+    return max(processors, asked) or -1, known if known > 0 else nodes or -1
+
+
+def _range(text: str) -> int:
+    low, _, high = text.partition("-")
+    return max(whole(high) - whole(low) + 1, 1) if high else 1
+
+
+def _requested(text: str) -> tuple[int, int, int]:
+    """Processors, nodes and GPUs of ``2:ppn=8:gpus=1+n007:ppn=4``."""
+    processors = nodes = gpus = 0
+    for part in filter(None, text.split("+")):
+        match = _PER_NODE.fullmatch(part)
+        if match is None:
+            continue
+        number = int(match[1]) if match[1].isdigit() else 1
+        nodes += number
+        processors += number * int(match[2] or 1)
+        gpus += number * int(match[3] or 0)
+    return processors, nodes, gpus
+
+
+FORMAT = AccountFormat("PBS or Torque accounting", takes, read)

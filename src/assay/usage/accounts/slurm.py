@@ -1,0 +1,165 @@
+"""Slurm's ``sacct --parsable2``: a header of field names, then jobs and their steps.
+
+Fields of releases from 20.11 on: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
+(``4Gn``), and ``ReqGRES`` and ``AllocGRES`` stand for ``ReqTRES`` and ``AllocTRES``. Times are in
+the local time of the host that ran sacct, without a zone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.values import date, gpus_of, memory, resources, seconds, whole
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+
+STATES = {
+    "COMPLETED": State.COMPLETED,
+    "FAILED": State.FAILED,
+    "BOOT_FAIL": State.NODE_FAILURE,
+    "NODE_FAIL": State.NODE_FAILURE,
+    "CANCELLED": State.CANCELLED,
+    "TIMEOUT": State.TIMEOUT,
+    "DEADLINE": State.TIMEOUT,
+    "OUT_OF_MEMORY": State.OUT_OF_MEMORY,
+    "PREEMPTED": State.PREEMPTED,
+    "RUNNING": State.RUNNING,
+    "COMPLETING": State.RUNNING,
+    "SUSPENDED": State.RUNNING,
+    "PENDING": State.PENDING,
+    "REQUEUED": State.CANCELLED,
+    "REVOKED": State.CANCELLED,
+}
+_NEEDED = {"JobID", "State", "Start", "End"}
+# Fields whose text may hold the separator.
+_FREE_TEXT = ("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir")
+_JOB = re.compile(r"(\d{1,18})(?:_(\d+|\[.*\]))?(?:\+(\d+))?", re.ASCII)
+_GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", re.ASCII)
+
+
+def takes(head: str) -> bool:
+    """The first line names the fields that jobs need."""
+    return set(head.partition("\n")[0].strip().split("|")) >= _NEEDED
+
+
+def read(log: Log, out: JobCollector) -> None:
+    """All jobs; steps add the memory that their job used."""
+    names: list[str] = []
+    last: tuple[JobRecord, int] | None = None
+    for line, text in log.lines():
+        if not text.strip():
+            continue
+        if takes(text):  # also in the middle, where files were joined
+            names = text.split("|")
+            continue
+        values = _fields(text, names)
+        if values is None:
+            out.problem("malformed", line)
+            continue
+        job_id = values["JobID"]
+        if "." in job_id:
+            used = _used(values)
+            if last and job_id.partition(".")[0] == last[0].key and used > 0:
+                last[0].used_memory = float(np.fmax(used, last[0].used_memory))
+            continue
+        if last:
+            out.add(*last)
+        job = _job(values)
+        last = (job, line) if job else None
+        out.machine.local |= "T" in values["Start"]
+        if job is None:
+            out.problem("malformed", line)
+    if last:
+        out.add(*last)
+
+
+def _fields(text: str, names: list[str]) -> dict[str, str] | None:
+    words = text.split("|")
+    extra = len(words) - len(names)
+    if extra > 0:  # with --parsable, the header too ends with a separator
+        free = [names.index(name) for name in _FREE_TEXT if name in names]
+        if len(free) != 1:
+            return None
+        at = free[0]
+        words[at : at + extra + 1] = ["|".join(words[at : at + extra + 1])]
+    return dict(zip(names, words, strict=True)) if len(words) == len(names) else None
+
+
+def _used(values: dict[str, str]) -> float:
+    """Bytes that a step used: of all its tasks if recorded, else of the greatest one."""
+    total = memory(resources(values.get("TRESUsageInTot", "")).get("mem", ""))
+    return total if total >= 0 else memory(values.get("MaxRSS", ""))
+
+
+def _job(values: dict[str, str]) -> JobRecord | None:
+    match = _JOB.fullmatch(values["JobID"])
+    state = STATES.get(values["State"].partition(" ")[0])
+    if match is None or state is None:
+        return None
+    raw = whole(values.get("JobIDRaw", "").partition("+")[0])
+    in_array = match[2] is not None
+    # Tasks of an array and components have numbers of their own, which only JobIDRaw shows.
+    number = raw if raw >= 0 else -1 if in_array or match[3] else int(match[1])
+    allocated, requested = (resources(values.get(f"{how}TRES", "")) for how in ("Alloc", "Req"))
+    nodes = max(whole(values.get(name, "")) for name in ("AllocNodes", "NNodes"))
+    processors = next(
+        (
+            count
+            for count in (
+                whole(values.get("AllocCPUS", "")),
+                whole(allocated.get("cpu", "")),
+                whole(values.get("NCPUS", "")),
+                whole(values.get("ReqCPUS", "")),
+            )
+            if count > 0
+        ),
+        -1,
+    )
+    start, end = date(values["Start"]), date(values["End"])
+    if state is State.PENDING or (math.isnan(start) and not math.isnan(end)):
+        start = end = NAN
+    if state is State.RUNNING:
+        end = NAN
+    limit = whole(values.get("TimelimitRaw", ""))
+    return JobRecord(
+        key=values["JobID"],
+        number=number,
+        submit=date(values.get("Submit", "")),
+        start=start,
+        end=end,
+        processors=processors,
+        nodes=nodes if nodes > 0 else -1,
+        gpus=_gpus(values, allocated, requested, nodes),
+        requested_time=60.0 * limit if limit > 0 else seconds(values.get("Timelimit", "")),
+        requested_memory=_requested_memory(values.get("ReqMem", ""), processors, nodes),
+        user=values.get("User", ""),
+        group=values.get("Account", "") or values.get("Group", ""),
+        queue=values.get("Partition", ""),
+        state=state,
+        array=int(match[1]) if in_array else -1,
+    )
+
+
+def _gpus(
+    values: dict[str, str], allocated: dict[str, str], requested: dict[str, str], nodes: int
+) -> int:
+    for counts in (allocated, requested):
+        if counts:
+            return max(gpus_of(counts), 0)
+    for name in ("AllocGRES", "ReqGRES"):  # per node
+        if name in values:
+            counted = [_GRES.fullmatch(part) for part in values[name].split(",")]
+            return sum(int(match[1]) for match in counted if match) * max(nodes, 1)
+    return -1
+
+
+def _requested_memory(text: str, processors: int, nodes: int) -> float:
+    per = {"c": processors, "n": nodes}.get(text[-1:], 1)
+    value = memory(text.rstrip("cn"), "M")
+    return value * per if value > 0 and per > 0 else NAN
+
+
+FORMAT = AccountFormat("Slurm (sacct --parsable2)", takes, read)

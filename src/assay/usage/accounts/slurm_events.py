@@ -1,0 +1,51 @@
+"""Slurm's node events: ``sacctmgr --parsable2 show event format=...``.
+
+Rows with a node are times at which it was down or drained; rows without one state the cluster's
+size. Fields: ``NodeName``, ``TimeStart`` (or ``Start``), ``TimeEnd`` (or ``End``), ``State``,
+``TRES``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.values import date, resources, whole
+from assay.usage.jobs import JobCollector, Outage
+
+
+def takes(head: str) -> bool:
+    """The first line names a node, times and resources."""
+    names = set(head.partition("\n")[0].strip().split("|"))
+    return "NodeName" in names and "TRES" in names and bool(names & {"TimeStart", "Start"})
+
+
+def read(log: Log, out: JobCollector) -> None:
+    """All outages and sizes."""
+    names: list[str] = []
+    for line, text in log.lines():
+        if takes(text):
+            names = text.split("|")
+            continue
+        if not text.strip():
+            continue
+        words = text.split("|")
+        if len(words) != len(names):
+            out.problem("malformed", line)
+            continue
+        values = dict(zip(names, words, strict=True))
+        start = date(values.get("TimeStart", values.get("Start", "")))
+        end = date(values.get("TimeEnd", values.get("End", "")))
+        processors = whole(resources(values["TRES"]).get("cpu", ""))
+        if math.isnan(start) or processors < 0:
+            out.problem("malformed", line)
+        elif end < start:
+            out.problem("backwards", line)
+        elif values["NodeName"]:
+            until = math.inf if math.isnan(end) else end
+            out.machine.outages.append(Outage(values["NodeName"], start, until, processors))
+        else:
+            out.machine.sizes.append((start, processors))
+
+
+FORMAT = AccountFormat("Slurm (sacctmgr show event)", takes, read)

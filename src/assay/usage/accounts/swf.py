@@ -1,0 +1,122 @@
+"""The Standard Workload Format, version 2.2 (Chapin et al., 1999; Parallel Workloads Archive).
+
+Header comments, then 18 numbers per job: job, submission, wait, run time, processors, mean CPU
+time, used memory (KiB per processor), requested processors, time and memory, status, user, group,
+executable, queue, partition, preceding job, think time. -1 is unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+
+_HEADER = re.compile(r";\s*(\w+):\s*(.*)")
+# States of jobs that ran, even where the log lacks their run time.
+_RAN = (0, 1)
+_STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
+# Partial executions of a checkpointed job; the job as a whole has a line of its own.
+_PARTIAL = (2, 3, 4)
+
+
+def takes(head: str) -> bool:
+    """A header comment, or a line of 18 numbers."""
+    for line in head.splitlines():
+        if line.startswith(";"):
+            return True
+        if line.strip():
+            return len(_numbers(line) or ()) == 18
+    return False
+
+
+def read(log: Log, out: JobCollector) -> None:
+    """All jobs. Without a wait the job starts when it was submitted, and its wait is unknown."""
+    origin = 0.0
+    machine = out.machine
+    dated = False
+    for line, text in log.lines():
+        if text.startswith(";"):
+            header = _HEADER.match(text)
+            if header is None:
+                continue
+            name, value = header[1], header[2].strip()
+            if name == "UnixStartTime" and value.isdigit() and len(value) <= 10:
+                origin, dated = float(value), int(value) > 0
+            elif name in ("MaxProcs", "MaxNodes") and value.isdigit() and len(value) <= 9:
+                field = "processors" if name == "MaxProcs" else "nodes"
+                setattr(machine, field, max(getattr(machine, field), int(value)))
+            elif name == "MaxRecords" and value.isdigit() and len(value) <= 18:
+                machine.records += int(value)
+            elif name == "TimeZoneString":
+                machine.zone = value
+            continue
+        if not text.strip():
+            continue
+        numbers = _numbers(text)
+        if numbers is None or len(numbers) != 18 or numbers[0] != int(numbers[0]):
+            out.problem("malformed", line)
+            continue
+        _job(numbers, origin, line, out)
+    # Without MaxProcs a node is a processor, as in the archive's older logs.
+    machine.processors = machine.processors or machine.nodes
+    machine.timeouts = False
+    machine.calendar = machine.calendar and dated
+
+
+def _numbers(text: str) -> list[float] | None:
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> None:
+    job, submitted, wait, run, processors = numbers[:5]
+    used, asked_processors, asked_time, asked_memory, status = numbers[6:11]
+    user, group, queue = numbers[11], numbers[12], numbers[14]
+    if int(status) in _PARTIAL:
+        out.problem("partial", line)
+        return
+    if submitted < 0 or any(value < 0 and value != -1 for value in (wait, run, processors)):
+        out.problem("negative", line)
+        return
+    if max(map(abs, numbers)) >= 2**62:
+        out.problem("range", line)
+        return
+    size = int(processors) if processors > 0 else int(asked_processors)
+    submit = start = origin + submitted
+    if wait < 0:
+        submit = NAN
+    else:
+        start = submit + wait
+    ran = run >= 0 and not (status == 5 and run == 0)
+    memory = 1024.0 * max(size, 1)
+    out.add(
+        JobRecord(
+            # Jobs without a number are distinguished by their lines.
+            key=str(int(job)) if job >= 0 else f"line {len(out.files)}:{line}",
+            number=int(job) if job >= 0 else -1,
+            submit=submit,
+            start=start if ran or (status in _RAN and wait >= 0) else NAN,
+            end=start + run if ran else NAN,
+            processors=size if size > 0 else -1,
+            requested_time=asked_time if asked_time > 0 else NAN,
+            requested_memory=asked_memory * memory if asked_memory > 0 else NAN,
+            used_memory=used * memory if used > 0 else NAN,
+            user=_name(user),
+            group=_name(group),
+            queue=_name(queue),
+            state=_STATES.get(int(status), State.UNKNOWN),
+        ),
+        line,
+    )
+
+
+def _name(number: float) -> str:
+    return str(int(number)) if number >= 0 else ""
+
+
+FORMAT = AccountFormat("Standard Workload Format", takes, read)

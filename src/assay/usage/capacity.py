@@ -1,0 +1,84 @@
+"""The number of processors over time, and where it is known from."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.usage.jobs import MachineFacts, Outage
+from assay.usage.timeline import StepFunction, constant, difference, greatest, least, occupied
+
+CapacitySource = Literal["stated", "node events", "header", "most in use"]
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Processors of the machine: the most at any time, all of them and those down over time."""
+
+    source: CapacitySource
+    processors: int
+    size: StepFunction
+    down: StepFunction
+
+    def available(self, busy: StepFunction) -> StepFunction:
+        """Processors that were up, or in use although they were said to be down."""
+        return greatest(difference(self.size, self.down), self.counted(busy))
+
+    def counted(self, busy: StepFunction) -> StepFunction:
+        """Processors in use, at most those that the machine has."""
+        return least(busy, self.size)
+
+
+def known_capacity(machine: MachineFacts, stated: int | None, last: float) -> Capacity | None:
+    """The capacity as stated, else by node events, else by the log's header; None if by none.
+
+    ``last``: the Unix time until which nodes that are still down are counted.
+    """
+    down = _down(machine.outages, last)
+    if stated is not None:
+        return Capacity("stated", stated, constant(stated), down)
+    sizes = sorted(size for size in machine.sizes if size[1] > 0)
+    if sizes:
+        levels = np.array([float(size) for _, size in sizes])
+        # Before the first event the size is taken to be the first one.
+        size = StepFunction(np.array([when for when, _ in sizes]), levels, float(levels[0]))
+        return Capacity("node events", int(levels.max()), size, down)
+    if machine.processors:
+        return Capacity("header", machine.processors, constant(machine.processors), down)
+    return None
+
+
+def most_in_use(machine: MachineFacts, busy: StepFunction, last: float) -> Capacity:
+    """The most that was ever in use, as the least capacity that the machine can have had."""
+    most = int(busy.levels.max(initial=0.0))
+    return Capacity("most in use", most, constant(most), _down(machine.outages, last))
+
+
+def _down(outages: list[Outage], last: float) -> StepFunction:
+    """Processors down over time; overlapping events of a node count once."""
+    by_node: dict[str, list[Outage]] = defaultdict(list)
+    for each in outages:
+        by_node[each.node].append(each)
+    merged: list[tuple[float, float, int]] = []
+    for events in by_node.values():
+        begin = end = -math.inf
+        size = 0
+        for each in sorted(events, key=lambda event: event.start):
+            until = each.end if math.isfinite(each.end) else max(last, each.start)
+            if each.start > end:
+                merged.append((begin, end, size))
+                begin, end, size = each.start, until, each.processors
+            else:
+                end, size = max(end, until), max(size, each.processors)
+        merged.append((begin, end, size))
+    known = [each for each in merged if math.isfinite(each[0])]
+    if not known:
+        return constant(0.0)
+    starts, ends, sizes = (
+        np.array(values, dtype=np.float64) for values in zip(*known, strict=True)
+    )
+    return occupied(starts, ends, sizes)

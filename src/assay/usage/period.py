@@ -1,0 +1,151 @@
+"""The period that a log covers, and the part of it in which all use is recorded.
+
+A log that is ordered by submission lacks, at its beginning, jobs that were submitted before; one
+that is written when jobs end lacks, at its end, those still running. By how much is estimated from
+the log's own jobs: if the load was the same before, the use that is missing a time t after the
+first record is sum(p × clip(w + r - t, 0, r)) / sum(p × r), over jobs with p processors, wait w and
+run time r.
+"""
+
+from __future__ import annotations
+
+import datetime
+import zoneinfo
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.usage.jobs import Floats, Jobs, MachineFacts, State
+
+# The share of the use that may be missing at the ends of the settled period.
+MISSING_AT_MOST = 0.05
+HOUR, DAY, QUARTER = 3600.0, 86400.0, 900.0
+
+
+@dataclass(frozen=True)
+class LogPeriod:
+    """Unix times: of the first and last records, and of the settled period.
+
+    ``whole``: False if the log is too short to have a settled period, which then is all of it.
+    """
+
+    first: float
+    last: float
+    settled_from: float
+    settled_to: float
+    whole: bool
+
+
+def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
+    """The period of a log with jobs."""
+    submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
+    entered = np.fmin(submit, start)
+    running = bool(np.any(jobs.code("state") == State.RUNNING))
+    if machine.at_ends and not np.isnan(end).all():
+        first, last = float(np.nanmin(end)), float(np.nanmax(end))
+        if machine.starts:
+            last = max([last, *_greatest(start)])
+    else:
+        known = entered[~np.isnan(entered)]
+        if not known.size:
+            known = np.zeros(1)
+        first, last = float(known.min()), float(known.max())
+        if running:  # it was read from a live system: everything until then is recorded
+            last = max([last, *_greatest(start), *_greatest(end)])
+    run = end - start
+    wait = np.nan_to_num(start - submit)
+    work = jobs.number("processors") * run
+    used = ~np.isnan(work) & (work > 0)
+    edge = _edge(wait[used], run[used], work[used] / run[used])
+    after = _edge(np.zeros(int(used.sum())), run[used], work[used] / run[used])
+    begin, finish = first, last
+    if not machine.at_ends:
+        begin = first + edge
+    elif not machine.starts:
+        finish = last - after
+    if begin < finish:
+        return LogPeriod(first, last, begin, finish, whole=True)
+    return LogPeriod(first, last, first, last, whole=False)
+
+
+def _greatest(values: Floats) -> list[float]:
+    known = values[~np.isnan(values)]
+    return [float(known.max())] if known.size else []
+
+
+def _edge(wait: Floats, run: Floats, processors: Floats) -> float:
+    """The time in s after which at most ``MISSING_AT_MOST`` of the use is missing."""
+    if not run.size:
+        return 0.0
+    whole = float(np.sum(processors * run))
+    low, high = 0.0, float(np.max(wait + run))
+    # The missing share falls with time; its sum has no closed inverse.
+    while high - low > 60.0:
+        middle = (low + high) / 2
+        missing = float(np.sum(processors * np.clip(wait + run - middle, 0.0, run)))
+        low, high = (middle, high) if missing > MISSING_AT_MOST * whole else (low, middle)
+    return float(np.ceil(high))
+
+
+@dataclass(frozen=True)
+class LocalTime:
+    """Local time of the machine. ``zone``: its IANA name, "" where times are local already or the
+    zone is unknown.
+    """
+
+    zone: str = ""
+
+    @classmethod
+    def of(cls, stated: str | None, machine: MachineFacts) -> LocalTime:
+        """The stated zone, else the log's. Raises AssayError for a stated one that is unknown, or
+        where the log's times are local already.
+        """
+        if stated and machine.local:
+            raise AssayError(
+                "The log's times are local ones already.", where="--zone", fix="Leave it out."
+            )
+        for name in (stated, machine.zone):
+            if not name:
+                continue
+            try:
+                zoneinfo.ZoneInfo(name)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+                if name is stated:
+                    raise AssayError(
+                        f"'{name}' is not a time zone of this system.",
+                        where="--zone",
+                        fix="Write an IANA name such as Europe/Stockholm.",
+                    ) from None
+                continue
+            return cls(name)
+        return cls()
+
+    def at(self, utc: Floats) -> Floats:
+        """Local times as if they were UTC."""
+        if not self.zone:
+            return utc
+        zone = zoneinfo.ZoneInfo(self.zone)
+        # An offset changes at a quarter of an hour, and on few days.
+        days, on_day = np.unique(np.floor(utc / DAY), return_inverse=True)
+        begins = np.array([self._offset(float(day) * DAY, zone) for day in days])
+        ends = np.array([self._offset(float(day + 1) * DAY, zone) for day in days])
+        offsets = begins[on_day]
+        changing = (begins != ends)[on_day]
+        quarters, place = np.unique(np.floor(utc[changing] / QUARTER), return_inverse=True)
+        exact = np.array([self._offset(float(each) * QUARTER, zone) for each in quarters])
+        offsets[changing] = exact[place]
+        shifted: Floats = utc + offsets
+        return shifted
+
+    def moment(self, day: datetime.datetime) -> float:
+        """Unix time of a local time without a zone, or of a time with its own."""
+        if day.tzinfo is None:
+            zone = zoneinfo.ZoneInfo(self.zone) if self.zone else datetime.UTC
+            day = day.replace(tzinfo=zone)
+        return day.timestamp()
+
+    @staticmethod
+    def _offset(utc: float, zone: zoneinfo.ZoneInfo) -> float:
+        offset = datetime.datetime.fromtimestamp(utc, zone).utcoffset()
+        return 0.0 if offset is None else offset.total_seconds()

@@ -1,0 +1,61 @@
+"""What is wrong with the records of a log: counted by kind, with the first places of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# Each kind, and what happens to such a record.
+KINDS = {
+    "empty": "the file is empty",
+    "malformed": "not a record of the format: left out",
+    "long": "line of more than 1 MiB: left out",
+    "truncated": "the file ends early or is damaged: what follows was not read",
+    "range": "a number or time out of range: left out",
+    "negative": "a negative time or size: left out",
+    "backwards": "ends before it starts: left out",
+    "early": "starts before it was submitted: its wait is not counted",
+    "partial": "a part of a checkpointed job, which has a record of its own: left out",
+    "no size": "ran on an unknown number of processors: not counted as use",
+    "no end": "started, and its end is unknown: not counted as use",
+    "too large": "larger than the machine: not counted as use",
+    "stray": "more than a year away from nearly all other records: left out",
+    "duplicate": "repeats another record: left out",
+    "superseded": "an earlier state of a job that another record holds: left out",
+    "reused": "its job id occurs with other times (requeued): counted",
+}
+# Places that are named for each kind.
+_MOST = 5
+
+
+@dataclass
+class Problem:
+    """A kind of problem: its number of records, and the first places (index of file, line)."""
+
+    kind: str
+    count: int = 0
+    places: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Problems:
+    """The problems of a log. Memory: one count and a few places per kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, Problem] = {}
+
+    def add(self, kind: str, place: tuple[int, int]) -> None:
+        """Count a problem of a kind in ``KINDS``; ``place``: index of the file, and line from 1."""
+        problem = self._found.setdefault(kind, Problem(kind))
+        problem.count += 1
+        if len(problem.places) < _MOST:
+            problem.places.append(place)
+
+    def copy(self) -> Problems:
+        """The same problems, to which others can be added."""
+        twin = Problems()
+        for kind, each in self._found.items():
+            twin._found[kind] = Problem(kind, each.count, list(each.places))
+        return twin
+
+    def found(self) -> list[Problem]:
+        """All kinds that occurred, in the order of ``KINDS``."""
+        return [self._found[kind] for kind in KINDS if kind in self._found]
