@@ -17,7 +17,8 @@ _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal widths, in columns.
 _TIGHT = 78  # below this, fields wrap
-_ROOM = {"limit": 96, "note": 140, "most": 96}  # from which a table column is shown
+# From which a table column is shown.
+_ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
 _UNBOUND = 10_000  # more than any table needs
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
