@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -42,26 +43,34 @@ def launcher(script: str, beside: str) -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("script", "beside", "alone", "lost"),
+    ("script", "beside", "rank", "alone", "lost"),
     [
-        ("echo ready; exec sleep 100", "", True, False),  # nothing started yet
-        ("sleep 100 & echo ready; wait", "", False, False),
-        ("sleep 100 & sleep 0; echo ready; wait", "", False, True),  # one of two has ended
-        ("sleep 0; echo ready; exec sleep 100", "", True, True),
-        # An orphan of what it started, which the warden has taken over.
-        ("sleep 0; echo ready; exec sleep 100", "sleep 100 &", False, True),
+        ("echo ready; exec sleep 100", "", "", True, False),  # nothing started yet
+        ("sleep 100 & echo ready; wait", "", "", False, False),
+        ("sleep 100 & echo ready; wait", "", "sleep", False, False),  # a rank with its parent
+        ("sleep 100 & sleep 0; echo ready; wait", "", "", False, True),  # one of two has ended
+        ("sleep 0; echo ready; exec sleep 100", "", "", True, True),
+        # An orphan of what it started, which the warden has taken over: an agent, or a rank.
+        ("sleep 0; echo ready; exec sleep 100", "sleep 100 &", "", False, True),
+        ("sleep 0; echo ready; exec sleep 100", "sleep 100 &", "sleep", True, True),
     ],
 )
-def test_what_is_seen_of_a_launcher(script: str, beside: str, alone: bool, lost: bool) -> None:
+def test_what_is_seen_of_a_launcher(
+    script: str, beside: str, rank: str, alone: bool, lost: bool
+) -> None:
     with launcher(script, beside) as (pid, parent):
-        assert warden.is_alone(pid, parent) == alone
+        assert warden.is_alone(pid, parent, (rank and shutil.which(rank)) or "/nowhere") == alone
         assert warden.has_lost_children(pid) == lost
 
 
 def launched(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str, within: float = 60.0
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mpirun: str,
+    rank: str = "true",
+    within: float = 60.0,
 ) -> LaunchRecord | None:
-    """The record of a launch by this script as MPICH's mpirun; None if it runs on."""
+    """The record of a launch of ranks by this script as MPICH's mpirun; None if it runs on."""
     text = Path(warden.__file__).read_text()
     assert "\nLOOK = 2.0\n" in text
     quick = folder / "warden.py"
@@ -73,26 +82,29 @@ def launched(
     mpich = Toolchain("t", "site", "mpicxx", str(program), "mpich", "1", "g++", "g++ 12", None)
     job = Job(1, "l1", 1, "compact", 7, [])
     order = LaunchOrder("l1", "t", Placement(ppn=2), job, folder / "l1.jsonl")
-    launch = LocalExecutor({"t": mpich}, {"t": program}, grace=0.1).start(order)
+    ranks = Path(shutil.which(rank) or "/nowhere")
+    launch = LocalExecutor({"t": mpich}, {"t": ranks}, grace=0.1).start(order)
     record = launch.wait(within)
     launch.stop()
     return record
 
 
+@pytest.mark.parametrize("agent", ["sleep 0", "(sleep 100 &)"])
 def test_a_launch_whose_agent_has_ended_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str
 ) -> None:
-    """As mpirun after its agent was killed before it had connected."""
-    record = launched(tmp_path, monkeypatch, "sleep 0\nexec sleep 100")
+    """As mpirun after its agent was killed before it had connected, or had started all ranks."""
+    record = launched(tmp_path, monkeypatch, f"{agent}\nexec sleep 100", rank="sleep")
     assert record is not None
     assert (record.outcome, record.signal, record.blamed) == ("crash", signal.SIGKILL, None)
     assert record.error == (
-        "it never began its stream: the launcher was ended by SIGKILL: "
-        "assay: all processes that it had started had ended"
+        "it never began its stream: the launcher was ended by SIGKILL: assay: its agent had ended"
     )
 
 
-@pytest.mark.parametrize("mpirun", ["exec sleep 100", "sleep 100 & sleep 0; wait"])
+@pytest.mark.parametrize(
+    "mpirun", ["exec sleep 100", "sleep 100 & sleep 0; wait", "(sleep 100 &)\nexec sleep 100"]
+)
 def test_a_launch_that_may_go_on_is_not_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str
 ) -> None:

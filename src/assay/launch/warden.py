@@ -14,7 +14,8 @@ not below it: the launcher's agents there end them when the connection to mpirun
 it uses prctl(2) and /proc.
 
 If Hydra's agent (hydra_pmi_proxy, the parent of the ranks) ends before it has connected to mpirun,
-mpirun waits for it forever. The warden ends such a launch (WHERE is ``agent``).
+or while it starts the ranks, mpirun waits for it forever. The warden ends such a launch (WHERE is
+``agent``).
 """
 
 from __future__ import annotations
@@ -100,9 +101,16 @@ def end_all(main: int) -> int | None:
     return status if ended is None else ended
 
 
-def is_alone(launcher: int, warden: int) -> bool:
-    """Whether no process but the launcher is below the warden."""
-    return not processes_below(warden).keys() - {launcher}
+def is_alone(launcher: int, warden: int, rank_program: str) -> bool:
+    """Whether no process but the launcher is below the warden, except ranks whose agent has ended.
+
+    The warden is the parent of these ranks. They hold the agent's connection to mpirun open, and
+    wait for each other.
+    """
+    return all(
+        pid == launcher or (parent == warden and _runs(pid, rank_program))
+        for pid, parent in processes_below(warden).items()
+    )
 
 
 def has_lost_children(launcher: int) -> bool:
@@ -186,10 +194,10 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
         ready, _, _ = select.select([0, woken], [], [], LOOK if looking else None)
         release = False
         if not ready:
-            looking = is_alone(child, os.getpid())
+            looking = is_alone(child, os.getpid(), rank_program)
             alone += looking and has_lost_children(child)
             if release := alone == 2:
-                os.write(2, b"assay: all processes that it had started had ended\n")
+                os.write(2, b"assay: its agent had ended\n")
         if 0 in ready:
             said = os.read(0, 64)
             release = not said
