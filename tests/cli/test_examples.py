@@ -7,6 +7,7 @@ scheduler is one of processes. Labs are real, and so is the Slurm of labs that h
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
@@ -20,11 +21,15 @@ from assay.lab import network, slurm
 from assay.lab.store import FOLDER_VARIABLE
 from examples import ROOT, examples, words_of
 from site_programs import npb_program
+from usage_logs import LSF, PBS, SLURM, SWF
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns in an example's words and their replacements.
 REPLACED = {
     "results/*.json": "results/fio.json",
+    "accounting/2026*": "accounting/20260101",
+    "lsb.acct*": "lsb.acct",
+    "long": "normal",
     "--open": "--json",
     "~/NPB/bin": "NPB",
     "400": "4",
@@ -105,6 +110,13 @@ IMPORTED = {
     "hpccoutf.txt": "hpcc-1.5.out",
     "results/fio.json": "fio-3.json",
 }
+# Accounts that examples name.
+ACCOUNTS = {
+    "machine.swf.gz": SWF,
+    "jobs.txt": SLURM,
+    "lsb.acct": LSF,
+    "accounting/20260101": PBS,
+}
 ALL = [example for example in examples() if len(example.split()) > 1]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
 WITH_SLURM = [
@@ -133,6 +145,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results.mkdir()
     for name, source in IMPORTED.items():
         shutil.copy(imported / source, folder / name)
+    (folder / "accounting").mkdir()
+    for name, text in ACCOUNTS.items():
+        packed = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+        (folder / name).write_bytes(packed)
     programs = folder / "programs"
     programs.mkdir()
     (programs / "mpirun").write_text('#!/bin/sh\nshift 2\nexec "$@"\n')
