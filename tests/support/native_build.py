@@ -145,3 +145,5 @@ def _compile(build: Path, options: dict[str, str], new: Path) -> None:
 
 if __name__ == "__main__":
     build_kernels(FOR_TESTS)
+    if not _EVERYTHING:
+        build_kernels(SANITIZED)
