@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from campaign_lab import Lab, counted, measurement_counts, wait_for
+from unforeseen import UNFORESEEN
 
 _FULL_DISK = '[[failure]]\nkind = "disk full"\nlaunch = 3\nbytes = 2500\ntimes = 1'
 
@@ -138,6 +140,31 @@ def test_sigterm_keeps_complete_records_and_says_how_to_resume(lab: Lab) -> None
     assert not run.complete
     assert (run.path / "samples.parquet").exists()
     assert read_run(run.path).launches[-1].outcome == "interrupted"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("keep", "said"), [(["--keep"], "assay run --resume"), ([], "Nothing is kept; `--keep`")]
+)
+def test_a_stopped_measure_says_what_is_kept(lab: Lab, keep: list[str], said: str) -> None:
+    lab.scenario(delay="50 ms")
+    place = lab.path / "tmp"
+    place.mkdir()
+    words = ["measure", "npb.ep", "--fake", "scenario.toml", "--launches", "100", *keep]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", *words],
+        cwd=lab.path,
+        env={**os.environ, "TMPDIR": str(place)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: any(path.stat().st_size for path in lab.path.glob("**/raw/*.jsonl")))
+    process.terminate()
+    _, printed = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert said in printed and UNFORESEEN not in printed
+    assert not list(place.iterdir())
+    assert bool(list_runs(lab.runs)) == bool(keep)
 
 
 @pytest.mark.long

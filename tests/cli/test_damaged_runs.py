@@ -19,6 +19,7 @@ from assay.records.files import temporary_prefix
 from assay.records.listing import describe_run
 from campaign_lab import InProcessLab
 from damage import damage
+from unforeseen import UNFORESEEN
 
 COUNT = int(os.environ.get("ASSAY_TEST_DAMAGED", "60"))
 PLAN = """
@@ -65,7 +66,7 @@ def victim(lab: Lab) -> RunDirectory:
 def one_sentence(said: str) -> None:
     assert "Traceback" not in said
     assert len(said) < 2000, said
-    assert "does not know" not in said, said
+    assert UNFORESEEN not in said, said
     assert not re.search(r"[A-Z]\w+Error\b", said), said
 
 
@@ -168,6 +169,22 @@ def test_impossible_times_are_damage(lab: Lab, name: str, key: str, value: str) 
     assert found.pop("exit") == 0 or "damaged" in found.values()
     assert sorted(found.values()) == ["complete", "damaged"]
     for words in (["runs"], ["report", victim(lab).name], ["history"]):
+        done = lab.assay(*words, "--runs", str(lab.runs))
+        assert done.returncode in (0, 1, 2)
+        one_sentence(done.stderr)
+
+
+@pytest.mark.parametrize("name", ["launches.jsonl", "manifest.json", "seal.json", "raw"])
+def test_a_file_that_is_a_folder_and_a_folder_that_is_a_file(lab: Lab, name: str) -> None:
+    path = victim(lab).path / name
+    if path.is_dir():
+        shutil.rmtree(path)
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+        path.mkdir()
+    assert "complete" in listed(lab).values()
+    for words in (["runs", "--check"], ["report", path.parent.name], ["history"]):
         done = lab.assay(*words, "--runs", str(lab.runs))
         assert done.returncode in (0, 1, 2)
         one_sentence(done.stderr)

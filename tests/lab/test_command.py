@@ -169,10 +169,11 @@ def is_asleep(pid: int, namespace: str) -> bool:
     return running == "sleep" and pid in network.processes_in(namespace)
 
 
-def wait_for(there: Callable[[], bool]) -> None:
+def wait_for(there: Callable[[], bool], complaint: Callable[[], str] = str) -> None:
+    """Wait; ``complaint``: what is said if it takes too long."""
     until = time.monotonic() + _SECONDS
     while not there():
-        assert time.monotonic() < until
+        assert time.monotonic() < until, complaint()
         time.sleep(0.01)
 
 
@@ -348,6 +349,7 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
 
 @needs_a_lab
 @pytest.mark.cluster
+@pytest.mark.flaky(reruns=1, reason="Slurm's srun once began no step within a minute")
 def test_a_lab_may_have_a_slurm_for_its_lifetime(unchanged: None, folder: Path) -> None:
     if without := slurm.why_not():
         pytest.skip(without)
@@ -360,7 +362,16 @@ def test_a_lab_may_have_a_slurm_for_its_lifetime(unchanged: None, folder: Path) 
     output = folder / "said"
     submit = ["sbatch", "--parsable", "--nodes=4", f"--output={output}", "--wrap"]
     said("lab", "run", "s", "--host", "node3", "--", *submit, "srun uname -n; sleep 1000")
-    wait_for(lambda: output.exists() and len(output.read_text().split()) == 4)
+    wait_for(
+        lambda: output.exists() and len(output.read_text().split()) == 4,
+        lambda: "\n".join(
+            [
+                output.read_text() if output.exists() else "no output yet",
+                said(*on_it, "squeue", "--steps"),
+                said(*on_it, "scontrol", "show", "job"),
+            ]
+        ),
+    )
     assert sorted(output.read_text().split()) == [f"node{n}" for n in range(1, 5)]
     spaces = [host["namespace"] for host in lab["hosts"]]
     running = network.processes_in(*spaces)

@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,3 +111,38 @@ def test_a_launch_that_may_go_on_is_not_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mpirun: str
 ) -> None:
     assert launched(tmp_path, monkeypatch, mpirun, within=0.5) is None
+
+
+RANK = """
+import mmap, sys, time
+with open(sys.argv[1], "w+b") as file:
+    file.truncate(4096)
+    mapped = mmap.mmap(file.fileno(), 4096)
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="/dev/shm can't be written to")
+@pytest.mark.parametrize("is_rank", [True, False])
+def test_shared_memory_of_killed_ranks_is_removed(is_rank: bool) -> None:
+    """As MPI libraries leave it; what other programs have mapped stays."""
+    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="assay-test-", delete=False) as file:
+        path = Path(file.name)
+    program = sys.executable if is_rank else "/bin/sh"
+    watched = subprocess.Popen(
+        [sys.executable, warden.__file__, warden.HERE, program, sys.executable, "-c", RANK, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert watched.stdin is not None and watched.stdout is not None
+        assert watched.stdout.readline() == b"ready\n"
+        watched.stdin.close()
+        watched.wait(30)
+        assert path.exists() != is_rank
+    finally:
+        watched.kill()
+        watched.wait()
+        watched.stdout.close()
+        path.unlink(missing_ok=True)

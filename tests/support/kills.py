@@ -19,6 +19,7 @@ from pathlib import Path
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.reading import measurement_id, read_run
 from assay.waiting import POLITE_WAITING
+from unforeseen import UNFORESEEN
 
 TOKEN = "ASSAY_TEST_KILL"
 LAUNCHES = 2
@@ -199,7 +200,7 @@ def _look(folder: Path, status: int, kept: set[str], seed: int, victim: str) -> 
     run = _run(folder)
     counted = _counted(folder)
     data = read_run(run.path)
-    if "Traceback" in said or "does not know" in said:
+    if "Traceback" in said or UNFORESEEN in said:
         raise Broken(f"{where}: {said}")
     if lost := kept - set(counted):
         raise Broken(f"{where}: lost {sorted(lost)}")

@@ -95,7 +95,7 @@ def measure(
         Print one object on stdout, or a list of them if there are several cells.
     """
     from assay.campaign.commands.ad_hoc import measure_cells, runs_folder
-    from assay.campaign.commands.finish import exit_status
+    from assay.campaign.commands.finish import INTERRUPTED, exit_status
     from assay.campaign.machine.bench import machine_for
     from assay.config import load_config
     from assay.console import command_line, console, print_json
@@ -135,6 +135,8 @@ def measure(
     )
     root = runs_folder(settings, runs, keep=keep)
     cells = measure_cells(machine, plan, console(stderr=True), command_line(), root)
+    if cells is None:
+        return INTERRUPTED
     if json:
         print_json(cells[0] if len(cells) == 1 else cells)
     else:

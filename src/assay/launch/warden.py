@@ -37,6 +37,7 @@ CANNOT_START = 127
 CANNOT_END = 126
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_SHARED_MEMORY = "/dev/shm/"
 # Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
 # Seconds between checks whether the launcher's agent runs, until one finds that it does. A launcher
@@ -83,11 +84,27 @@ def ask_ranks(launcher: int, rank_program: str, where: str) -> None:
             os.kill(pid, signal.SIGTERM)
 
 
-def end_all(main: int) -> int | None:
-    """SIGKILL all descendants until none is left; the main child's wait status, if it ended."""
+def shared_memory(pid: int) -> set[str]:
+    """The files of shared memory that a process has mapped."""
+    found = set()
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", errors="replace") as maps:  # noqa: PTH123
+        for line in maps:
+            fields = line.rstrip("\n").split(None, 5)  # the sixth is the path
+            if len(fields) == 6 and fields[5].startswith(_SHARED_MEMORY):
+                found.add(fields[5])
+    return {path for path in found if not path.endswith(" (deleted)")}
+
+
+def end_all(main: int, rank_program: str) -> int | None:
+    """SIGKILL all descendants until none is left; the main child's wait status, if it ended.
+
+    Removes the shared memory of ranks that are killed: MPI libraries remove it in MPI_Finalize.
+    """
     deadline = time.monotonic() + _PATIENCE
     status = None
+    left: set[str] = set()
     while below := processes_below(os.getpid()):
+        left = left.union(*(shared_memory(pid) for pid in below if _runs(pid, rank_program)))
         for pid in below:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -97,6 +114,9 @@ def end_all(main: int) -> int | None:
         time.sleep(0.005)
         ended = _reap(main)
         status = status if ended is None else ended
+    for path in left:
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # noqa: PTH108
     ended = _reap(main)
     return status if ended is None else ended
 
@@ -206,9 +226,9 @@ def main(where: str, rank_program: str, command: list[str]) -> None:
         if woken in ready:
             release |= any(number != signal.SIGCHLD for number in os.read(woken, 64))
         if release:
-            status = end_all(child)
+            status = end_all(child, rank_program)
         status = _reap(child) if status is None else status
-    end_all(child)
+    end_all(child, rank_program)
     _end_as(status)
 
 

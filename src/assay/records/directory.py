@@ -136,11 +136,14 @@ class RunDirectory:
         write_atomically(self.path / MANIFEST, pretty_json(manifest))
 
     def launches(self) -> list[LaunchRecord]:
-        """The launches whose end assay recorded; torn lines are skipped."""
+        """The launches whose end assay recorded; torn lines are skipped. Raises AssayError."""
+        path = self.path / LAUNCHES
         try:
-            lines = (self.path / LAUNCHES).read_bytes().split(b"\n")
+            lines = path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
         records = []
         for line in lines:
             try:

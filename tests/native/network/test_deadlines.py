@@ -22,10 +22,9 @@ def measured(
     launch: Launch, ranks: int, *orders: tuple[str, dict[str, Any], float], samples: int = 2
 ) -> list[MeasurementRecord]:
     """The records of measurements of (kernel, parameters, longest)."""
-    entries = [
-        (kernel, given, {"longest": longest, "min_samples": samples, "max_samples": samples})
-        for kernel, given, longest in orders
-    ]
+    # Before the minimum of samples one is begun only while there is budget left.
+    limits = {"budget": 100.0, "min_samples": samples, "max_samples": samples}
+    entries = [(kernel, given, {"longest": longest, **limits}) for kernel, given, longest in orders]
     done = launch(job(*entries), ranks)
     assert done.complaints == [], done.stderr
     return done.all(MeasurementRecord)

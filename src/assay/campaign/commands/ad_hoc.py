@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cache import cache_folder
+from assay.campaign.commands.finish import interrupted
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare
+from assay.campaign.engine.state import Interruption
 from assay.campaign.machine.bench import MeasuredMachine
 from assay.config import Config
 from assay.model.plan import Plan
@@ -25,14 +27,24 @@ def measure_cells(
     console: Console,
     command: Sequence[str],
     root: Path | None,
-) -> list[CellSummary]:
-    """Measure a plan and summarise its cells, in the plan's order; ``root`` None: keep nothing."""
+) -> list[CellSummary] | None:
+    """Measure a plan and summarise its cells, in the plan's order; ``root`` None: keep nothing.
+
+    None if it was interrupted, which is then printed.
+    """
     from assay.stats.cells.summarise import summarise_cells
 
     bench = prepare(machine, plan, console)
     with _root(root, shared=machine.context.nodes > 1) as folder:
         run = new_run(machine, bench, plan, folder, command)
-        return summarise_cells(execute_campaign(run, bench, console, keep=root is not None))
+        try:
+            return summarise_cells(execute_campaign(run, bench, console, keep=root is not None))
+        except Interruption:
+            if root is not None:
+                interrupted(run, console)
+            else:
+                console.print("Stopped. Nothing is kept; `--keep` keeps results.", markup=False)
+            return None
 
 
 def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:

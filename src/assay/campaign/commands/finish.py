@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Maximum number of cells that a message names individually.
 NAMED = 8
+# Exit status of an interrupted command, as a shell's after SIGINT.
+INTERRUPTED = 130
 
 FailOn = Literal["never", "failure", "precision", "nodes"]
 
@@ -77,7 +79,7 @@ def interrupted(run: RunDirectory, console: Console) -> int:
         soft_wrap=True,
         markup=False,
     )
-    return 130
+    return INTERRUPTED
 
 
 def _next_session(run: RunDirectory) -> str:

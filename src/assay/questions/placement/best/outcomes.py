@@ -92,7 +92,14 @@ def _outcome(
     plain = [cell for cell in search.cells if is_plain(cell)]
     most = max((cell.placement.ppn for cell in plain), default=1)
     one, full = (
-        next((_point(summaries[cell.id]) for cell in plain if cell.placement.ppn == ppn), None)
+        next(
+            (
+                _point(summaries[cell.id])
+                for cell in plain
+                if cell.placement.ppn == ppn and cell.id in summaries
+            ),
+            None,
+        )
         for ppn in (1, most)
     )
     tried = [cell for cell in search.cells if cell.id in costs and cell.id not in failed]
