@@ -11,7 +11,7 @@ import pytest
 from assay.errors import AssayError
 from assay.usage.accounts import NAMES, formats
 from assay.usage.accounts.reading import Accounts, read_accounts
-from assay.usage.accounts.values import date, memory, seconds, whole
+from assay.usage.accounts.values import date, exit_status, memory, seconds, whole
 from assay.usage.jobs import State
 from usage_logs import (
     FLUX,
@@ -270,6 +270,12 @@ def test_files_that_are_no_logs(tmp_path: Path) -> None:
     assert error.value.fix == "Records that could not be used: 2 × empty (log0:1)."
     with pytest.raises(AssayError, match="can't be read"):
         read_accounts([tmp_path / "absent"])
+
+
+def test_exit_statuses() -> None:
+    assert [exit_status(text) for text in ("0", "-29", "271")] == [0, -29, 271]
+    for text in ("", "--9", "-", "1.0", "\u0661", "9" * 30):
+        assert exit_status(text) is None
 
 
 def test_values() -> None:

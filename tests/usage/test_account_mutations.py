@@ -57,12 +57,14 @@ def attack(folder: Path, seed: int, lines: int, most: int = 50) -> int:
     return done
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("seed", range(2))
 def test_two_thousand_damaged_lines(tmp_path: Path, seed: int) -> None:
     assert attack(tmp_path, seed, 1000) >= 1000
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("error")
 def test_a_hundred_thousand_damaged_lines(tmp_path: Path) -> None:
     assert attack(tmp_path, 99, 100_000, 500) >= 100_000
 

@@ -125,8 +125,9 @@ def _limits(data: PreparedJobs) -> UsageLimits:
     requested = jobs.number("requested_time")
     ended = data.chosen & ~np.isnan(data.run)
     states = jobs.code("state")
-    limited = ended & ~np.isnan(requested)
+    limited = ended & (requested > 0.0)
     asked, used = jobs.number("requested_memory"), jobs.number("used_memory")
+    stated = ended & (asked > 0.0)
     killed = data.machine.timeouts and bool(np.any(states[ended] != State.UNKNOWN))
     reached = None
     if killed:
@@ -136,8 +137,8 @@ def _limits(data: PreparedJobs) -> UsageLimits:
     of = int((limited | reached).sum()) if reached is not None else 0
     lost = None if reached is None else float(data.use[reached].sum())
     return UsageLimits(
-        time=spread_of((data.run / requested)[limited]),
-        memory=spread_of((used / asked)[ended]),
+        time=spread_of(data.run[limited] / requested[limited]),
+        memory=spread_of(used[stated] / asked[stated]),
         reached=None if reached is None else int(reached.sum()),
         reached_share=share(int(reached.sum()), of) if reached is not None else None,
         lost=lost,

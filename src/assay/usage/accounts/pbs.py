@@ -11,7 +11,7 @@ import re
 from datetime import datetime
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import memory, seconds, whole
+from assay.usage.accounts.values import exit_status, memory, seconds, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
@@ -100,7 +100,7 @@ def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
     gpus = whole(items.get("Resource_List.ngpus", ""))
     if gpus < 0 and ":gpus=" in items.get("Resource_List.nodes", ""):
         gpus = _requested(items["Resource_List.nodes"])[2]
-    status = items.get("Exit_status", "")
+    status = exit_status(items.get("Exit_status", ""))
     return JobRecord(
         key=match[1] + (match[2] or ""),
         number=int(match[1]),
@@ -131,14 +131,14 @@ def _memory(items: dict[str, str], name: str) -> float:
     return value if value > 0 else NAN
 
 
-def _state(status: str, ran: float, limit: float) -> State:
-    if not status.lstrip("-").isdigit():
+def _state(status: int | None, ran: float, limit: float) -> State:
+    if status is None:
         return State.UNKNOWN
-    if status == "0":
+    if status == 0:
         return State.COMPLETED
-    if int(status) == _KILLED_AT_LIMIT or (ran >= limit):
+    if status == _KILLED_AT_LIMIT or (ran >= limit):
         return State.TIMEOUT
-    return State.CANCELLED if int(status) == _TERMINATED else State.FAILED
+    return State.CANCELLED if status == _TERMINATED else State.FAILED
 
 
 def _size(items: dict[str, str]) -> tuple[int, int]:

@@ -87,9 +87,9 @@ def _read(raw: IO[bytes], path: Path, out: JobCollector) -> AccountFormat | None
                 "It is of no known format of accounts.", where=str(path), fix=f"Known are: {known}."
             )
         # Only a line feed ends a line: names may hold other separators of Unicode.
-        text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="\n")
-        log = Log(text, out)
-        form.read(log, out)
+        with io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="\n") as text:
+            log = Log(text, out)
+            form.read(log, out)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         out.problem("truncated", log.line + 1 if log else 1)
     return form

@@ -11,6 +11,7 @@ from assay.usage.jobs import NAN
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTPE]?)i?[Bb]?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?", re.ASCII)
+_STATUS = re.compile(r"-?\d{1,9}", re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
 
 
@@ -25,6 +26,11 @@ def whole(text: object) -> int:
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 18:
         return int(text)
     return -1
+
+
+def exit_status(text: str) -> int | None:
+    """An exit status, which PBS writes negative for its own reasons; None for anything else."""
+    return int(text) if _STATUS.fullmatch(text) else None
 
 
 def seconds(text: str) -> float:
