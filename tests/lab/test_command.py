@@ -349,8 +349,7 @@ def test_help_has_examples_and_names_the_shipped_specs() -> None:
 
 @needs_a_lab
 @pytest.mark.cluster
-@pytest.mark.flaky(reruns=1, reason="Slurm's srun once began no step within a minute")
-def test_a_lab_may_have_a_slurm_for_its_lifetime(unchanged: None, folder: Path) -> None:
+def test_a_lab_with_slurm(unchanged: None, folder: Path) -> None:
     if without := slurm.why_not():
         pytest.skip(without)
     lab = json.loads(said("lab", "up", "single", "--name", "s", "--slurm", "--json"))

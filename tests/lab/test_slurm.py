@@ -16,7 +16,7 @@ from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
 from assay.lab.cluster import VirtualCluster
-from assay.lab.slurm import SlurmCluster
+from assay.lab.slurm import SlurmCluster, check_length
 from slurm_lab import reason, running_slurm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
@@ -138,3 +138,11 @@ def test_without_the_programs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         SlurmCluster(cluster),
     ):
         pass
+
+
+def test_a_folder_that_is_too_long_for_sockets_is_refused() -> None:
+    """slurmd's socket of a step may have 107 characters; five digits are left for jobs."""
+    step = "/spool/node1/node1_99999.4294967295"
+    check_length(Path("/" + "x" * (107 - len(step) - 1)), ["n", "node1"])
+    with pytest.raises(AssayError, match="too long for the sockets of a Slurm, by 1 character"):
+        check_length(Path("/" + "x" * (108 - len(step) - 1)), ["n", "node1"])

@@ -18,6 +18,7 @@ from types import TracebackType
 from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
+from assay.units import counted
 
 PARTITION = "lab"
 # Commands for users and assay; daemons are started only by the cluster.
@@ -28,6 +29,25 @@ _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _MUNGED, _CONTROLLER = "munged", "slurmctld"
 # Seconds between two checks of an awaited condition.
 _PAUSE = 0.1
+# The longest path of a socket (unix(7)), and the end of that of a job's step: slurmd's files are in
+# spool/NODE, and this is NODE_JOB.STEP, for numbers of jobs up to five digits.
+_LONGEST_PATH = 107
+_STEP = "spool/{0}/{0}_99999.4294967295"
+
+
+def check_length(folder: Path, nodes: Sequence[str]) -> None:
+    """Raises AssayError if paths in the folder are too long for Slurm's sockets.
+
+    slurmd would start, and each job fail to be launched.
+    """
+    longest = max(len(str(folder / _STEP.format(node))) for node in nodes)
+    if longest > _LONGEST_PATH:
+        raise AssayError(
+            "The path of this folder is too long for the sockets of a Slurm, by "
+            f"{counted(longest - _LONGEST_PATH, 'character')}.",
+            where=str(folder),
+            fix="Name a shorter one for labs in ASSAY_LABS, or for temporary files in TMPDIR.",
+        )
 
 
 class SlurmCluster:
@@ -75,6 +95,7 @@ class SlurmCluster:
         problem = why_not()
         if problem:
             raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
+        check_length(self.folder, [node.name for node in self.nodes])
         try:
             self._make()
             self._start_daemons()
