@@ -305,7 +305,7 @@ def _others(trials: int, seed: int) -> Iterator[Rate]:
             *_, wrong = _tried(make, rule, max(trials // 5, 20), seed)
             stated = 2 * STATED if rule is ours else 1.0
             yield Rate(
-                f"{what}: somebody falsely named by {name}",
+                f"{what}: any node falsely named by {name}",
                 planted,
                 wrong,
                 max(trials // 5, 20),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+# Exit status of an interrupted command, as a shell's after SIGINT.
+INTERRUPTED = 130
+
 
 class AssayError(Exception):
     """Invalid input, or a machine that can't do what was requested. The command exits with 2.

@@ -209,7 +209,7 @@ def test_kernels_whose_result_is_another_series_are_unchanged() -> None:
         headline = kernel.metric(kernel.headline)
         assert headline is not None
         assert (kernel.name in left) == (headline.series != "time" or kernel.once)
-    assert not may_be_short(make_cell("of.somebody"), rule)
+    assert not may_be_short(make_cell("of.another"), rule)
 
 
 @pytest.mark.parametrize(

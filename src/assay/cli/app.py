@@ -186,7 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except KeyboardInterrupt:
-        sys.exit(130)
+        from assay.errors import INTERRUPTED
+
+        sys.exit(INTERRUPTED)
     except Exception as error:
         from assay.console import unforeseen
 

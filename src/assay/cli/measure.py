@@ -95,10 +95,11 @@ def measure(
         Print one object on stdout, or a list of them if there are several cells.
     """
     from assay.campaign.commands.ad_hoc import measure_cells, runs_folder
-    from assay.campaign.commands.finish import INTERRUPTED, exit_status
+    from assay.campaign.commands.finish import exit_status
     from assay.campaign.machine.bench import machine_for
     from assay.config import load_config
     from assay.console import command_line, console, print_json
+    from assay.errors import INTERRUPTED
     from assay.model.replication import Replication
     from assay.plans.overrides import amended
     from assay.plans.words import plan_from_words

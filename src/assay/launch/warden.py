@@ -134,7 +134,7 @@ def is_alone(launcher: int, warden: int, rank_program: str) -> bool:
 
 
 def has_lost_children(launcher: int) -> bool:
-    """Whether processes that the launcher started have ended, and it has been told.
+    """Whether processes that the launcher started have ended, and it has waited for them.
 
     Their page faults are then added to its ``cminflt`` (proc_pid_stat(5)).
     """

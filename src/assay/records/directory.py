@@ -21,6 +21,7 @@ from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
 from assay.records.files import (
     append_line,
+    cannot_read,
     clear_leftovers,
     hold,
     pretty_json,
@@ -143,7 +144,7 @@ class RunDirectory:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+            raise cannot_read(path, error) from None
         records = []
         for line in lines:
             try:
@@ -196,7 +197,7 @@ class RunDirectory:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+            raise cannot_read(path, error) from None
         summary = _decode(content, _SealSummary, path).summary
         if summary is not None:
             _check_time(summary.utc, path)
@@ -226,8 +227,7 @@ class RunDirectory:
                 if not (self.path / name).is_file() or _sha256(self.path / name) != digest
             ]
         except OSError as error:
-            where = error.filename or path
-            raise AssayError(f"Can't read: {error.strerror}.", where=str(where)) from None
+            raise cannot_read(Path(error.filename or path), error) from None
         except ValueError as error:  # an invalid file name
             raise _not_written(str(error), path) from None
         if MANIFEST not in seal.files:
@@ -271,7 +271,7 @@ def _read(path: Path, kind: type[_T], schema: int) -> _T:
             "There is no run here.", where=str(path.parent), fix="`assay runs` lists them."
         ) from None
     except OSError as error:
-        raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+        raise cannot_read(path, error) from None
     version = _decode(content, _Versioned, path).schema
     if version != schema:
         raise AssayError(

@@ -149,6 +149,11 @@ def _lock(descriptor: int, path: Path, until: float) -> None:
             raise cannot_write(path, error) from None
 
 
+def cannot_read(path: Path, error: OSError) -> AssayError:
+    """The error for a failed read."""
+    return AssayError(f"Can't read: {error.strerror}.", where=str(path))
+
+
 def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
     """The error for a failed write, with a fix for its cause.
 

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
+from assay.records.files import cannot_read
 from assay.records.schema import SampleSeries
 
 # Bytes of records whose samples are cached: samples of a cell's launches are used together.
@@ -97,7 +98,7 @@ class StoredSeries(Sequence[SampleSeries]):
                 stream.seek(self._offset)
                 return _decoder.decode(stream.read(self._length)).series
         except OSError as error:
-            raise AssayError(f"Can't read: {error.strerror}.", where=str(self._path)) from None
+            raise cannot_read(self._path, error) from None
         except UNREADABLE:
             raise AssayError(
                 "The stream was changed while it was being read.",

@@ -12,6 +12,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
+from assay.records.files import cannot_read
 from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
     STREAM_SCHEMA,
@@ -134,7 +135,7 @@ def read_stream(path: Path, *, samples: bool = True) -> Stream:
     except FileNotFoundError:
         return Stream()
     except OSError as error:
-        raise AssayError(f"Can't read: {error.strerror}.", where=str(path)) from None
+        raise cannot_read(path, error) from None
     return stream
 
 

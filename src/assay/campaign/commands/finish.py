@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from assay.errors import INTERRUPTED
 from assay.hostnames import names_text
 from assay.kernels import is_search
 from assay.model.cell import Cell
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 # Maximum number of cells that a message names individually.
 NAMED = 8
-# Exit status of an interrupted command, as a shell's after SIGINT.
-INTERRUPTED = 130
 
 FailOn = Literal["never", "failure", "precision", "nodes"]
 

@@ -17,7 +17,7 @@ from assay.campaign.jobs.batch import job_request, scheduler_of, submit
 from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine.bench import machine_for
 from assay.config import Config, SchedulerConfig
-from assay.errors import AssayError
+from assay.errors import INTERRUPTED, AssayError
 from assay.records.creation import create_requested, run_stem
 from assay.records.directory import RunDirectory
 from assay.records.group import unfinished_members
@@ -214,7 +214,7 @@ def conclude(
     """
     if ending.how == "left":
         _say(console, ending.sentence)
-        return 130
+        return INTERRUPTED
     if request.members is not None:
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
@@ -225,7 +225,7 @@ def conclude(
     stored = _stored_text(run)
     _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
     if ending.how == "stopped":
-        return 130
+        return INTERRUPTED
     if ending.problem is not None:
         raise ending.problem
     return 1
@@ -239,7 +239,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
     status = present_group(run.path, after.report, after.as_json, after.fail_on)
     if ending.how != "complete":
         _say(console, f"Go on with: assay run --resume {run.name}")
-        return 130 if ending.how == "stopped" else 1
+        return INTERRUPTED if ending.how == "stopped" else 1
     return status
 
 

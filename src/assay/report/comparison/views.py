@@ -109,7 +109,7 @@ def view_section(view: QuestionView) -> Section:
     """The section of a report for one question: verdicts and evidence of all sides in columns."""
     answers = view.answers
     answered = {letter: a for letter, a in answers.items() if a.status == "answered"}
-    told = answered or answers
+    shown = answered or answers
     known = [a.confidence for a in answered.values() if a.confidence]
     least = min(known, key=lambda confidence: _RANKS[confidence], default=None)
     reasons = [
@@ -120,7 +120,7 @@ def view_section(view: QuestionView) -> Section:
         question=view.name,
         title=view.title,
         status="answered" if answered else "unmeasured",
-        verdict=" ".join(f"{letter}: {answer.verdict}" for letter, answer in told.items()),
+        verdict=" ".join(f"{letter}: {answer.verdict}" for letter, answer in shown.items()),
         confidence=least,
         confidence_why=" ".join(reasons),
         caveats=[

@@ -175,7 +175,7 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
             f"{one.scaling.title} reaches {share} of perfect scaling on {_of(curve, curve.most)}: "
             f"{'; '.join(filter(None, (code, reason)))}."
         )
-    # Where the plain code scales well there is nothing to mend on the machine.
+    # Where the plain code scales well the machine is not the cause.
     settled = compared and codes is not None and codes.plain.efficiency >= POOR_EFFICIENCY
     other = "" if compared else ": NASA's code may scale differently"
     first = f"First, {code}{other}. " if code else ""
