@@ -107,10 +107,13 @@ def reference(
     return float(rate[1]) * 1e6
 
 
-def assay_rate(name: str, size: str, ranks: int) -> float:
-    """Operations per second by one launch of assay; it must verify."""
+def assay_rate(name: str, size: str, ranks: int, *factors: str) -> float:
+    """Operations per second by one launch of assay; it must verify.
+
+    ``factors``: further ones, such as ``code=plain``.
+    """
     words = ("--ppn", str(ranks), "--launches", "1", "--budget", "3 s", "--oversubscribe")
-    cell = measure(f"npb.{name}", f"class={size}", *words).cells[0]
+    cell = measure(f"npb.{name}", f"class={size}", *factors, *words).cells[0]
     if not cell["verified"]:
         raise PeerError(f"assay's npb.{name} did not verify.")
     return float(cell["metrics"]["rate"]["median"])

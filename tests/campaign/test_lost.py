@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from assay.campaign.engine import loop as campaigns
+from assay.campaign.engine.launch_times import launch_cost
+from assay.campaign.jobs.run_watch import RunWatch
 from assay.launch.executor import HostsLost, LaunchOrder
 from assay.launch.fake.executor import FakeExecutor
 from assay.launch.fake.scenario import Scenario
@@ -18,9 +20,9 @@ from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord
 from assay.records.reading import read_run
 from assay.records.schema import MeasurementBegin
-from assay.records.stream import Stream
+from assay.records.stream import Stream, read_stream
 from campaign_lab import Lab, counted, measurement_counts
-from records_builder import make_cell, make_launch, make_plan, make_record, make_run
+from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 
 PLAN = """
 schema = 1
@@ -217,11 +219,32 @@ def test_hosts_are_checked_when_kernels_stop_reporting(
 def test_the_waiting_time_of_a_lost_launch_is_not_charged() -> None:
     record = msgspec.structs.replace(make_launch("0001-a", outcome="lost"), wall=600.0)
     stream = Stream()
-    assert campaigns._cost(record, stream) == 0.0
+    assert launch_cost(record, stream) == 0.0
     stream.add(msgspec.structs.replace(make_record(CELL, 0, [1.0, 2.0]), start=0.5))
-    assert campaigns._cost(record, stream) == 3.5
-    assert campaigns._cost(None, stream) == 3.5
-    assert campaigns._cost(msgspec.structs.replace(record, outcome="crash"), stream) == 600.0
+    assert launch_cost(record, stream) == 3.5
+    assert launch_cost(None, stream) == 3.5
+    assert launch_cost(msgspec.structs.replace(record, outcome="crash"), stream) == 600.0
+
+
+def test_a_follower_charges_what_the_campaign_charges(tmp_path: Path) -> None:
+    run = make_run(tmp_path, make_plan([CELL], budget=1000.0))
+    (run.raw / "0001-a.jsonl").write_bytes(make_stream("0001-a", [make_record(CELL, 0, [1.0])]))
+    (run.raw / "0002-a.jsonl").touch()
+    (run.raw / "0003-a.jsonl").write_bytes(make_stream("0003-a", [make_record(CELL, 1, [1.0])]))
+    waited = [
+        make_launch("0001-a", outcome="lost", wall=600.0),
+        # A signal ended it before its first record.
+        make_launch("0002-a", outcome="crash", exit=None, signal=9, wall=300.0),
+    ]
+    for record in (*waited, make_launch("0003-a", wall=7.0)):
+        run.append_launch(record)
+    watch = RunWatch(run, None)
+    watch.look("")
+    state = watch._state
+    assert state is not None
+    last = read_stream(run.raw / "0001-a.jsonl").measurements[-1]
+    assert state.spent == pytest.approx(last.start + last.wall + 7.0)
+    assert state.spent < 100.0
 
 
 def test_an_unreachable_host_is_left_out(tmp_path: Path) -> None:

@@ -265,6 +265,23 @@ def test_a_run_of_a_plan_with_a_hyphen_has_its_systems_name(tmp_path: Path) -> N
     assert system_name(make_run(tmp_path, plan).manifest()) == "box"
 
 
+def test_a_systems_name_is_stated_else_in_the_runs_name_else_the_hostname(tmp_path: Path) -> None:
+    manifest = make_run(tmp_path, make_plan(CELLS)).manifest()
+    assert system_name(manifest) == "box"
+    suite = manifest.plan.name
+    host = {"os": {"hostname": "n001"}}
+    member = msgspec.structs.replace(manifest, run="00000", system=host)
+    assert system_name(member) == "n001"
+    assert system_name(member, f"20260101T000000Z-fritz-{suite}-2") == "fritz"
+    assert system_name(msgspec.structs.replace(member, system={})) == "00000"
+    stated = msgspec.structs.replace(manifest, system={"name": "my cluster", **host})
+    assert system_name(stated) == "my cluster"
+    anonymous = msgspec.structs.replace(manifest, run=f"20260101T000000Z-system-1-{suite}")
+    assert system_name(anonymous) == "system-1"
+    # No part of another name is taken for a system's.
+    assert system_name(msgspec.structs.replace(member, run="my-best-run")) == "n001"
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_forbidden_directory_gives_the_remedy(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)

@@ -141,3 +141,45 @@ def test_contributions_multiply_to_the_mean_and_their_shares_add_up() -> None:
     # Logarithms of base 2: 1, -1 and 3.
     assert [share for _, share in found] == pytest.approx([1 / 3, -1 / 3, 1.0])
     assert [share for _, share in contributions(one[:2], other[:2])] == [None, None]
+
+
+def measured_factor(rng: Rng) -> Estimate:
+    """A factor of codes of 4 with its interval, as eight launches of both measured it."""
+    fast, slow = (np.exp(0.02 * rng.standard_normal(8)) for _ in range(2))
+    value, interval = ratio_of_sides(fast, 4.0 * slow)
+    assert value is not None
+    return Estimate(value, interval)
+
+
+def single(rng: Rng, machine: float) -> SidePair:
+    """Eight launches, and the exact value of a machine whose ratio is ``machine``."""
+    launches = np.exp(0.02 * rng.standard_normal(8))
+    return SidePair(launches, np.array([4.0 * machine]), code_factor=measured_factor(rng))
+
+
+def test_a_single_exact_number_is_seldom_called_different_where_it_is_not() -> None:
+    rng = np.random.default_rng(7)
+    found = [decide([single(rng, 1.0)], 0.01)[0] for _ in range(400)]
+    assert {each.verdict for each in found} == {"open"}
+    # 5% at most, with the 99% limit of 400 trials.
+    assert sum(each.if_exact is not None for each in found) <= 31
+    # Several at once: any of ten in 5%, with the limit of 100 trials.
+    several = [decide([single(rng, 1.0) for _ in range(10)], 0.01) for _ in range(100)]
+    assert sum(any(each.if_exact for each in those) for those in several) <= 11
+
+
+def test_a_single_exact_number_shows_a_difference_under_its_condition() -> None:
+    rng = np.random.default_rng(8)
+    for machine, word in ((1.2, "faster"), (1.0 / 1.2, "slower")):
+        found = [decide([single(rng, machine)], 0.01)[0] for _ in range(50)]
+        assert [each.if_exact for each in found] == [word] * 50
+        assert {(each.verdict, each.p, each.p_corrected) for each in found} == {
+            ("open", None, None)
+        }
+    # Without a factor of codes, and with several values, there is no condition.
+    one, other = np.linspace(1.0, 1.01, 8), np.array([2.0])
+    assert decide([SidePair(one, other)], 0.01)[0].if_exact is None
+    several = SidePair(one, 2.0 * one, code_factor=Estimate(1.0, (0.99, 1.01)))
+    assert decide([several], 0.01)[0].if_exact is None
+    # Two values have no interval, so that their ratio to the number has none either.
+    assert decide([SidePair(one[:1], other, code_factor=several.code_factor)], 0.01)[0].speed

@@ -56,8 +56,12 @@ def file_run(
     spacing: float = 60.0,
     host: str = "n1",
     sealed: bool = True,
+    busy: float | None = None,
 ) -> RunDirectory:
-    """A run stored as by a campaign; ``results``: the medians of each cell's launches, s."""
+    """A run stored as by a campaign; ``results``: the medians of each cell's launches, s.
+
+    ``busy``: of two CPUs, by other processes; None: not recorded.
+    """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(utc))
     path = root / f"{stamp}-{system}-{suite}"
     (path / "raw").mkdir(parents=True)
@@ -92,7 +96,7 @@ def file_run(
                 warmup=0,
                 stop="precision",
                 series=[SampleSeries("time", "s", None, None, [0.0], [float(value)])],
-                covariates={"steal_seconds": 0.0},
+                covariates={"steal_seconds": 0.0} | _others(busy),
             ),
             clock=ClockRecord("x", 2e-8, 1e-9),
             ranks=(RankRecord(0, host, 1, 0, [0], 0, True, False),),
@@ -106,6 +110,12 @@ def file_run(
         write_tables(data)
         run.seal(summarise_run(data, launches=1, tables=TABLES_SCHEMA))
     return run
+
+
+def _others(busy: float | None) -> dict[str, float | None]:
+    if busy is None:
+        return {}
+    return {"other_cpu_seconds": 2.0 * busy, "sampling_seconds": 2.0, "online_cpus": 2.0}
 
 
 def _resolved(cell: Cell) -> dict[str, int]:
@@ -123,6 +133,7 @@ def nightly(
     system: str = "seth",
     facts: Callable[[int], Facts] | None = None,
     toolchain: Callable[[int], Facts] | None = None,
+    busy: Callable[[int], float] | None = None,
 ) -> Path:
     """One run per night at 02:00; ``levels``: for each cell the median launch by night number."""
     drawn = np.random.default_rng(seed)
@@ -138,6 +149,7 @@ def nightly(
             system=system,
             facts=facts(night) if facts else None,
             toolchain=toolchain(night) if toolchain else None,
+            busy=busy(night) if busy else None,
         )
     return root
 

@@ -30,6 +30,7 @@
 #include "npb/ft/fft.cpp"
 #include "npb/ft/grid.cpp"
 #include "npb/ft/plain.cpp"
+#include "npb/ft/position.cpp"
 #include "npb/ft/solver.cpp"
 #include "npb/ft/transpose.cpp"
 #include "npb/lu/pipeline.cpp"

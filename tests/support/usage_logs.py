@@ -59,6 +59,15 @@ n3|2024-07-03T06:00:00|2024-07-03T05:00:00|DOWN|cpu=8
 n4|not a time|Unknown|DOWN|cpu=8
 """
 
+# What JobCompType=jobcomp/filetxt of 22.05 writes: a job, one cancelled while it waited, a task of an
+# array that a failed node ended, and a record cut short.
+SLURM_COMPLETED = """\
+JobId=7 UserId=ann(1001) GroupId=phys(100) Name=a name=b JobState=COMPLETED Partition=batch TimeLimit=120 StartTime=2024-07-01T00:10:00 EndTime=2024-07-01T01:10:00 NodeList=n[1-2] NodeCnt=2 ProcCnt=8 WorkDir=/home/ann/a b ReservationName= Tres=cpu=8,mem=16G,node=2,billing=8,gres/gpu=4 Account=proj QOS=normal WcKey= Cluster=c SubmitTime=2024-07-01T00:00:00 EligibleTime=2024-07-01T00:00:00 DerivedExitCode=0:0 ExitCode=0:0\x20
+JobId=8 UserId=bob(1002) GroupId=chem(101) Name=x JobState=CANCELLED Partition=long TimeLimit=UNLIMITED StartTime=2024-07-01T00:20:00 EndTime=2024-07-01T00:20:00 NodeList=(null) NodeCnt=0 ProcCnt=0 WorkDir=/tmp ReservationName= Tres=cpu=1,node=1 Account= QOS= WcKey= Cluster=unknown SubmitTime=2024-07-01T00:05:00 EligibleTime=2024-07-01T00:05:00 DerivedExitCode=0:0 ExitCode=0:0\x20
+JobId=10 UserId=bob(1002) GroupId=chem(101) Name=arr JobState=NODE_FAIL Partition=long TimeLimit=5 StartTime=2024-07-01T00:30:00 EndTime=2024-07-01T00:31:30 NodeList=n3 NodeCnt=1 ProcCnt=2 WorkDir=/tmp ReservationName= Tres=cpu=2,node=1 Account= QOS= WcKey= Cluster=unknown SubmitTime=2024-07-01T00:05:00 EligibleTime=2024-07-01T00:05:00 ArrayJobId=9 ArrayTaskId=1 DerivedExitCode=0:0 ExitCode=0:1\x20
+JobId=11 UserId=bob(1002) GroupId=chem(101) Name=cut JobState=COMP
+"""
+
 SLURM_JSON = json.dumps(
     {
         "jobs": [
@@ -161,6 +170,7 @@ SAMPLES = {
     "slurm": SLURM,
     "slurm_old": SLURM_OLD,
     "slurm_events": SLURM_EVENTS,
+    "slurm_completed": SLURM_COMPLETED,
     "slurm_json": SLURM_JSON,
     "pbs": PBS,
     "lsf": LSF,

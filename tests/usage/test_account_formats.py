@@ -20,6 +20,7 @@ from usage_logs import (
     PBS,
     SAMPLES,
     SLURM,
+    SLURM_COMPLETED,
     SLURM_EVENTS,
     SLURM_JSON,
     SLURM_OLD,
@@ -141,6 +142,27 @@ def test_slurm_json(tmp_path: Path) -> None:
     (place,) = found(log)["malformed"]
     assert SLURM_JSON.split("\n")[place[1] - 1].strip() == "{"
     assert '"job_id": 44' in SLURM_JSON.split("\n")[place[1]]
+
+
+def test_slurm_completed(tmp_path: Path) -> None:
+    log = read_text(tmp_path, SLURM_COMPLETED)
+    assert log.formats == ["Slurm (jobcomp/filetxt)"]
+    assert column(log, "number") == [7, 8, 10]
+    assert since(log, "submit") == [0, 300, 300]
+    assert since(log, "start") == [600, None, 1800]
+    assert since(log, "end") == [4200, None, 1890]
+    assert column(log, "processors") == [8, None, 2]
+    assert column(log, "nodes") == [2, None, 1]
+    assert column(log, "gpus") == [4, 0, 0]
+    assert column(log, "requested_time") == [7200, None, 300]
+    assert column(log, "requested_memory") == [16 * GIB, None, None]
+    assert column(log, "array") == [None, None, 9]
+    assert names(log, "user") == ["ann", "bob", "bob"]
+    assert names(log, "group") == ["proj", "chem", "chem"]
+    assert names(log, "queue") == ["batch", "long", "long"]
+    assert states(log) == [State.COMPLETED, State.CANCELLED, State.NODE_FAILURE]
+    assert (log.machine.local, log.machine.at_ends) == (True, True)
+    assert found(log) == {"malformed": [(0, 4)]}
 
 
 def test_pbs(tmp_path: Path) -> None:

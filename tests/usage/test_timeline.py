@@ -101,7 +101,7 @@ def test_the_source_of_the_capacity() -> None:
     assert (known.source, known.processors) == ("header", 64)
     assert known_capacity(MachineFacts(), None, 0.0) is None
     busy = occupied(np.array([0.0, 5.0]), np.array([9.0, 9.0]), np.array([3.0, 4.0]))
-    assert most_in_use(MachineFacts(), busy, 9.0).processors == 7
+    assert most_in_use(MachineFacts(), busy.levels.max(), 9.0).processors == 7
 
 
 def test_the_settled_period_begins_when_little_use_can_be_missing(tmp_path: Path) -> None:

@@ -9,38 +9,29 @@
 namespace assay::npb {
 
 PlainFt::PlainFt(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads)
-    : problem_(problem), comm_(comm), threads_(threads) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks_);
-  const auto mine = static_cast<std::uint64_t>(rank);
-  works_ = mine < grid.ranks();
-  const std::uint64_t across = mine % grid.across;
-  const std::uint64_t along = mine / grid.across;
-  across_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED);
-  along_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED);
-  if (!works_) return;
+    : problem_(problem), comm_(comm), threads_(threads), position_(grid, comm) {
+  if (!position_.works) return;
 
   const auto [nx, ny, nz] = problem.extents;
   const auto x_shares = ft_shares(nx, kFtUnit, grid.across);
   const auto y_shares = ft_shares(ny, kFtUnit, grid.across);
   const auto y_along = ft_shares(ny, 1, grid.along);
   const auto z_shares = ft_shares(nz, 1, grid.along);
-  with_z_ = {x_shares[across], y_along[along], {0, nz}};
-  with_y_ = {x_shares[across], {0, ny}, z_shares[along]};
-  with_x_ = {{0, nx}, y_shares[across], z_shares[along]};
+  with_z_ = {x_shares[position_.across], y_along[position_.along], {0, nz}};
+  with_y_ = {x_shares[position_.across], {0, ny}, z_shares[position_.along]};
+  with_x_ = {{0, nx}, y_shares[position_.across], z_shares[position_.along]};
   const Transpose::Options options{.element_bytes = sizeof(Number), .own_stays = false};
   std::size_t before = 0;
   std::size_t after = 0;
   if (grid.along > 1) {
-    z_to_y_ = std::make_unique<Transpose>(along_->comm(),
+    z_to_y_ = std::make_unique<Transpose>(position_.along_group.comm(),
                                           std::array<std::uint64_t, 3>{nz, ny, size_of(with_z_.x)},
                                           0, 1, z_shares, y_along, options);
     before = z_to_y_->size_before();
     after = z_to_y_->size_after();
   }
   if (grid.across > 1) {
-    y_to_x_ = std::make_unique<Transpose>(across_->comm(),
+    y_to_x_ = std::make_unique<Transpose>(position_.across_group.comm(),
                                           std::array<std::uint64_t, 3>{size_of(with_y_.z), ny, nx},
                                           1, 2, y_shares, x_shares, options);
     before = std::max(before, y_to_x_->size_before());
@@ -220,7 +211,7 @@ void PlainFt::transpose_back(const Transpose* between, Phases& phases) {
 }
 
 void PlainFt::start(std::uint64_t seed, Phases& phases) {
-  if (!works_) return;
+  if (!position_.works) return;
   Number* state = state_.data();
   phases.in(kFtCompute, [&] {
     for (const Dimension dimension : {kX, kY, kZ}) {
@@ -237,7 +228,7 @@ void PlainFt::start(std::uint64_t seed, Phases& phases) {
 
 std::complex<double> PlainFt::state_at(int t, double alpha, Phases& phases) {
   std::complex<double> sum;
-  if (works_) {
+  if (position_.works) {
     Number* state = state_.data();
     phases.in(kFtCompute, [&] {
       evolve(t, alpha);
@@ -251,7 +242,7 @@ std::complex<double> PlainFt::state_at(int t, double alpha, Phases& phases) {
       sum = checksum();
     });
   }
-  if (ranks_ > 1) {
+  if (position_.ranks > 1) {
     phases.in(kFtAllreduce,
               [&] { MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm_); });
   }

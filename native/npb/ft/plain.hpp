@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "memory/huge_array.hpp"
+#include "npb/ft/position.hpp"
 #include "npb/ft/solver.hpp"
 
 namespace assay::npb {
@@ -60,13 +61,11 @@ class PlainFt final : public FtStates {
 
   const FtClass& problem_;
   MPI_Comm comm_;
-  int ranks_ = 1;
   int threads_;
-  bool works_ = false;
-  std::unique_ptr<FtGroup> across_, along_;  // ranks that differ in that coordinate alone
-  Box with_z_, with_y_, with_x_;             // while that dimension is whole
-  std::unique_ptr<Transpose> z_to_y_;        // none if nothing is cut along
-  std::unique_ptr<Transpose> y_to_x_;        // none with slabs
+  FtPosition position_;
+  Box with_z_, with_y_, with_x_;       // while that dimension is whole
+  std::unique_ptr<Transpose> z_to_y_;  // none if nothing is cut along
+  std::unique_ptr<Transpose> y_to_x_;  // none with slabs
 
   HugeArray<Number> spectrum_;  // of the initial state, with z whole
   HugeArray<Number> state_;

@@ -52,34 +52,26 @@ double ft_bytes_per_rank(const FtClass& problem, int ranks, int threads, Code co
 
 FtSolver::FtSolver(const FtClass& problem, const FtGrid& grid, MPI_Comm comm, int threads,
                    std::size_t cache_bytes)
-    : problem_(problem), comm_(comm), threads_(threads), grid_(grid) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks_);
-  const auto mine = static_cast<std::uint64_t>(rank);
-  works_ = mine < grid_.ranks();
-  const std::uint64_t across = mine % grid_.across;
-  const std::uint64_t along = mine / grid_.across;
-  across_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(along) : MPI_UNDEFINED);
-  along_ = std::make_unique<FtGroup>(comm, works_ ? static_cast<int>(across) : MPI_UNDEFINED);
-  if (!works_) return;
+    : problem_(problem), comm_(comm), threads_(threads), grid_(grid), position_(grid, comm) {
+  if (!position_.works) return;
 
   const auto [nx, ny, nz] = problem.extents;
   const auto x_shares = in_packets(ft_shares(nx, kFtUnit, grid_.across));
   const auto y_shares = ft_shares(ny, kFtUnit, grid_.across);
   const auto y_along_shares = ft_shares(ny, 1, grid_.along);
   const auto z_shares = ft_shares(nz, 1, grid_.along);
-  x_ = x_shares[across];
-  y_ = y_shares[across];
-  y_along_ = y_along_shares[along];
-  z_ = z_shares[along];
+  x_ = x_shares[position_.across];
+  y_ = y_shares[position_.across];
+  y_along_ = y_along_shares[position_.along];
+  z_ = z_shares[position_.along];
   z_to_y_ = std::make_unique<Transpose>(
-      along_->comm(), std::array<std::uint64_t, 3>{nz, size_of(x_), ny}, 0, 2, z_shares,
-      y_along_shares, Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = true});
+      position_.along_group.comm(), std::array<std::uint64_t, 3>{nz, size_of(x_), ny}, 0, 2,
+      z_shares, y_along_shares,
+      Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = true});
   if (grid_.across > 1) {
     y_to_x_ = std::make_unique<Transpose>(
-        across_->comm(), std::array<std::uint64_t, 3>{size_of(z_), nx / kPacket, ny}, 2, 1,
-        y_shares, x_shares,
+        position_.across_group.comm(), std::array<std::uint64_t, 3>{size_of(z_), nx / kPacket, ny},
+        2, 1, y_shares, x_shares,
         Transpose::Options{.element_bytes = sizeof(Packet), .own_stays = false});
   }
   allocate();
@@ -302,7 +294,7 @@ void FtSolver::for_planes(std::uint64_t first_lines, First first, std::uint64_t 
 }
 
 void FtSolver::start(std::uint64_t seed, Phases& phases) {
-  if (!works_) return;
+  if (!position_.works) return;
   const std::uint64_t x_packets = size_of(x_);
   const std::uint64_t y_packets = size_of(y_) / kPacket;
   const auto draw = [&](std::uint64_t z, std::uint64_t y_packet, Work& work) {
@@ -345,7 +337,7 @@ void FtSolver::start(std::uint64_t seed, Phases& phases) {
 
 std::complex<double> FtSolver::state_at(int t, double alpha, Phases& phases) {
   std::complex<double> sum;
-  if (works_) {
+  if (position_.works) {
     const std::uint64_t x_packets = size_of(x_);
     const std::uint64_t y_packets = size_of(y_) / kPacket;
     const auto back = [&](std::uint64_t z, std::uint64_t y_packet, Work& work) {
@@ -387,7 +379,7 @@ std::complex<double> FtSolver::state_at(int t, double alpha, Phases& phases) {
       }
     });
   }
-  if (ranks_ > 1) {
+  if (position_.ranks > 1) {
     phases.in(kFtAllreduce,
               [&] { MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm_); });
   }

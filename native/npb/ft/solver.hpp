@@ -15,6 +15,7 @@
 #include "npb/ft/classes.hpp"
 #include "npb/ft/fft.hpp"
 #include "npb/ft/grid.hpp"
+#include "npb/ft/position.hpp"
 #include "npb/ft/transpose.hpp"
 
 namespace assay::npb {
@@ -44,21 +45,6 @@ class FtStates {
 
   // Bytes of this rank's arrays.
   virtual std::size_t bytes() const = 0;
-};
-
-// The ranks of a communicator with the same colour; MPI_UNDEFINED takes no part. Collective.
-class FtGroup {
- public:
-  FtGroup(MPI_Comm comm, int colour) { MPI_Comm_split(comm, colour, 0, &comm_); }
-  ~FtGroup() {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
-  }
-  FtGroup(const FtGroup&) = delete;
-  FtGroup& operator=(const FtGroup&) = delete;
-  MPI_Comm comm() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 // exp(-4 alpha pi^2 k^2 t) for all k of a dimension; k in the upper half are negative.
@@ -122,12 +108,10 @@ class FtSolver final : public FtStates {
 
   const FtClass& problem_;
   MPI_Comm comm_;
-  int ranks_ = 1;
   int threads_;
   bool past_caches_ = false;
   FtGrid grid_;
-  bool works_ = false;
-  std::unique_ptr<FtGroup> across_, along_;  // ranks that differ in that coordinate alone
+  FtPosition position_;
 
   // This rank's shares: x in packets. y_ applies while x is whole, y_along_ while z is.
   Share x_{}, y_{}, y_along_{}, z_{};

@@ -1,4 +1,4 @@
-"""Show how busy a machine is, from the accounts of its scheduler.
+"""Show how busy a machine is, from the accounts of its scheduler, and what its queue costs.
 
 Examples::
 
@@ -6,6 +6,11 @@ Examples::
     assay usage accounting/2026* --html           PBS, with figures
     assay usage jobs.txt --processors 4096        sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
+    assay usage machine.swf.gz --model easy       replayed by a modelled scheduler
+    assay usage machine.swf.gz --what-if nodes=+10% --what-if longest=12h
+    assay usage machine.swf.gz --what-if cov=5.7%:1%    steadier run times, shorter requests
+    assay usage --synthetic lublin --jobs 20000 --processors 256 --load 0.9 --model conservative
+    assay usage machine.swf.gz --as-slurm load.sh --scale 60 --nodes 4 --jobs 500
 """
 
 from __future__ import annotations
@@ -25,6 +30,18 @@ def usage(
     processors: int | None = None,
     zone: str | None = None,
     identify: Annotated[bool, Parameter(negative=())] = False,
+    model: str | None = None,
+    what_if: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
+    estimates: str | None = None,
+    resamples: int = 100,
+    seed: int = 1,
+    run: Path | None = None,
+    synthetic: str | None = None,
+    jobs: int | None = None,
+    load: float | None = None,
+    as_slurm: Path | None = None,
+    scale: float | None = None,
+    nodes: int | None = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
@@ -34,6 +51,9 @@ def usage(
 
     Formats: Standard Workload Format, Slurm (sacct --parsable2 and --json, sacctmgr show event),
     PBS and Torque, LSF (lsb.acct), Flux; plain or gzip, recognised by content.
+
+    With --model, --what-if, --estimates or --synthetic, a modelled scheduler also replays the jobs:
+    beside the real waits, by other policies, and changed in each of the stated ways.
 
     Parameters
     ----------
@@ -48,11 +68,44 @@ def usage(
     user
         Only jobs of this user.
     processors
-        The machine's number of processors [default: from the log].
+        The machine's number of processors [default: from the log; 256 of a synthetic load].
     zone
         The machine's time zone, such as Europe/Stockholm [default: from the log].
     identify
         Show the names of users, groups, queues and files; otherwise they are numbered.
+    model
+        The scheduler to model: fcfs, easy, conservative, multifactor, maui, or a TOML file with
+        [policy] and [machine] [default: easy, where another option asks for the model].
+    what_if
+        A change whose effect is wanted, repeatable: estimates=2 (what jobs request beyond their run
+        time is halved), estimates=exact, cov=10% (run times vary so much), cov=5.7%:1% (their CoV
+        changes, and requests with it), nodes=+10%, longest=12h and largest=64 (limits of time and
+        processors per job), heartbeat=2% (coordinated system tasks), lost-node=1d (per week),
+        policy=conservative.
+    estimates
+        The requested times: logged, exact, modal (round values, as users choose them), or a
+        multiple of the run time such as ×2 [default: logged; modal for a synthetic load].
+    resamples
+        Number of loads of resampled weeks that the intervals of what-ifs come from.
+    seed
+        Of all random numbers.
+    run
+        A stored run whose variation and noise what-ifs refer to: cov=npb.ft:1% (a kernel of the
+        run), cov=run:1% (its least steady program), heartbeat=run.
+    synthetic
+        A synthetic load instead of a log: lublin (Lublin and Feitelson, 2003).
+    jobs
+        Its number of jobs [default: 10000]; of --as-slurm the first jobs [default: all].
+    load
+        Its offered load: processor time needed ÷ available, such as 0.9 [default: as it comes].
+    as_slurm
+        Write the load as a shell script that submits it to a Slurm, as jobs that sleep, and report
+        nothing.
+    scale
+        All times of the script are divided by this [default: 1].
+    nodes
+        The number of nodes of that Slurm; jobs get the same share of them as of the machine
+        [default: sizes stay].
     format_
         terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
@@ -66,17 +119,52 @@ def usage(
     from assay.errors import AssayError
     from assay.questions.usage.findings import find
     from assay.questions.usage.query import UsageQuery
+    from assay.questions.usage.queue.asking import (
+        QueueQuery,
+        check_query,
+        find_with_queue,
+        slurm_script,
+    )
+    from assay.report.usage.log_progress import UsageProgress
+    from assay.report.usage.replay_progress import replay_progress
+    from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
     from assay.report.usage.write import present
     from assay.usage.accounts.reading import read_accounts
 
-    if not logs:
-        raise AssayError("A log is missing.", fix="Name it: assay usage machine.swf.gz.")
     if processors is not None and processors < 1:
         raise AssayError(
             "A machine has a processor at least.", where="--processors", fix="Write a number > 0."
         )
     query = UsageQuery(since, until, queue, user, processors, zone, identify)
-    found = find(read_accounts(logs), query)
+    asked = QueueQuery(
+        model=model,
+        what_ifs=tuple(what_if or ()),
+        estimates=estimates,
+        resamples=resamples,
+        seed=seed,
+        synthetic=synthetic,
+        jobs=jobs,
+        load=load,
+        as_slurm=as_slurm is not None,
+        scale=scale,
+        nodes=nodes,
+    )
+    check_query(asked, query, logs=bool(logs), run=run is not None)
+    with UsageProgress(console(stderr=True)) as watch:
+        accounts = read_accounts(logs, watch) if logs else None
+    if as_slurm is not None:
+        write_script(slurm_script(accounts, query, asked), as_slurm)
+        return 0
+    if asked.wanted:
+        steadiness = None if run is None else steadiness_of_run(run)
+        with replay_progress() as report:
+            found = find_with_queue(
+                accounts, query, asked, native_replay, steadiness=steadiness, report=report
+            )
+    else:
+        assert accounts is not None, "check_query has found a log"
+        with UsageProgress(console(stderr=True)) as watch:
+            found = find(accounts, query, watch)
     if json:
         print_json(found)
     else:

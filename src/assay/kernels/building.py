@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,22 +17,24 @@ from typing import Literal
 import msgspec
 
 import assay
-from assay.cache import cache_folder, cannot_write_cache, check_trusted
+from assay.cache import cache_folder
 from assay.errors import AssayError
+from assay.kernels.builds.sealed import (
+    BUILD_LOG,
+    copy_sources,
+    install,
+    is_intact,
+    key_of,
+    working_folder,
+)
 from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import Toolchain
 
 EXECUTABLE = "assay-kernels"
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
-BUILD_LOG = "build.log"
-# Holds the digest of each other file of a build, by name.
-_SEAL = "seal.json"
-_UNFINISHED = ".building-"
-# The folder of the native sources that is no part of the executable.
-_APART = "heartbeat"
-# Seconds after which the folder of an interrupted build is removed.
-_STALE = 24 * 3600.0
+# The folders of the native sources that are no part of the executable.
+_APART = {"heartbeat", "scheduler"}
 # Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
@@ -70,20 +68,21 @@ def build_kernels(
     sources = sources or native_sources()
     builds = cache_folder("builds")
     watch = progress or (lambda _: None)
-    executable = builds / _key(_content(toolchain, sources)) / EXECUTABLE
-    if _intact(executable.parent):
+    executable = builds / key_of(_content(toolchain, sources)) / EXECUTABLE
+    if is_intact(executable.parent, EXECUTABLE):
         return executable
-    with _working_folder(builds) as folder:
+    with working_folder(builds) as folder:
         # A copy is built, since sources edited during the build would be kept under a wrong key.
-        copy = _copy(sources, folder / "native")
+        copy = copy_sources(sources, folder / "native")
         content = _content(toolchain, copy)
-        executable = builds / _key(content) / EXECUTABLE
+        executable = builds / key_of(content) / EXECUTABLE
         try:
             built = _build(toolchain, copy, folder / "work", watch)
         except AssayError as error:
             error.detail = error.detail.replace(str(copy), str(sources))
             raise
-        _install(built, content, folder / "ready", executable.parent)
+        files = (built, built.with_name(_BLAS), built.with_name(BUILD_LOG))
+        install(files, content, folder / "ready", executable.parent)
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
 
@@ -94,7 +93,7 @@ def source_digest(sources: Path) -> str:
     files = [path for path in sources.rglob("*") if path.is_file()]
     for path in sorted(files):
         name = path.relative_to(sources)
-        if name.parts[0] != _APART and not any(part.startswith(".") for part in name.parts):
+        if name.parts[0] not in _APART and not any(part.startswith(".") for part in name.parts):
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             digest.update(f"{name.as_posix()}\0{content}\n".encode())
     return digest.hexdigest()
@@ -143,114 +142,6 @@ def _file_state(path: Path) -> list[object]:
         return [str(path)]
     state = path.stat()
     return [str(path.resolve()), state.st_size, state.st_mtime_ns]
-
-
-def _key(content: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _copy(sources: Path, to: Path) -> Path:
-    try:
-        return Path(shutil.copytree(sources, to, ignore=shutil.ignore_patterns(".*")))
-    except (OSError, shutil.Error) as error:
-        raise AssayError(
-            f"The native sources can't be copied: {error}.",
-            where=str(sources),
-            fix="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
-        ) from None
-
-
-def _intact(folder: Path) -> bool:
-    """Whether a folder holds a build that agrees with its seal.
-
-    Raises AssayError if other users may write to it.
-    """
-    if not folder.is_dir():
-        return False
-    check_trusted(folder)
-    try:
-        for path in folder.iterdir():
-            check_trusted(path)
-        seal = msgspec.json.decode((folder / _SEAL).read_bytes(), type=dict[str, str])
-        names = {path.name for path in folder.iterdir() if path.name != _SEAL}
-        return (
-            EXECUTABLE in seal
-            and names == set(seal)
-            and all(_digest(folder / name) == digest for name, digest in seal.items())
-        )
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextlib.contextmanager
-def _working_folder(builds: Path) -> Iterator[Path]:
-    """A temporary folder in the builds' folder, removed afterwards even after an error."""
-    try:
-        _clear_stale(builds)
-        folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=builds))
-    except OSError as error:
-        raise cannot_write_cache(builds, error) from None
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _clear_stale(builds: Path) -> None:
-    for folder in builds.glob(f"{_UNFINISHED}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _STALE:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _install(built: Path, content: Mapping[str, object], staged: Path, final: Path) -> None:
-    """Put the executable, ``build.json`` and the build log in place by one rename."""
-    try:
-        staged.mkdir()
-        for file in (built, built.with_name(_BLAS), built.with_name(BUILD_LOG)):
-            if file.exists():
-                shutil.copy2(file, staged / file.name)
-        (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
-        seal = {path.name: _digest(path) for path in sorted(staged.iterdir())}
-        (staged / _SEAL).write_text(json.dumps(seal, indent=2) + "\n", "utf-8")
-        staged.chmod(0o755)
-        for path in staged.iterdir():
-            path.chmod(0o755 if path.name == EXECUTABLE else 0o644)
-        for path in (*staged.iterdir(), staged):
-            _flush(path)
-        with contextlib.suppress(FileExistsError):
-            _rename(staged, final)
-    except OSError as error:
-        raise cannot_write_cache(final.parent, error) from None
-
-
-def _rename(staged: Path, final: Path) -> None:
-    """``rename``; raises FileExistsError if another process has put an intact build there.
-
-    A build that differs from its seal is moved away first. Other failures are raised as they are.
-    """
-    try:
-        staged.rename(final)
-    except OSError as error:
-        if _intact(final):
-            raise FileExistsError(str(final)) from None
-        if not final.exists():
-            raise error
-        final.rename(staged.with_name("damaged"))
-        staged.rename(final)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> Path:

@@ -82,6 +82,11 @@ class SlurmCluster:
         """The slurm.conf of daemons and commands."""
         return self.folder / "slurm.conf"
 
+    @property
+    def accounts(self) -> Path:
+        """The text file of jobs that have ended, for ``assay usage``; absent before the first."""
+        return self.folder / "completed.txt"
+
     def environment(self) -> dict[str, str]:
         """Variables with which ``sbatch`` and the other commands use this Slurm.
 
@@ -220,6 +225,9 @@ class SlurmCluster:
             "SwitchType": "switch/none",
             "MpiDefault": "none",
             "ReturnToService": "2",
+            # sacct would need a database; this is a line of text per job that has ended.
+            "JobCompType": "jobcomp/filetxt",
+            "JobCompLoc": str(self.accounts),
             # Shorter timeouts than those of a real site.
             "SlurmdTimeout": "15",
             "KillWait": "5",

@@ -10,9 +10,10 @@ from assay.errors import AssayError
 from assay.records.directory import Damaged, RunDirectory
 from assay.records.group import describe_members
 from assay.records.jobs import JobBook
+from assay.records.model import system_in_name, system_name
 from assay.records.request import RunRequest
 from assay.records.stream import read_stream
-from assay.records.summary import RunSummary, system_name
+from assay.records.summary import RunSummary
 
 
 class RunListing(msgspec.Struct, frozen=True):
@@ -101,7 +102,7 @@ def _read_through(run: RunDirectory, check: bool) -> RunListing:
         state="damaged" if problem else "complete" if run.complete else "unfinished",
         utc=manifest.utc,
         suite=manifest.plan.name,
-        system=system_name(run.name, manifest.system),
+        system=system_name(manifest),
         cells=len(manifest.plan.cells),
         launches=launches,
         measurements=len(measured),
@@ -122,7 +123,7 @@ def _requested(run: RunDirectory, request: RunRequest) -> RunListing:
         state="unfinished" if over or not last else "queued",
         utc=request.utc,
         suite=request.suite,
-        system=_system_of(run),
+        system=system_in_name(run.name, request.suite),
         problem=problem,
     )
     if request.members is None:
@@ -136,7 +137,3 @@ def _requested(run: RunDirectory, request: RunRequest) -> RunListing:
         problem=None if whole else problem,
         members=counts,
     )
-
-
-def _system_of(run: RunDirectory) -> str:
-    return [*run.name.split("-"), ""][1]

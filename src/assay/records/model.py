@@ -106,11 +106,18 @@ class Manifest(msgspec.Struct, frozen=True):
     imported: list[ImportedSource] = []
 
 
-def system_name(manifest: Manifest) -> str:
-    """The system's name: the part of the run's name between time and suite, else the hostname."""
+def system_name(manifest: Manifest, group: str = "") -> str:
+    """The name of a run's system.
+
+    That given to an imported run, else the part of the run's name between time and suite, else (of
+    a run with another name) the hostname, else the run's name. ``group``: the name of the group of
+    runs that this is a member of; the members' own names are numbers.
+    """
+    stated = manifest.system.get("name")
     facts = manifest.system.get("os")
     hostname = facts.get("hostname") if isinstance(facts, dict) else None
-    return system_in_name(manifest.run, manifest.plan.name) or str(hostname or "") or manifest.run
+    in_name = system_in_name(group or manifest.run, manifest.plan.name)
+    return str(stated or in_name or hostname or manifest.run)
 
 
 def system_in_name(run: str, suite: str) -> str:

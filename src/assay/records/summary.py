@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from assay.records.model import MANIFEST_SCHEMA, RunData
+from assay.records.model import MANIFEST_SCHEMA, RunData, system_name
 
 # Facts that identify a machine across runs.
 _IDENTITY = (("os", "hostname"), ("processor", "name"), ("processor", "cores"))
@@ -39,11 +39,6 @@ class RunSummary(msgspec.Struct, frozen=True):
     imported: bool = False
 
 
-def system_name(run: str, system: Mapping[str, object]) -> str:
-    """The system's name from its facts, else from the run's name."""
-    return str(system.get("name") or [*run.split("-"), "", ""][1])
-
-
 def machine_identity(system: Mapping[str, object]) -> Identity:
     """The facts that identify a machine; None for a missing fact."""
     facts: list[str | int | float | None] = []
@@ -62,7 +57,7 @@ def summarise_run(run: RunData, *, launches: int, tables: int) -> RunSummary:
         tables=tables,
         utc=manifest.utc,
         suite=manifest.plan.name,
-        system=system_name(manifest.run, manifest.system),
+        system=system_name(manifest),
         machine=machine_identity(manifest.system),
         kernels=tuple(dict.fromkeys(cell.kernel for cell in manifest.plan.cells)),
         toolchains=tuple(dict.fromkeys(cell.toolchain for cell in manifest.plan.cells)),

@@ -12,7 +12,7 @@ import numpy as np
 from assay.usage.jobs import MachineFacts, Outage
 from assay.usage.timeline import StepFunction, constant, difference, greatest, least, occupied
 
-CapacitySource = Literal["stated", "node events", "header", "most in use"]
+CapacitySource = Literal["stated", "node events", "node counts", "header", "most in use"]
 
 
 @dataclass(frozen=True)
@@ -33,32 +33,39 @@ class Capacity:
         return least(busy, self.size)
 
 
-def known_capacity(machine: MachineFacts, stated: int | None, last: float) -> Capacity | None:
+def known_capacity(
+    machine: MachineFacts, stated: int | None, last: float, per_node: int = 0
+) -> Capacity | None:
     """The capacity as stated, else by node events, else by the log's header; None if by none.
 
-    ``last``: the Unix time until which nodes that are still down are counted.
+    ``last``: the Unix time until which nodes that are still down are counted. ``per_node``: the
+    processors of a node, for events that don't state them; 0 if they are unknown.
     """
-    down = _down(machine.outages, last)
+    down = _down(machine.outages, last, per_node)
     if stated is not None:
         return Capacity("stated", stated, constant(stated), down)
     sizes = sorted(size for size in machine.sizes if size[1] > 0)
+    source: CapacitySource = "node events"
+    if not sizes and per_node:
+        sizes = sorted((when, count * per_node) for when, count in machine.node_counts)
+        source = "node counts"
     if sizes:
         levels = np.array([float(size) for _, size in sizes])
         # Before the first event the size is taken to be the first one.
         size = StepFunction(np.array([when for when, _ in sizes]), levels, float(levels[0]))
-        return Capacity("node events", int(levels.max()), size, down)
+        return Capacity(source, int(levels.max()), size, down)
     if machine.processors:
         return Capacity("header", machine.processors, constant(machine.processors), down)
     return None
 
 
-def most_in_use(machine: MachineFacts, busy: StepFunction, last: float) -> Capacity:
+def most_in_use(machine: MachineFacts, in_use: float, last: float, per_node: int = 0) -> Capacity:
     """The most that was ever in use, as the least capacity that the machine can have had."""
-    most = int(busy.levels.max(initial=0.0))
-    return Capacity("most in use", most, constant(most), _down(machine.outages, last))
+    most = int(in_use)
+    return Capacity("most in use", most, constant(most), _down(machine.outages, last, per_node))
 
 
-def _down(outages: list[Outage], last: float) -> StepFunction:
+def _down(outages: list[Outage], last: float, per_node: int) -> StepFunction:
     """Processors down over time; overlapping events of a node count once."""
     by_node: dict[str, list[Outage]] = defaultdict(list)
     for each in outages:
@@ -69,11 +76,12 @@ def _down(outages: list[Outage], last: float) -> StepFunction:
         size = 0
         for each in sorted(events, key=lambda event: event.start):
             until = each.end if math.isfinite(each.end) else max(last, each.start)
+            processors = each.processors if each.processors >= 0 else per_node
             if each.start > end:
                 merged.append((begin, end, size))
-                begin, end, size = each.start, until, each.processors
+                begin, end, size = each.start, until, processors
             else:
-                end, size = max(end, until), max(size, each.processors)
+                end, size = max(end, until), max(size, processors)
         merged.append((begin, end, size))
     known = [each for each in merged if math.isfinite(each[0])]
     if not known:

@@ -1,31 +1,38 @@
 """Jobs of a log as columns, and the collector that readers of accounts fill.
 
-A job takes about 90 bytes, whatever the format; texts of records are not kept.
+A job takes about 110 bytes, whatever the format; texts of records are not kept. The columns of a
+long log are in temporary files (``columns``).
 """
 
 from __future__ import annotations
 
 import enum
 import math
+import mmap
 from array import array
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.usage.problems import Problems
+from assay.usage.columns import ColumnTable, TableWriter, ranges
+from assay.usage.nodes import NodeCollector, NodeLists
+from assay.usage.problems import NAMED, Problems
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NAN = math.nan
 # Latest Unix time that is accepted (the year 2120), and the greatest size of a job.
-_LATEST = 4.74e9
-_MOST_PROCESSORS = 2**31 - 1
+LATEST = 4.74e9
+MOST_PROCESSORS = 2**31 - 1
 # Records further than this (s) from all others are wrong if they are at most this share of the
 # jobs, or a single one.
-_YEAR, _FEW = 366 * 86400.0, 0.01
+_DAY, _YEAR, _FEW = 86400.0, 366 * 86400.0, 0.01
+# Digits of a key that stands for itself: below 2**62.
+_LONGEST_NUMBER = 18
 
 
 class State(enum.IntEnum):
@@ -50,7 +57,7 @@ class JobRecord:
     ``key`` distinguishes records; ``number``: the job's number in the scheduler's sequence, -1
     where its ids are not consecutive. ``processors``: allocated. ``requested_time`` in s,
     ``requested_memory`` and ``used_memory`` in bytes, all processors together. ``array``: the
-    number of the job array that it belongs to.
+    number of the job array that it belongs to. ``hosts``: its nodes in bracket notation.
     """
 
     key: str
@@ -69,11 +76,14 @@ class JobRecord:
     queue: str = ""
     state: State = State.UNKNOWN
     array: int = -1
+    hosts: str = ""
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A node that was down. ``start``, ``end``: Unix time in s, ``end`` infinite if open."""
+    """A node that was down. ``start``, ``end``: Unix time in s, ``end`` infinite if open.
+    ``processors``: -1 where unknown.
+    """
 
     node: str
     start: float
@@ -90,8 +100,9 @@ class MachineFacts:
     as if they were UTC. ``timeouts``: whether its states tell timeouts from failures.
     ``at_ends``: whether records are written when jobs end, otherwise the log is ordered by
     submission. ``starts``: whether records are also written when jobs start. ``outages``
-    and ``sizes`` (Unix time, processors from then on) come from node events. ``records``: the
-    number of records that the log's header states, 0 where it doesn't.
+    and ``sizes`` (Unix time, processors from then on) come from node events, as do ``node_counts``
+    (Unix time, nodes from then on) where processors are unknown. ``records``: the number of records
+    that the log's header states, 0 where it doesn't.
     """
 
     processors: int = 0
@@ -105,6 +116,7 @@ class MachineFacts:
     starts: bool = False
     sizes: list[tuple[float, int]] = field(default_factory=list)
     records: int = 0
+    node_counts: list[tuple[float, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,9 @@ class Jobs:
     """Jobs by column, all of the same length; meanings and units as in ``JobRecord``.
 
     ``user``, ``group``, ``queue``: indices into ``users``, ``groups``, ``queues``; the name ""
-    stands for unknown. ``file``: index into ``files``; ``line``: from 1.
+    stands for unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of
+    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. Columns of
+    long logs are mapped from temporary files (``maps``) and read where they are used.
     """
 
     columns: dict[str, NDArray[np.generic]]
@@ -120,6 +134,8 @@ class Jobs:
     groups: list[str]
     queues: list[str]
     files: list[str]
+    nodes: NodeLists | None = None
+    maps: list[mmap.mmap] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.columns["submit"])
@@ -139,12 +155,31 @@ class Jobs:
 
     def where(self, kept: NDArray[np.bool_]) -> Jobs:
         """The jobs for which ``kept`` is true."""
-        columns = {name: column[kept] for name, column in self.columns.items()}
-        return Jobs(columns, self.users, self.groups, self.queues, self.files)
+        writer = TableWriter({name: column.dtype.str for name, column in self.columns.items()})
+        for rows in ranges(len(self)):
+            writer.append({name: each[rows][kept[rows]] for name, each in self.columns.items()})
+            self.release()
+        table = writer.finish()
+        return replace(self, columns=table.columns, maps=table.maps)
+
+    def chunks(self) -> Iterator[tuple[slice, Jobs]]:
+        """Consecutive jobs, at most ``columns.ROWS`` at a time, with their rows."""
+        for rows in ranges(len(self)):
+            columns = {name: column[rows] for name, column in self.columns.items()}
+            yield rows, replace(self, columns=columns, maps=[])
+            self.release()
+
+    def release(self) -> None:
+        """Give back the memory of rows that were read from files; they can be read again."""
+        ColumnTable(self.columns, self.maps).release()
 
     def place(self, index: int) -> tuple[int, int]:
         """The index of a job's file, and its line."""
         return int(self.columns["file"][index]), int(self.columns["line"][index])
+
+    def has(self, name: str) -> bool:
+        """Whether a column of numbers is known of any job."""
+        return any(bool((~np.isnan(each.number(name))).any()) for _, each in self.chunks())
 
 
 # Columns and their types (``array``): the order in which ``JobCollector.add`` appends.
@@ -152,7 +187,10 @@ _COLUMNS = {
     "submit": "d", "start": "d", "end": "d", "processors": "i", "nodes": "i", "gpus": "i",
     "requested_time": "f", "requested_memory": "f", "used_memory": "f", "user": "i", "group": "i",
     "queue": "i", "state": "b", "array": "q", "number": "q", "key": "q", "file": "i", "line": "q",
+    "hosts": "i", "hosts_at": "q",
 }  # fmt: skip
+# Rows that are appended at once, and that are sorted at a time.
+_BUFFER, _SORTED = 1 << 16, 1 << 22
 
 
 class JobCollector:
@@ -160,6 +198,7 @@ class JobCollector:
 
     ``started``: records of jobs that began and have not ended yet, by key; they become running
     jobs at the end. Formats that write a record for each event use it across rotated files.
+    ``watch`` is called from time to time.
     """
 
     def __init__(self) -> None:
@@ -167,10 +206,15 @@ class JobCollector:
         self.problems = Problems()
         self.started: dict[str, tuple[JobRecord, int, int]] = {}
         self.files: list[str] = []
-        self._columns: dict[str, array[Any]] = {
-            name: array(kind) for name, kind in _COLUMNS.items()
-        }
+        self.watch: Callable[[], None] | None = None
+        self._columns: dict[str, array[Any]] = {}
+        self._empty()
+        self._table = TableWriter(_COLUMNS)
+        self._nodes = NodeCollector()
         self._names: dict[str, dict[str, int]] = {"user": {}, "group": {}, "queue": {}}
+
+    def _empty(self) -> None:
+        self._columns = {name: array(kind) for name, kind in _COLUMNS.items()}
 
     def begin(self, file: str) -> None:
         """Records from now on are of this file."""
@@ -190,80 +234,194 @@ class JobCollector:
                 return
             job.submit = NAN
         names = (
-            self._name("user", job.user),
-            self._name("group", job.group),
-            self._name("queue", job.queue),
+            self.name("user", job.user),
+            self.name("group", job.group),
+            self.name("queue", job.queue),
         )
+        found = self._nodes.ranges(job.hosts) if job.hosts else ()
+        hosts = len(found), self._nodes.add(found) if found else -1
         row = (
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
             job.requested_time, job.requested_memory, job.used_memory, *names,
-            job.state, job.array, job.number, _hashed(job.key), where, line,
+            job.state, job.array, job.number, hashed(job.key), where, line, *hosts,
         )  # fmt: skip
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)
+        if len(self._columns["line"]) >= _BUFFER:
+            self._flush()
+
+    def add_rows(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
+        """Records that are right, by column as in ``Jobs``; those not named are unknown.
+
+        ``key`` is a number as of ``hashed``; names are numbers as of ``name``.
+        """
+        self._flush()
+        length = len(columns["key"])
+        unknown = {"d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0}
+        block = {
+            name: columns[name]
+            if name in columns
+            else np.full(length, unknown.get(name, unknown.get(kind, -1)), dtype=kind)
+            for name, kind in _COLUMNS.items()
+        }
+        self._table.append(block)
+
+    def _flush(self) -> None:
+        if self.watch is not None:
+            self.watch()
+        if len(self._columns["line"]):
+            self._table.append(
+                {
+                    name: np.frombuffer(values, dtype=values.typecode)
+                    for name, values in self._columns.items()
+                }
+            )
+            self._empty()
 
     def jobs(self) -> Jobs:
         """All jobs, those that began and did not end as running; identical records once."""
-        if self.started:
-            keys = np.frombuffer(self._columns["key"], dtype=np.int64)
-            starts = np.frombuffer(self._columns["start"], dtype=np.float64)
-            ended = set(zip(keys.tolist(), starts.tolist(), strict=True))
-            del keys, starts
-            for job, file, line in self.started.values():
-                if (_hashed(job.key), job.start) not in ended:
-                    self.add(job, line, file)
-            self.started.clear()
-        columns = {
-            name: np.frombuffer(values, dtype=values.typecode)
-            if len(values)
-            else np.empty(0, dtype=values.typecode)
-            for name, values in self._columns.items()
-        }
+        self._flush()
+        table = self._table.finish()
+        running = self._running(table)
+        if running:
+            again = TableWriter(_COLUMNS)
+            for rows in ranges(len(table)):
+                again.append({name: each[rows] for name, each in table.columns.items()})
+                table.release()
+            self._table = again
+            for job, file, line in running:
+                self.add(job, line, file)
+            self._flush()
+            table = again.finish()
         users, groups, queues = (list(self._names[name]) for name in ("user", "group", "queue"))
-        return self._once(Jobs(columns, users, groups, queues, self.files))
+        nodes = self._nodes.lists()
+        jobs = Jobs(
+            table.columns,
+            users,
+            groups,
+            queues,
+            self.files,
+            nodes if len(nodes.table) else None,
+            table.maps,
+        )
+        return self._once(jobs)
+
+    def _running(self, table: ColumnTable) -> list[tuple[JobRecord, int, int]]:
+        """Records of jobs that began, and of whose run no record tells the end."""
+        begun = {(hashed(each[0].key), each[0].start): each for each in self.started.values()}
+        self.started.clear()
+        keys = np.array([key for key, _ in begun], dtype=np.int64)
+        for rows in ranges(len(table)) if begun else ():
+            mine = np.isin(table.columns["key"][rows], keys)
+            pairs = (table.columns[name][rows][mine].tolist() for name in ("key", "start"))
+            for pair in zip(*pairs, strict=True):
+                begun.pop(pair, None)
+            table.release()
+        return list(begun.values())
 
     def _once(self, jobs: Jobs) -> Jobs:
-        keys = jobs.code("key")
-        start, end = (np.nan_to_num(jobs.number(name), nan=-1.0) for name in ("start", "end"))
-        order = np.lexsort((np.arange(len(jobs)), end, start, keys))
-        same_id = keys[order][1:] == keys[order][:-1]
-        same = same_id & (start[order][1:] == start[order][:-1])
-        same &= end[order][1:] == end[order][:-1]
-        # A job that a log shows twice, first while it waits or runs: the earlier record is dropped.
-        state = jobs.code("state")[order][:-1]
-        earlier = (state == State.RUNNING) & (start[order][1:] == start[order][:-1])
-        earlier = (earlier | (state == State.PENDING)) & same_id & ~same
+        """Without repeated, superseded and stray records, which become problems."""
         kept = np.ones(len(jobs), dtype=bool)
-        for kind, places, dropped in (
-            ("duplicate", order[1:][same], True),
-            ("superseded", order[:-1][earlier], True),
-            ("reused", order[1:][same_id & ~same & ~earlier], False),
-        ):
-            for index in np.sort(places):
-                self.problems.add(kind, jobs.place(int(index)))
+        found = [_repeated(jobs, part, _parts(jobs)) for part in range(_parts(jobs))]
+        for kind, dropped in (("duplicate", True), ("superseded", True), ("reused", False)):
+            places = np.sort(np.concatenate([each[kind] for each in found]))
+            self._name_all(kind, places, jobs)
             kept[places] &= not dropped
-        for index in np.flatnonzero(kept & _stray(jobs)):
-            self.problems.add("stray", jobs.place(int(index)))
-            kept[index] = False
-        return jobs.where(kept)
+        stray = np.flatnonzero(kept & _stray(jobs))
+        self._name_all("stray", stray, jobs)
+        kept[stray] = False
+        return jobs if kept.all() else jobs.where(kept)
 
-    def _name(self, kind: str, name: str) -> int:
+    def _name_all(self, kind: str, places: Ints, jobs: Jobs) -> None:
+        first = [jobs.place(int(index)) for index in places[:NAMED]]
+        self.problems.add_many(kind, int(places.size), first)
+
+    def node_count(self, text: str) -> int:
+        """How many nodes a list in bracket notation has, 0 if it is none."""
+        return sum(last - first + 1 for first, last in self._nodes.ranges(text))
+
+    def name(self, kind: str, name: str) -> int:
+        """The number of a user, group or queue; ``kind``: which of these."""
         names = self._names[kind]
         return names.setdefault(name, len(names))
 
 
+def _parts(jobs: Jobs) -> int:
+    return max(-(-len(jobs) // _SORTED), 1)
+
+
+def _repeated(jobs: Jobs, part: int, parts: int) -> dict[str, Ints]:
+    """Rows of records whose key another one has, by kind of problem; of the keys ≡ ``part``."""
+    rows_found, keys_found = [], []
+    for rows, each in jobs.chunks():
+        keys = each.code("key")
+        mine = np.flatnonzero(keys % parts == part)
+        rows_found.append(mine + rows.start)
+        keys_found.append(keys[mine])
+    index, keys = np.concatenate(rows_found), np.concatenate(keys_found)
+    ordered = np.sort(keys)
+    again = np.isin(keys, ordered[1:][ordered[1:] == ordered[:-1]])
+    index, keys = index[again], keys[again]
+    start, end, state = (jobs.columns[name][index] for name in ("start", "end", "state"))
+    jobs.release()
+    start, end = (np.nan_to_num(times.astype(np.float64), nan=-1.0) for times in (start, end))
+    order = np.lexsort((index, end, start, keys))
+    same_id = keys[order][1:] == keys[order][:-1]
+    same = same_id & (start[order][1:] == start[order][:-1])
+    same &= end[order][1:] == end[order][:-1]
+    # A job that a log shows twice, first while it waits or runs: the earlier record is dropped.
+    state = state.astype(np.int64)[order][:-1]
+    earlier = (state == State.RUNNING) & (start[order][1:] == start[order][:-1])
+    earlier = (earlier | (state == State.PENDING)) & same_id & ~same
+    index = index[order]
+    return {
+        "duplicate": index[1:][same],
+        "superseded": index[:-1][earlier],
+        "reused": index[1:][same_id & ~same & ~earlier],
+    }
+
+
 def _stray(jobs: Jobs) -> NDArray[np.bool_]:
     """Jobs more than a year away from nearly all others, as by a wrong date."""
+    days = int(LATEST // _DAY) + 2
+    # Of each day: the number of times, the first and the last; of begins and of ends.
+    counts = np.zeros((2, days), dtype=np.int64)
+    first, last = np.full((2, days), np.inf), np.full((2, days), -np.inf)
+    for _, each in jobs.chunks():
+        for kind, times in enumerate(_begins_and_ends(each)):
+            known = times[~np.isnan(times)]
+            day = (known // _DAY).astype(np.int64)
+            counts[kind] += np.bincount(day, minlength=days)
+            np.minimum.at(first[kind], day, known)
+            np.maximum.at(last[kind], day, known)
+    limits = [_most(*each) for each in zip(counts, first, last, strict=True)]
     stray = np.zeros(len(jobs), dtype=bool)
-    begin = np.fmin(jobs.number("submit"), jobs.number("start"))
-    for times in (begin, jobs.number("end")):
-        known = np.flatnonzero(~np.isnan(times))
-        order = known[np.argsort(times[known], kind="stable")]
-        pieces = np.split(order, np.flatnonzero(np.diff(times[order]) > _YEAR) + 1)
-        most = max(pieces, key=len)
-        if most.size > 1 and order.size - most.size <= max(1.0, _FEW * order.size):
-            stray[np.setdiff1d(order, most)] = True
+    if any(limit is not None for limit in limits):
+        for rows, each in jobs.chunks():
+            for limit, times in zip(limits, _begins_and_ends(each), strict=True):
+                if limit is not None:
+                    stray[rows] |= (times < limit[0]) | (times > limit[1])
     return stray
+
+
+def _begins_and_ends(jobs: Jobs) -> tuple[Floats, Floats]:
+    return np.fmin(jobs.number("submit"), jobs.number("start")), jobs.number("end")
+
+
+def _most(counts: Ints, first: Floats, last: Floats) -> tuple[float, float] | None:
+    """The times between which nearly all are, where few others are more than a year away."""
+    used = np.flatnonzero(counts)
+    if not used.size:
+        return None
+    begins = np.flatnonzero(first[used][1:] - last[used][:-1] > _YEAR) + 1
+    begins = np.concatenate(([0], begins))
+    sizes = np.add.reduceat(counts[used], begins)
+    piece = int(np.argmax(sizes))
+    others = int(sizes.sum() - sizes[piece])
+    if not others or sizes[piece] <= 1 or others > max(1.0, _FEW * float(sizes.sum())):
+        return None
+    ends = np.concatenate((begins[1:], [used.size])) - 1
+    return float(first[used[begins[piece]]]), float(last[used[ends[piece]]])
 
 
 def _wrong(job: JobRecord) -> str:
@@ -271,14 +429,14 @@ def _wrong(job: JobRecord) -> str:
     times = (job.submit, job.start, job.end)
     if any(time < 0.0 for time in times) or job.requested_time < 0.0:
         return "negative"
-    if any(time > _LATEST for time in times) or math.inf in (
+    if any(time > LATEST for time in times) or math.inf in (
         job.requested_time,
         job.requested_memory,
         job.used_memory,
     ):
         return "range"
     sizes = (job.processors, job.nodes, job.gpus)
-    if max(sizes) > _MOST_PROCESSORS or max(job.number, job.array) >= 2**62:
+    if max(sizes) > MOST_PROCESSORS or max(job.number, job.array) >= 2**62:
         return "range"
     if min(sizes) < -1:
         return "negative"
@@ -287,6 +445,9 @@ def _wrong(job: JobRecord) -> str:
     return "early" if job.start < job.submit else ""
 
 
-def _hashed(key: str) -> int:
-    """A number of 63 bits for a key: the same in every process."""
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 1
+def hashed(key: str) -> int:
+    """A number of 63 bits for a key, the same in every process; for a number itself."""
+    if len(key) <= _LONGEST_NUMBER and key.isascii() and key.isdigit() and key[0] != "0":
+        return int(key)
+    digest = blake2b(key.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2 | 1 << 62

@@ -10,7 +10,9 @@ run time r.
 from __future__ import annotations
 
 import datetime
+import math
 import zoneinfo
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,53 +41,63 @@ class LogPeriod:
 
 def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
     """The period of a log with jobs."""
-    submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
-    entered = np.fmin(submit, start)
-    running = bool(np.any(jobs.code("state") == State.RUNNING))
-    if machine.at_ends and not np.isnan(end).all():
-        first, last = float(np.nanmin(end)), float(np.nanmax(end))
+    limits = dict.fromkeys(("entered", "start", "end"), (math.inf, -math.inf))
+    running = False
+    for _, each in jobs.chunks():
+        submit, start, end = (each.number(name) for name in ("submit", "start", "end"))
+        columns = {"entered": np.fmin(submit, start), "start": start, "end": end}
+        for name, times in columns.items():
+            known = times[~np.isnan(times)]
+            low, high = limits[name]
+            limits[name] = (
+                float(known.min(initial=low)), float(known.max(initial=high)),
+            )  # fmt: skip
+        running |= bool(np.any(each.code("state") == State.RUNNING))
+    greatest = {name: high for name, (_, high) in limits.items()}
+    if machine.at_ends and math.isfinite(greatest["end"]):
+        first, last = limits["end"]
         if machine.starts:
-            last = max([last, *_greatest(start)])
+            last = max(last, greatest["start"])
     else:
-        known = entered[~np.isnan(entered)]
-        if not known.size:
-            known = np.zeros(1)
-        first, last = float(known.min()), float(known.max())
+        known_limits = limits["entered"]
+        first, last = known_limits if math.isfinite(known_limits[0]) else (0.0, 0.0)
         if running:  # it was read from a live system: everything until then is recorded
-            last = max([last, *_greatest(start), *_greatest(end)])
-    run = end - start
-    wait = np.nan_to_num(start - submit)
-    work = jobs.number("processors") * run
-    used = ~np.isnan(work) & (work > 0)
-    edge = _edge(wait[used], run[used], work[used] / run[used])
-    after = _edge(np.zeros(int(used.sum())), run[used], work[used] / run[used])
+            last = max(last, greatest["start"], greatest["end"])
     begin, finish = first, last
     if not machine.at_ends:
-        begin = first + edge
+        begin = first + _edge(jobs, waits=True)
     elif not machine.starts:
-        finish = last - after
+        finish = last - _edge(jobs, waits=False)
     if begin < finish:
         return LogPeriod(first, last, begin, finish, whole=True)
     return LogPeriod(first, last, first, last, whole=False)
 
 
-def _greatest(values: Floats) -> list[float]:
-    known = values[~np.isnan(values)]
-    return [float(known.max())] if known.size else []
-
-
-def _edge(wait: Floats, run: Floats, processors: Floats) -> float:
+def _edge(jobs: Jobs, *, waits: bool) -> float:
     """The time in s after which at most ``MISSING_AT_MOST`` of the use is missing."""
-    if not run.size:
-        return 0.0
-    whole = float(np.sum(processors * run))
-    low, high = 0.0, float(np.max(wait + run))
+    whole = low = high = 0.0
+    for wait, run, processors in _used(jobs, waits=waits):
+        whole += float(np.sum(processors * run))
+        high = max(high, float(np.max(wait + run, initial=0.0)))
     # The missing share falls with time; its sum has no closed inverse.
     while high - low > 60.0:
         middle = (low + high) / 2
-        missing = float(np.sum(processors * np.clip(wait + run - middle, 0.0, run)))
+        missing = 0.0
+        for wait, run, processors in _used(jobs, waits=waits):
+            missing += float(np.sum(processors * np.clip(wait + run - middle, 0.0, run)))
         low, high = (middle, high) if missing > MISSING_AT_MOST * whole else (low, middle)
     return float(np.ceil(high))
+
+
+def _used(jobs: Jobs, *, waits: bool) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Waits (0 without ``waits``), run times and processors of the jobs that used any."""
+    for _, each in jobs.chunks():
+        submit, start, end = (each.number(name) for name in ("submit", "start", "end"))
+        run = end - start
+        work = each.number("processors") * run
+        used = ~np.isnan(work) & (work > 0)
+        wait = np.nan_to_num(start - submit)[used] if waits else np.zeros(int(used.sum()))
+        yield wait, run[used], work[used] / run[used]
 
 
 @dataclass(frozen=True)

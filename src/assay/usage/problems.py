@@ -15,6 +15,7 @@ KINDS = {
     "backwards": "ends before it starts: left out",
     "early": "starts before it was submitted: its wait is not counted",
     "partial": "a part of a checkpointed job, which has a record of its own: left out",
+    "array": "a job array as a whole, whose jobs have records of their own: left out",
     "no size": "ran on an unknown number of processors: not counted as use",
     "no end": "started, and its end is unknown: not counted as use",
     "too large": "larger than the machine: not counted as use",
@@ -24,7 +25,7 @@ KINDS = {
     "reused": "its job id occurs with other times (requeued): counted",
 }
 # Places that are named for each kind.
-_MOST = 5
+NAMED = 5
 
 
 @dataclass
@@ -46,8 +47,18 @@ class Problems:
         """Count a problem of a kind in ``KINDS``; ``place``: index of the file, and line from 1."""
         problem = self._found.setdefault(kind, Problem(kind))
         problem.count += 1
-        if len(problem.places) < _MOST:
+        if len(problem.places) < NAMED:
             problem.places.append(place)
+
+    def add_many(self, kind: str, count: int, places: list[tuple[int, int]]) -> None:
+        """Count ``count`` problems of a kind; ``places``: the first of them, at least as many as
+        ``NAMED`` if there are.
+        """
+        if not count:
+            return
+        problem = self._found.setdefault(kind, Problem(kind))
+        problem.count += count
+        problem.places += places[: max(NAMED - len(problem.places), 0)]
 
     def copy(self) -> Problems:
         """The same problems, to which others can be added."""

@@ -24,6 +24,8 @@ class StepFunction:
         """The amount at each of these times."""
         if not self.times.size:
             return np.full(np.shape(when), self.before)
+        if when is self.times:
+            return self.levels
         index = np.searchsorted(self.times, when, side="right") - 1
         return np.where(index >= 0, self.levels[np.maximum(index, 0)], self.before)
 
@@ -55,7 +57,8 @@ def occupied(begin: Floats, end: Floats, amount: Floats) -> StepFunction:
 
 
 def _at_all(functions: Sequence[StepFunction]) -> tuple[Floats, list[Floats], list[float]]:
-    times = np.unique(np.concatenate([each.times for each in functions]))
+    changing = [each.times for each in functions if each.times.size]
+    times = changing[0] if len(changing) == 1 else np.unique(np.concatenate([[], *changing]))
     return times, [each.at(times) for each in functions], [each.before for each in functions]
 
 

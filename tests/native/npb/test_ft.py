@@ -36,7 +36,13 @@ each_target = pytest.mark.parametrize(
 
 PROGRAM = CheckProgram(
     "npb_ft_check.cpp",
-    (*(f"npb/ft/{name}.cpp" for name in ("solver", "plain", "grid", "transpose", "fft")), *HARNESS),
+    (
+        *(
+            f"npb/ft/{name}.cpp"
+            for name in ("solver", "plain", "grid", "position", "transpose", "fft")
+        ),
+        *HARNESS,
+    ),
 )
 
 

@@ -77,17 +77,32 @@ def test_the_measured_ratio_of_codes_permits_a_verdict_on_the_machines(tmp_path:
     assert compared(run, other, toolchain="embedded").cells[0].verdict == "faster"
 
 
-def test_a_single_number_has_the_ratio_with_its_interval_and_no_verdict(tmp_path: Path) -> None:
-    found = compared(own_run(CG, 4.0, 20.0), imported(tmp_path, [16.0]))
+def test_a_single_number_has_the_ratio_with_its_interval_and_a_condition(tmp_path: Path) -> None:
+    run, other = own_run(CG, 4.0, 20.0), imported(tmp_path, [16.0])
+    found = compared(run, other)
     (cell,) = found.cells
     assert cell.speed == pytest.approx(1.25, rel=0.003)
     assert cell.speed_ci95 is not None
     assert cell.speed_ci95[0] < 1.25 < cell.speed_ci95[1]
-    assert verdict_words(cell, 0.01) == "can't tell: n = 1"
+    # Nobody knows how much the number varies: no verdict without the condition.
+    assert (cell.verdict, cell.p, cell.if_exact) == ("open", None, "faster")
+    assert verdict_words(cell, 0.01) == "faster, if the imported number is exact"
+    told = answer(found)
+    assert "is faster, if imported numbers are exact, in 1 (nasa-npb.cg " in told.verdict
+    assert "undecided" not in told.verdict
+    assert any("do not contain how much that number varies" in text for text in told.caveats)
+    turned = find([Side("b", other), Side("a", run)]).cells[0]
+    assert (turned.verdict, turned.if_exact) == ("open", "slower")
     # Not the same either, though the interval lies within the margin.
     alike = compared(own_run(CG, 4.0, 20.0), imported(tmp_path, [20.0])).cells[0]
     assert alike.speed_ci95 is not None and alike.speed_ci95[1] < 1.01
-    assert alike.verdict == "open"
+    assert (alike.verdict, alike.if_exact) == ("open", None)
+    assert verdict_words(alike, 0.01) == "can't tell: n = 1"
+
+
+def test_without_the_codes_ratio_a_single_number_has_no_condition(tmp_path: Path) -> None:
+    (cell,) = compared(own_run(CG, 4.0, None), imported(tmp_path, [16.0])).cells
+    assert (cell.verdict, cell.if_exact) == ("none", None)
 
 
 def test_the_plain_code_has_a_ratio_of_its_own(tmp_path: Path) -> None:
@@ -139,6 +154,8 @@ def test_a_published_figure_is_compared_with_the_codes_divided_out(tmp_path: Pat
     print_comparison(found, screen)
     text = " ".join(screen.export_text().split())
     assert "codes divided out" in text
+    assert (cell.verdict, cell.if_exact) == ("open", "faster")
+    assert "faster, if the published number is exact" in text
     assert "assay's code is 5.0 " in text or "assay's code is 5.00 " in text
     assert "as fast as NASA's NPB 3.4.2 (EP class C, " in text
     labels = [column.label for column in cell_table(found).columns]

@@ -128,7 +128,8 @@ def test_a_browser_draws_the_report(tmp_path: Path) -> None:
     seen = look(path, tmp_path / "profile", dark=False)
     assert seen["errors"] == []
     assert sorted(seen["figures"]) == [
-        "usage-course", "usage-lengths", "usage-requests", "usage-sizes", "usage-times",
+        "usage-course", "usage-hours", "usage-lengths", "usage-requests", "usage-sizes",
+        "usage-times",
         "usage-week",
     ]  # fmt: skip
     for name, figure in seen["figures"].items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from statistics import median
 
 from assay.kernels import is_search, known_kernel
@@ -11,7 +11,6 @@ from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.model.plan import Plan
 from assay.model.replication import Replication
-from assay.records.model import LaunchRecord
 from assay.records.schema import MeasurementRecord
 from assay.stats.cells.effort import (
     LaunchEffort,
@@ -130,11 +129,6 @@ def may_be_short(cell: Cell, rule: Replication) -> bool:
 def sampling_seconds(record: MeasurementRecord) -> float:
     """Seconds of a measurement spent on samples; its whole time if that is not recorded."""
     return min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
-
-
-def beside_measurements(launch: LaunchRecord, records: Sequence[MeasurementRecord]) -> float:
-    """Seconds of a launch outside its measurements."""
-    return launch.wall - sum(record.wall for record in records)
 
 
 def place_of(cell: Cell) -> Place:

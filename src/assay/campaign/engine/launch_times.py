@@ -1,11 +1,14 @@
-"""Times of launches outside their measurements: start and end of the kernel program."""
+"""The time of launches: what counts towards the budget, and what is outside measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.campaign.engine.effort import Place, place_of
 from assay.model.cell import Cell
+from assay.records.model import LaunchRecord
+from assay.records.schema import MeasurementRecord
+from assay.records.stream import Stream
 
 
 class LaunchTimes:
@@ -29,3 +32,34 @@ class LaunchTimes:
             return 0.0
         mean = sum(self._known.values()) / len(self._known)
         return sum(known) + mean * (len(places) - len(known))
+
+
+def launch_cost(record: LaunchRecord | None, stream: Stream) -> float:
+    """Seconds of the budget that a launch has used: its whole time, or up to its last measurement
+    if it only waited after that, or if its end was not recorded (``record`` None).
+
+    ``stream``: of the launch; of its measurements only the last is used.
+    """
+    if record is not None and not only_waited(record, stream):
+        return record.wall
+    last = stream.measurements[-1] if stream.measurements else None
+    return last.start + last.wall if last else 0.0
+
+
+def only_waited(record: LaunchRecord, stream: Stream) -> bool:
+    """Whether the time of a launch is a wait: for lost hosts, or for processes that a signal ended
+    before the first record. It is not due to the plan, and would leave others no time.
+    """
+    return record.outcome == "lost" or (record.signal is not None and stream.start is None)
+
+
+def launch_overhead(record: LaunchRecord | None, stream: Stream) -> float | None:
+    """Seconds of a launch outside its measurements; None unless it ended normally."""
+    if record is None or record.outcome != "complete":
+        return None
+    return beside_measurements(record, stream.measurements)
+
+
+def beside_measurements(launch: LaunchRecord, records: Sequence[MeasurementRecord]) -> float:
+    """Seconds of a launch outside its measurements."""
+    return launch.wall - sum(record.wall for record in records)

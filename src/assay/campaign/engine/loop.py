@@ -10,8 +10,13 @@ from typing import Protocol
 import msgspec
 
 from assay.campaign.engine.budget_shares import LEAST_BUDGET
-from assay.campaign.engine.effort import beside_measurements
 from assay.campaign.engine.forecast import block_time, shortfall
+from assay.campaign.engine.launch_times import (
+    beside_measurements,
+    launch_cost,
+    launch_overhead,
+    only_waited,
+)
 from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.engine.timeouts import longest_silence
@@ -171,8 +176,8 @@ class Campaign:
             for launch, stream in read_streams(self._run):
                 record = launches.get(launch)
                 if _session(record, stream, rule) == session:
-                    self._state.spent += _cost(record, stream)
-                overheads[launch] = _launch_overhead(record, stream)
+                    self._state.spent += launch_cost(record, stream)
+                overheads[launch] = launch_overhead(record, stream)
                 yield launch, stream
 
         for measurement in measurements_of(streams(), self._manifest.plan.cells):
@@ -238,13 +243,13 @@ class Campaign:
             if record.outcome in ("crash", "timeout"):
                 record = msgspec.structs.replace(record, left=_left(order, stream))
             self._run.append_launch(record)
-            self._state.spent += _cost(record, stream)
-            if not _only_waited(record, stream):
+            self._state.spent += launch_cost(record, stream)
+            if not only_waited(record, stream):
                 self._overhead = max(
                     self._overhead, beside_measurements(record, stream.measurements)
                 )
             for measurement in measurements_of([(order.launch, stream)], waiting):
-                self._state.add(measurement, _launch_overhead(record, stream))
+                self._state.add(measurement, launch_overhead(record, stream))
                 if measurement.record.status == "left out":
                     self._observer.note(left_out_text(measurement))
             if full:
@@ -439,27 +444,3 @@ def _left(order: LaunchOrder, stream: Stream) -> tuple[str, ...]:
     }
     wanted = (entry.measurement for entry in order.job.measurements)
     return tuple(name for name in wanted if name not in measured)
-
-
-def _launch_overhead(record: LaunchRecord | None, stream: Stream) -> float | None:
-    """Seconds of a launch outside its measurements; None unless it ended normally."""
-    if record is None or record.outcome != "complete":
-        return None
-    return beside_measurements(record, stream.measurements)
-
-
-def _cost(record: LaunchRecord | None, stream: Stream) -> float:
-    """Seconds of the budget that a launch has used: its whole time, or up to its last measurement
-    if it only waited after that, or if its end was not recorded.
-    """
-    if record is not None and not _only_waited(record, stream):
-        return record.wall
-    last = stream.measurements[-1] if stream.measurements else None
-    return last.start + last.wall if last else 0.0
-
-
-def _only_waited(record: LaunchRecord, stream: Stream) -> bool:
-    """Whether the time of a launch is a wait: for lost hosts, or for processes that a signal ended
-    before the first record. It is not due to the plan, and would leave others no time.
-    """
-    return record.outcome == "lost" or (record.signal is not None and stream.start is None)

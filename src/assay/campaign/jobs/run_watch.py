@@ -6,8 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from assay.campaign.engine.display import Display
 from assay.campaign.engine.execute import state_of
+from assay.campaign.engine.launch_times import launch_cost
 from assay.campaign.engine.state import CampaignState
 from assay.errors import AssayError
 from assay.model.sessions import session_of
@@ -53,6 +56,7 @@ class RunWatch:
         self._state: CampaignState | None = None
         self._tails: dict[Path, StreamTail] = {}
         self._starts: dict[Path, StreamStart] = {}
+        self._last: dict[str, MeasurementRecord] = {}  # of each launch, without samples
         self._seen: set[str] = set()
         self._launches = 0
 
@@ -95,14 +99,19 @@ class RunWatch:
         for record in tail.new():
             if isinstance(record, StreamStart):
                 self._starts[path] = record
-            elif isinstance(record, MeasurementRecord) and record.measurement not in self._seen:
-                stream = Stream(start=self._starts.get(path), measurements=[record])
-                cells = self._state.plan.cells
-                for measurement in measurements_of([(path.stem, stream)], cells):
-                    self._take(measurement)
-                    self._seen.add(record.measurement)
+            elif isinstance(record, MeasurementRecord):
+                self._last[path.stem] = msgspec.structs.replace(record, series=[])
+                if record.measurement not in self._seen:
+                    self._add(path, record)
             if self._display is not None:
                 self._display.record(record)
+
+    def _add(self, path: Path, record: MeasurementRecord) -> None:
+        assert self._state is not None
+        stream = Stream(start=self._starts.get(path), measurements=[record])
+        for measurement in measurements_of([(path.stem, stream)], self._state.plan.cells):
+            self._take(measurement)
+            self._seen.add(record.measurement)
 
     def _take(self, measurement: Measurement) -> None:
         """Add a measurement; the first one of a later session starts a new state."""
@@ -114,17 +123,23 @@ class RunWatch:
         self._state.add(measurement)
 
     def _spend(self) -> None:
-        """Update the time that launches took, for the estimate of the time left."""
+        """Update the time of the budget that launches used, for the estimate of the time left."""
         assert self._state is not None
         with suppress(OSError):
             size = (self._run.path / LAUNCHES).stat().st_size
             if size != self._launches:
                 self._launches = size
                 self._state.spent = sum(
-                    record.wall
+                    launch_cost(record, self._outline(record.launch))
                     for record in self._run.launches()
                     if record.session == self._state.session
                 )
+
+    def _outline(self, launch: str) -> Stream:
+        """The stream of a launch with its last measurement alone, as far as it has been read."""
+        last = self._last.get(launch)
+        start = self._starts.get(self._run.raw / f"{launch}.jsonl")
+        return Stream(start=start, measurements=[last] if last else [])
 
 
 class GroupWatch:

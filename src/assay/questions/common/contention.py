@@ -27,7 +27,11 @@ def worst_contention(run: RunData, ids: Collection[str]) -> Contention | None:
     for measurement in run.measurements:
         if not ids or measurement.cell.id in ids:
             by_cell.setdefault(measurement.cell.id, []).append(measurement)
-    found = [contention_of(alike, run.manifest.system) for alike in by_cell.values()]
+    return worst(contention_of(alike, run.manifest.system) for alike in by_cell.values())
+
+
+def worst(found: Iterable[Contention | None]) -> Contention | None:
+    """That with the most CPUs busy per machine, impossible ones first; None if none is known."""
     known = [each for each in found if each is not None]
     return max(known, key=lambda each: (not each.possible, each.busy / each.machines), default=None)
 

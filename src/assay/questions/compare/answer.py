@@ -8,7 +8,7 @@ from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.code_factors import same_program
 from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
 from assay.questions.compare.results import OWN_CODES
-from assay.questions.compare.tables import nodes_text, other_code, speed_text
+from assay.questions.compare.tables import nodes_text, other_code, single_number, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
 
 TITLE = "How do these runs differ?"
@@ -55,12 +55,18 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
         those = [cell for cell in cells if cell.verdict == verdict]
         if those:
             parts.append(f"{verdict} in {len(those)}{_extreme(those)}")
+    for verdict in ("slower", "faster"):
+        those = [cell for cell in cells if cell.if_exact == verdict]
+        if those:
+            numbers = listed(sorted({single_number(cell) for cell in those}))
+            condition = f", if {numbers} numbers are exact,"
+            parts.append(f"{verdict}{condition} in {len(those)}{_extreme(those)}")
     for verdict, words in (
         ("same", f"the same within {format_limit(found.margin)} in"),
         ("open", "undecided in"),
         ("none", "without verdict (another code) in"),
     ):
-        count = sum(cell.verdict == verdict for cell in cells)
+        count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
         if count:
             parts.append(f"{words} {count}")
     shared = counted(len(cells), "shared cell")
@@ -165,6 +171,12 @@ def _caveats(found: CompareFindings) -> list[str]:
         caveats.append(
             f"{counted(single, 'comparison')} with a single number on one side: no test is "
             "possible."
+            + (
+                " Intervals there do not contain how much that number varies; verdicts hold if it "
+                "is exact."
+                if any(cell.if_exact is not None for cell in found.cells)
+                else ""
+            )
         )
     return caveats
 

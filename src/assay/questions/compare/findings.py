@@ -28,7 +28,7 @@ from assay.questions.compare.published import PublishedSide
 from assay.questions.compare.results import SideResult
 from assay.questions.compare.run_results import codes_of
 from assay.questions.compare.sides import AnySide
-from assay.records.summary import system_name
+from assay.records.model import system_name
 from assay.stats.compare.two_sides import contributions, mean_ratio
 from assay.stats.compare.verdicts import PairDecision, decide, shared_worth
 from assay.stats.core.launches import launch_interval
@@ -129,7 +129,7 @@ def _run(letter: str, of_side: SideResults, unshared: list[str]) -> ComparedRun:
         kind="imported" if manifest.imported else "run",
         toolchain=side.toolchain,
         nodes=None if side.nodes is None else list(side.nodes),
-        system=system_name(side.title, manifest.system),
+        system=system_name(manifest, side.name),
         suite=manifest.plan.name,
         utc=manifest.utc,
         complete=all(run.complete for run in side.members or (side.run,)),
@@ -183,6 +183,7 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
         p_corrected=found.p_corrected,
         verdict=found.verdict,
         holds_for=held,
+        if_exact=found.if_exact,
         more=found.more,
     )
 

@@ -86,8 +86,11 @@ class ComparedCell:
     ``verdict``: ``faster``, ``slower``, ``same`` (the interval lies within the margin), ``open`` or
     ``none`` (another code, so that there is no verdict on machines). ``holds_for``: what the
     verdict is on: ``runs``, ``machines`` (by the scatter between sessions) or ``nodes`` (by that
-    between nodes). ``more``: further values per side with which an open verdict would probably be
-    decided; null if they are not known or more than a thousand.
+    between nodes). ``if_exact``: of an open cell with a code factor and a single number on one
+    side, ``faster`` or ``slower`` if that number has no error: by ``speed_ci95``, after Holm's
+    correction for all such cells; null if the interval permits neither. ``more``: further values
+    per side with which an open verdict would probably be decided; null if they are not known or
+    more than a thousand.
     """
 
     side: str
@@ -121,6 +124,7 @@ class ComparedCell:
     p_corrected: float | None
     verdict: CompareVerdict
     holds_for: Literal["runs", "machines", "nodes"]
+    if_exact: Literal["faster", "slower"] | None
     more: int | None
 
 

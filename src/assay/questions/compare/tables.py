@@ -29,7 +29,8 @@ _NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 def verdict_words(cell: ComparedCell, margin: float) -> str:
     """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``.
 
-    Of other codes ``no verdict: another code (HPL 2.3)``.
+    Of other codes ``no verdict: another code (HPL 2.3)``; where one side is a single number,
+    ``faster, if the published number is exact``.
     """
     if cell.verdict == "none":
         return f"no verdict: another code ({other_code(cell)})"
@@ -41,8 +42,15 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
         return (
             f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
         )
+    if cell.if_exact is not None:
+        return f"{cell.if_exact}, if the {single_number(cell)} number is exact"
     few = min(cell.reference_units, cell.other_units)
     return f"can't tell: n = {few}" if few < 2 else "can't tell"
+
+
+def single_number(cell: ComparedCell) -> str:
+    """Whether the single number of a cell is ``published`` or ``imported``."""
+    return "published" if cell.note else "imported"
 
 
 def other_code(cell: ComparedCell) -> str:

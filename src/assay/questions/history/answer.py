@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.contention import busy_text, capped, worst
 from assay.questions.history.model import (
     FALSE_DISCOVERIES,
     CellHistory,
@@ -29,10 +32,10 @@ def answer(history: History) -> Answer:
     why = f"{counted(len(judged), 'cell')} with {fewest} runs or more"
     needed = fewest_runs(FALSE_DISCOVERIES / max(len(history.cells), 1))
     why += f"; {counted(short, 'cell')} with fewer than {needed}" if short else ""
-    worse = [cell for cell in judged if cell.state == "regression"]
-    changed = [(cell, _last_level(cell)) for cell in worse[:_MAX_NAMED]]
+    regressed = [cell for cell in judged if cell.state == "regression"]
+    changed = [(cell, _last_level(cell)) for cell in regressed[:_MAX_NAMED]]
     suspects = [cell for cell in judged if cell.suspect is not None]
-    return Answer(
+    found = Answer(
         question=QUESTION,
         title=TITLE,
         status="answered" if judged else "unmeasured",
@@ -44,7 +47,10 @@ def answer(history: History) -> Answer:
             for cell, event in changed
             if event is not None
         ],
-        caveats=[f"{cell.label}: {suspect_text(cell)}" for cell in suspects[:_MAX_NAMED]],
+        caveats=[
+            *(f"{cell.label}: {suspect_text(cell)}" for cell in suspects[:_MAX_NAMED]),
+            *_contended(regressed),
+        ],
         method=[
             "Each run's result of a cell is compared with the results since the cell's last "
             "change. A change of level is reported if it depends on the order of the runs (a "
@@ -63,6 +69,20 @@ def answer(history: History) -> Answer:
             "something that the snapshots do not record may also have changed.",
         ],
     )
+    return capped(found, worst(cell.contention for cell in judged))
+
+
+def _contended(regressed: Sequence[CellHistory]) -> list[str]:
+    """Regressed cells that other processes may have slowed down, if there were fewer before."""
+    return [
+        f"{cell.label}: {busy_text(now)} since the change"
+        + (f", and {before.busy:.2g} before" if before is not None and before.possible else "")
+        + ": they may have caused it."
+        for cell in regressed
+        if (now := cell.contention) is not None
+        and now.noticeable
+        and ((before := cell.contention_before) is None or before.busy < now.busy / 2.0)
+    ][:_MAX_NAMED]
 
 
 def _last_level(cell: CellHistory) -> HistoryEvent | None:

@@ -29,10 +29,11 @@ from assay.questions.history.series import HistorySeries, Machines, read_series
 from assay.questions.history.snapshots import differences
 from assay.questions.history.words import remark_on, verdict_of
 from assay.records.store import RunFilter, Store
+from assay.stats.cells.contention import Contention
 from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, find_changes
 from assay.stats.changes.detectable import detectable_step, halves
 from assay.stats.changes.mode_share import mean_shift, mode_share
-from assay.stats.changes.reordering import changed
+from assay.stats.changes.reordering import MOST_DEPENDENCE, changed
 from assay.stats.changes.scan import FIRST
 from assay.stats.changes.segments import shifted
 from assay.stats.core.one_thread import one_thread
@@ -45,6 +46,8 @@ LEAST = 0.01
 _TELLING = 0.05
 # Minimum number of runs of a segment that the present one is compared with.
 _MIN_REFERENCE = 5
+# Standard errors by which the mean autocorrelation of a machine's cells exceeds zero if it counts.
+_EVIDENT = 3.0
 # Number of runs before and after a change whose snapshots are compared.
 _SNAPSHOTS = 8
 _DAY = 86400.0
@@ -125,12 +128,21 @@ def history_of(
 def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
     """Each cell's changes; changes of level are corrected for the number of cells (Holm).
 
-    Without the correction one in twenty steady cells would have a step.
+    Without the correction one in twenty steady cells would have a step. The cells of a machine
+    share its nights, so each allows for the autocorrelation that they have on average: of its own
+    runs alone a cell whose runs happen to look independent would not.
     """
     from assay.stats.core.multiple import corrected
 
-    found = [(each, find_changes(each.values, each.utc, each.scatter)) for each in series]
-    p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for _, of in found]
+    found = [find_changes(each.values, each.utc, each.scatter) for each in series]
+    least = _shared_dependence(series, found)
+    found = [
+        find_changes(each.values, each.utc, each.scatter, least_dependence=least[each.system])
+        if least[each.system]
+        else changes
+        for each, changes in zip(series, found, strict=True)
+    ]
+    p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for of in found]
     raw = np.array([each for of_cell in p for each in of_cell])
     sure = raw[corrected(raw, "holm") <= LEVEL]
     level = float(sure.max(initial=0.0))
@@ -139,10 +151,34 @@ def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Ch
             each,
             changes
             if max(own) == 1.0 or max(own) <= level
-            else find_changes(each.values, each.utc, each.scatter, level=level),
+            else find_changes(
+                each.values,
+                each.utc,
+                each.scatter,
+                level=level,
+                least_dependence=least[each.system],
+            ),
         )
-        for (each, changes), own in zip(found, p, strict=True)
+        for each, changes, own in zip(series, found, p, strict=True)
     ]
+
+
+def _shared_dependence(
+    series: Sequence[HistorySeries], found: Sequence[Changes]
+) -> dict[str, float]:
+    """The mean autocorrelation of each machine's cells, by its name; 0 unless it is evident."""
+    least = {}
+    for system in dict.fromkeys(each.system for each in series):
+        pairs = [
+            (changes.dependence_found, each.values.size)
+            for each, changes in zip(series, found, strict=True)
+            if each.system == system and each.values.size >= FIRST
+        ]
+        runs = sum(size for _, size in pairs)
+        mean = sum(rho * size for rho, size in pairs) / max(runs, 1)
+        evident = mean > _EVIDENT / np.sqrt(max(runs, 1))
+        least[system] = min(mean, MOST_DEPENDENCE) if evident else 0.0
+    return least
 
 
 def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
@@ -278,7 +314,14 @@ def _cell(
             measurements=series.counts.tolist(),
         ),
         detectable=None if detectable == float("inf") else detectable,
+        contention=_contention(series, present),
+        contention_before=None if comparison is None else _contention(series, comparison.reference),
     )
+
+
+def _contention(series: HistorySeries, segment: SeriesSegment) -> Contention | None:
+    others = series.others
+    return None if others is None else others.within(segment.start, segment.stop)
 
 
 def _detectable(

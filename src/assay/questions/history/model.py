@@ -12,6 +12,7 @@ import msgspec
 
 from assay.model.cell import Cell
 from assay.questions.history.snapshots import SystemDifference
+from assay.stats.cells.contention import Contention
 from assay.stats.changes.changes import SuspectedChange
 from assay.stats.changes.mode_share import ModeShare
 
@@ -95,7 +96,9 @@ class CellHistory(msgspec.Struct, frozen=True):
     ``p_corrected``: the same corrected for all cells. ``suspect``: the newest runs, if they deviate
     but are too few to decide. ``outliers``: names of single outlying runs. ``dependence``:
     autocorrelation of neighbouring runs. ``events``: its changes. ``stretches``: the segments
-    between changes of level. ``points``: its results.
+    between changes of level. ``points``: its results. ``contention``: other processes during the
+    runs of the present segment, ``contention_before``: during those of the reference; null where
+    streams don't record it.
     """
 
     INTERNAL_FIELDS: ClassVar[tuple[str, ...]] = ("points",)
@@ -125,6 +128,8 @@ class CellHistory(msgspec.Struct, frozen=True):
     stretches: list[HistorySegment]
     points: HistoryPoints
     detectable: float | None = None
+    contention: Contention | None = None
+    contention_before: Contention | None = None
 
     def worsening(self, share: float) -> float:
         """A relative change of the metric with the sign that is positive for the worse."""

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
+from assay.hostnames import expand_hosts
 from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
 from assay.questions.history.snapshots import Snapshot, snapshot
 from assay.records.directory import Facts, RunDirectory
+from assay.stats.cells.contention import Contention
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in
@@ -27,12 +29,42 @@ _MEDIAN_ERROR = 1.2533 * 1.4826
 
 
 @dataclass(frozen=True)
+class OtherProcesses:
+    """Processes other than the ranks, one entry per run, all machines together.
+
+    ``seconds``: their CPU time in the ``sampled`` (s) of all ``spans`` measurements of the run.
+    ``cpus``: hardware threads, nan where unknown. ``machines``: number of hosts.
+    """
+
+    seconds: Floats
+    sampled: Floats
+    spans: npt.NDArray[np.int64]
+    cpus: Floats
+    machines: npt.NDArray[np.int64]
+
+    def within(self, first: int, stop: int) -> Contention | None:
+        """Their contention with the runs from ``first`` to before ``stop``; None if unknown."""
+        part = slice(first, stop)
+        sampled = float(self.sampled[part].sum())
+        if sampled <= 0.0:
+            return None
+        cpus = self.cpus[part]
+        return Contention(
+            busy=float(self.seconds[part].sum()) / sampled,
+            seconds=float(self.seconds[part].sum()),
+            cpus=None if np.isnan(cpus).all() else round(float(np.nanmax(cpus))),
+            machines=int(self.machines[part].max()),
+            spans=int(self.spans[part].sum()),
+        )
+
+
+@dataclass(frozen=True)
 class HistorySeries:
     """One cell on one machine, one value per run; all arrays are in order of time.
 
     A run that measured a cell over more than a day has one value per day. ``values``: medians of
     the measurements, in ``unit``; ``scatter``: their standard errors, nan for fewer than three
-    measurements; ``counts``: numbers of measurements.
+    measurements; ``counts``: numbers of measurements. ``others``: None where not recorded.
     """
 
     system: str
@@ -46,6 +78,7 @@ class HistorySeries:
     scatter: Floats
     counts: npt.NDArray[np.int64]
     hosts: tuple[str, ...]
+    others: OtherProcesses | None = None
 
     @property
     def label(self) -> str:
@@ -112,7 +145,49 @@ def by_run(repeats: Repeats, system: str) -> HistorySeries | None:
         scatter=np.where(counts >= 3, scatter, np.nan)[order],
         counts=counts[order],
         hosts=tuple(repeats.hosts[i] for i in first[order]),
+        others=_others(repeats, which, first, order),
     )
+
+
+def _others(
+    repeats: Repeats,
+    which: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+) -> OtherProcesses | None:
+    """``which``: the run of each measurement; ``first``: the first measurement of each run."""
+    seconds = repeats.covariates.get("other_cpu_seconds")
+    sampled = repeats.covariates.get("sampling_seconds")
+    if seconds is None or sampled is None:
+        return None
+    known = np.isfinite(seconds) & np.isfinite(sampled)
+    cpus = np.full(order.size, -np.inf)
+    online = repeats.covariates.get("online_cpus")
+    if online is not None:
+        np.maximum.at(cpus, which, np.where(np.isnan(online), -np.inf, online))
+
+    def summed(values: Floats) -> Floats:
+        return np.asarray(
+            np.bincount(which, np.where(known, values, 0.0), minlength=order.size)[order],
+            dtype=np.float64,
+        )
+
+    hosts = {text: _number_of_hosts(text) for text in set(repeats.hosts)}
+    return OtherProcesses(
+        seconds=summed(seconds),
+        sampled=summed(sampled),
+        spans=summed(np.ones(known.size)).astype(np.int64),
+        cpus=np.where(np.isfinite(cpus), cpus, np.nan)[order],
+        machines=np.array([hosts[repeats.hosts[i]] for i in first[order]], dtype=np.int64),
+    )
+
+
+def _number_of_hosts(text: str) -> int:
+    """1 where the names are unknown or can't be counted."""
+    try:
+        return max(len(expand_hosts(text)), 1) if text else 1
+    except AssayError:
+        return 1
 
 
 def _medians(values: Floats, which: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Floats:

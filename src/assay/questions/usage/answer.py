@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.usage.model import UsageFindings, UsageSpread
 from assay.questions.usage.prepared import SHORTEST
+from assay.questions.usage.queue.part import with_queue
 from assay.questions.usage.words import hours_text, one_number, quantile, verdict_of
 from assay.units import counted, format_share
 from assay.usage.period import MISSING_AT_MOST
@@ -22,7 +23,7 @@ def answer(found: UsageFindings) -> Answer:
     use = found.utilisation
     answered = use.value is not None
     confidence, why = _confidence(found)
-    return Answer(
+    answered_use = Answer(
         question=QUESTION,
         title=TITLE,
         status="answered" if answered else "unmeasured",
@@ -44,6 +45,7 @@ def answer(found: UsageFindings) -> Answer:
         ],
         limits=found.unknown,
     )
+    return answered_use if found.queue is None else with_queue(answered_use, found.queue)
 
 
 def _confidence(found: UsageFindings) -> tuple[Confidence, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -10,12 +10,15 @@ from assay.questions.usage.model import UsageRecords, Utilisation
 from assay.questions.usage.prepared import PreparedJobs
 from assay.questions.usage.spans import day_name, local_day
 from assay.units import counted, format_share
-from assay.usage.jobs import Floats
+from assay.usage.jobs import Floats, Ints
 from assay.usage.period import DAY, HOUR
 from assay.usage.problems import Problem
+from assay.usage.use import Window
 
 # Share of records, of ids or of the use that may be wrong or absent in a log that is complete.
 TOLERATED = 0.05
+# Numbers that are sorted at a time.
+_SORTED = 1 << 22
 # Kinds of problems whose records may have been use that is not counted.
 _NOT_COUNTED = (
     "malformed", "long", "truncated", "range", "negative", "backwards", "no size", "no end",
@@ -26,45 +29,82 @@ _NOT_COUNTED = (
 def records_of(data: PreparedJobs) -> UsageRecords:
     """Absent ids, empty days and gaps, over all jobs of the log."""
     first, last = data.period.first, data.period.last
-    events = _events(data)
-    edges = np.unique(np.concatenate(([first], events, [last])))
+    gap, before = 0.0, first
+    seen: set[int] = set()
+    for window in data.over_time.windows():
+        events = _events(data, window)
+        seen.update(np.unique(np.floor(data.local.at(events) / DAY)).astype(np.int64).tolist())
+        gap = max(gap, float(np.diff(np.concatenate(([before], events))).max(initial=0.0)))
+        before = float(events[-1]) if events.size else before
+    gap = max(gap, last - before)
     low, high = local_day(data, first), local_day(data, last)
     # Whole days only: those of the first and last record are not.
-    days = np.arange(low + 1, high)
-    with_events = np.unique(np.floor(data.local.at(events) / DAY))
-    empty = np.setdiff1d(days, with_events)
-    numbers = data.jobs.code("number")
-    absent: int | None = None
-    share: float | None = None
-    if numbers.size and numbers.min() >= 0:
-        between = int(numbers.max()) - int(numbers.min()) + 1
-        absent = between - int(np.unique(numbers).size)
-        share = absent / between
+    empty = [day for day in range(low + 1, high) if day not in seen]
+    absent, share = _absent(data)
     length = data.finish - data.begin
+    quiet = _quiet(data)
     return UsageRecords(
         jobs=len(data.jobs),
         stated=data.machine.records or None,
         absent=absent,
         absent_share=share,
-        days=int(days.size),
-        empty_days=[day_name(data, int(day)) for day in empty],
-        longest_gap=float(np.diff(edges).max(initial=0.0)),
-        quiet=float(np.diff(_quiet(data, events)[:, :2], axis=1).sum()) / length if length else 0.0,
+        days=max(high - low - 1, 0),
+        empty_days=[day_name(data, day) for day in empty],
+        longest_gap=gap,
+        quiet=float(np.diff(quiet, axis=1).sum()) / length if length else 0.0,
     )
 
 
-def _events(data: PreparedJobs) -> Floats:
+def _absent(data: PreparedJobs) -> tuple[int | None, float | None]:
+    """Ids between the lowest and the highest that no record has, and their share of all."""
+    jobs = data.jobs
+    low, high = 2**63 - 1, -1
+    for _, each in jobs.chunks():
+        numbers = each.columns["number"]
+        low, high = min(low, int(numbers.min(initial=low))), max(high, int(numbers.max(initial=-1)))
+    if low < 0 or high < 0:
+        return None, None
+    different = distinct(lambda: (each.code("number") for _, each in jobs.chunks()), len(jobs))
+    between = high - low + 1
+    return between - different, (between - different) / between
+
+
+def distinct(chunks: Callable[[], Iterator[Ints]], most: int) -> int:
+    """How many different numbers (>= 0) there are among at most ``most``."""
+    parts = max(-(-most // _SORTED), 1)
+    total = 0
+    for part in range(parts):
+        mine = np.concatenate([each[each % parts == part] for each in chunks()])
+        mine.sort()
+        total += int(np.count_nonzero(np.diff(mine))) + (mine.size > 0)
+    return total
+
+
+def _events(data: PreparedJobs, window: Window) -> Floats:
     """Submissions, starts and ends, as times in the log's period."""
-    times = np.concatenate((data.submit, data.start, data.end))
-    return np.unique(times[(times >= data.period.first) & (times <= data.period.last)])
+    times = window.events
+    events: Floats = times[(times >= data.period.first) & (times <= data.period.last)]
+    return events
 
 
-def _quiet(data: PreparedJobs, events: Floats) -> Floats:
+def _quiet(data: PreparedJobs) -> Floats:
     """Intervals (n, 2) of an hour or more within the period, without use and without any event."""
-    inside = events[(events > data.begin) & (events < data.finish)]
-    edges = np.concatenate(([data.begin], inside, [data.finish]))
-    empty = (np.diff(edges) >= HOUR) & (data.busy.at(edges[:-1]) == 0.0)
-    return np.column_stack((edges[:-1][empty], edges[1:][empty]))
+    found = []
+    # The begin of an interval without events, and what is in use from it on.
+    before, level = data.begin, 0.0
+    for window in data.over_time.windows():
+        if window.low <= data.begin <= window.high:
+            level = float(window.busy.at(np.array([data.begin]))[0])
+        events = _events(data, window)
+        inside = events[(events > data.begin) & (events < data.finish)]
+        edges = np.concatenate(([before], inside))
+        levels = np.concatenate(([level], window.busy.at(inside)))
+        empty = (np.diff(edges) >= HOUR) & (levels[:-1] == 0.0)
+        found.append(np.column_stack((edges[:-1][empty], edges[1:][empty])))
+        before, level = float(edges[-1]), float(levels[-1])
+    if data.finish - before >= HOUR and level == 0.0:
+        found.append(np.array([[before, data.finish]]))
+    return np.concatenate([np.empty((0, 2)), *found])
 
 
 def utilisation_of(
@@ -72,14 +112,17 @@ def utilisation_of(
 ) -> Utilisation:
     """Utilisation with the bounds that the log's gaps allow, and the reasons for them."""
     span = np.array([data.begin, data.finish])
-    steps = data.capacity.available(data.busy)
-    available = float(steps.integral(span)[0])
-    used = float(data.busy.integral(span)[0])
-    held = float(data.capacity.counted(data.busy).integral(span)[0])
+    over_time = data.over_time
+    available = float(over_time.integral(data.available, span)[0])
+    used = float(over_time.integral(lambda window: window.busy, span)[0])
+    held = float(over_time.integral(data.counted, span)[0])
     excess = (used - held) / used if used > 0 else 0.0
-    mine = data.capacity.counted(data.busy_chosen).integral(span)[0]
-    began = data.chosen & (data.start >= data.begin) & (data.start < data.finish)
-    load = float(data.use[began].sum()) / available if available else 0.0
+    mine = over_time.integral(data.counted_chosen, span)[0]
+    work = 0.0
+    for chunk in data.chunks():
+        began = chunk.chosen & (chunk.start >= data.begin) & (chunk.start < data.finish)
+        work += float(chunk.use[began].sum())
+    load = work / available if available else 0.0
     if available <= 0.0:
         return Utilisation(None, 0.0, 1.0, load, excess, ["No processor was available."])
     value = min(float(mine) / available, 1.0)
@@ -94,8 +137,7 @@ def utilisation_of(
         )
     # With node events, time without use is idle where it isn't down.
     if not data.machine.outages and records.quiet > 0.0:
-        quiet = _quiet(data, _events(data)).ravel()
-        unseen = float(steps.integral(quiet)[::2].sum())
+        unseen = float(over_time.integral(data.available, _quiet(data).ravel())[::2].sum())
         high = float(mine) / max(available - unseen, float(mine)) if mine else 0.0
         reasons.append(
             f"In {format_share(records.quiet)} of the time nothing was in use and nothing was "

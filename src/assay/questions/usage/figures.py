@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
 from assay.questions.usage.model import LEVELS, UsageFindings, UsagePart, UsageSpread
+from assay.questions.usage.time_figures import gantt, hourly, node_map
 from assay.questions.usage.words import quantile
 from assay.units import counted, format_share
 
@@ -30,7 +31,10 @@ def figures(found: UsageFindings) -> list[Figure]:
     ratios = [("time", found.limits.time), ("memory", found.limits.memory)]
     drawn = [
         course(found),
+        hourly(found),
         week(found),
+        node_map(found),
+        gantt(found),
         shares("sizes", "Sizes of jobs", "processors", found.sizes),
     ]
     drawn += [shares("lengths", "Run times of jobs", "run time", found.lengths)]

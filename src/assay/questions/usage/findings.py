@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 
-from assay.questions.usage.completeness import records_of, utilisation_of
+from assay.questions.usage.completeness import distinct, records_of, utilisation_of
 from assay.questions.usage.model import (
     USAGE_SCHEMA,
     UsageArrays,
@@ -18,31 +20,47 @@ from assay.questions.usage.model import (
     UsagePeriod,
     UsageProblem,
 )
-from assay.questions.usage.parts import PartBuilder, most_at_once, share, spread_of
+from assay.questions.usage.node_findings import by_node, nodes_of, shared_jobs
+from assay.questions.usage.parts import PartBuilder, gpus_at_once, share
 from assay.questions.usage.prepared import PreparedJobs, prepare
 from assay.questions.usage.query import UsageQuery
-from assay.questions.usage.spans import hours_of, spans_of
+from assay.questions.usage.spans import course_of, hours_of, spans_of
+from assay.questions.usage.totals import Totals, totals_of
 from assay.questions.usage.unknown import unknown_of
-from assay.usage.accounts.reading import Accounts
-from assay.usage.jobs import State
+from assay.usage.accounts.reading import Accounts, Watch
+from assay.usage.jobs import Ints
 from assay.usage.problems import KINDS
 
+# Steps of the analysis that a watcher is told of.
+_STEPS = 16
+_Result = TypeVar("_Result")
 
-def find(accounts: Accounts, query: UsageQuery) -> UsageFindings:
-    """The findings. Raises AssayError if the query leaves no job."""
-    data = prepare(accounts, query)
-    records = records_of(data)
+
+def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> UsageFindings:
+    """The findings. ``watch`` gets the stage, how much of it is done, and how much there is.
+
+    Raises AssayError if the query leaves no job.
+    """
+    steps = iter(range(1, _STEPS + 1))
+
+    def done(result: _Result) -> _Result:
+        if watch is not None:
+            watch("counting", next(steps, _STEPS), _STEPS)
+        return result
+
+    data = done(prepare(accounts, query))
+    records = done(records_of(data))
     problems = data.problems.found()
-    use = utilisation_of(data, records, problems)
+    use = done(utilisation_of(data, records, problems))
     # Of a machine whose use the log can't say, no part is stated either.
     stated = use.value is not None
     parts = PartBuilder(data, stated=stated)
-    days, weeks = spans_of(data, stated=stated)
-    chosen, jobs = data.chosen, data.jobs
+    days, weeks = done(spans_of(data, stated=stated))
+    jobs = data.jobs
     names = query.identify
-    limits = _limits(data)
-    gpus = _gpus(data)
-    nodes = _nodes(data)
+    nodes = nodes_of(data)
+    shared = done(None if nodes is None else shared_jobs(data, nodes))
+    totals = done(totals_of(data, shared))
     return UsageFindings(
         schema=USAGE_SCHEMA,
         utc=time.time(),
@@ -64,27 +82,29 @@ def find(accounts: Accounts, query: UsageQuery) -> UsageFindings:
         capacity=_capacity(data),
         records=records,
         utilisation=use,
-        jobs=int(chosen.sum()),
-        running=int((data.running & chosen).sum()),
-        never_started=int((np.isnan(data.start) & chosen).sum()),
-        wait=spread_of(data.wait[chosen]),
-        slowdown=spread_of(data.slowdown[chosen]),
-        run=spread_of(data.run[chosen]),
-        requested=spread_of(jobs.number("requested_time")[chosen]),
-        limits=limits,
-        gpus=gpus,
-        nodes=nodes,
-        arrays=_arrays(data),
-        queues=parts.by_name("queue", jobs.queues, names),
-        classes=parts.classes(),
-        groups=parts.by_name("group", jobs.groups, names),
-        users=parts.by_name("user", jobs.users, names),
-        sizes=parts.sizes(),
-        lengths=parts.lengths(),
-        states=parts.states(),
+        jobs=totals.jobs,
+        running=totals.running,
+        never_started=totals.never_started,
+        wait=totals.wait.spread(),
+        slowdown=totals.slowdown.spread(),
+        run=totals.run.spread(),
+        requested=totals.requested.spread(),
+        limits=_limits(data, totals),
+        gpus=done(_gpus(data, totals)),
+        nodes=_nodes(totals),
+        arrays=_arrays(data, totals),
+        queues=done(parts.by_name("queue", jobs.queues, names)),
+        classes=done(parts.classes()),
+        groups=done(parts.by_name("group", jobs.groups, names)),
+        users=done(parts.by_name("user", jobs.users, names)),
+        sizes=done(parts.sizes()),
+        lengths=done(parts.lengths()),
+        states=done(parts.states()),
         days=days,
         weeks=weeks,
-        hours=hours_of(data) if stated else [],
+        hours=done(hours_of(data) if stated else []),
+        course=done(course_of(data)),
+        by_node=None if nodes is None else by_node(data, nodes),
         problems=[
             UsageProblem(
                 kind=each.kind,
@@ -110,87 +130,80 @@ def _capacity(data: PreparedJobs) -> UsageCapacity:
     down = None
     if data.machine.outages:
         size = float(data.capacity.size.integral(span)[0])
-        down = 1.0 - share(float(data.capacity.available(data.busy).integral(span)[0]), size)
+        up = float(data.over_time.integral(data.available, span)[0])
+        down = 1.0 - share(up, size)
     return UsageCapacity(
         source=data.capacity.source,
         processors=data.capacity.processors,
-        most_in_use=int(data.busy.levels.max(initial=0.0)),
+        most_in_use=int(data.over_time.most),
         down=down,
     )
 
 
-def _limits(data: PreparedJobs) -> UsageLimits:
+def _limits(data: PreparedJobs, totals: Totals) -> UsageLimits:
     """Requests compared with use, and the jobs that reached their time limit."""
-    jobs = data.jobs
-    requested = jobs.number("requested_time")
-    ended = data.chosen & ~np.isnan(data.run)
-    states = jobs.code("state")
-    limited = ended & (requested > 0.0)
-    asked, used = jobs.number("requested_memory"), jobs.number("used_memory")
-    stated = ended & (asked > 0.0)
-    killed = data.machine.timeouts and bool(np.any(states[ended] != State.UNKNOWN))
-    reached = None
-    if killed:
-        reached = ended & (states == State.TIMEOUT)
-    elif limited.any():
-        reached = limited & (data.run >= requested)
-    of = int((limited | reached).sum()) if reached is not None else 0
-    lost = None if reached is None else float(data.use[reached].sum())
+    killed = data.machine.timeouts and totals.outcomes
+    reached = totals.timed_out if killed else totals.overran if totals.limited else None
     return UsageLimits(
-        time=spread_of(data.run[limited] / requested[limited]),
-        memory=spread_of(used[stated] / asked[stated]),
-        reached=None if reached is None else int(reached.sum()),
-        reached_share=share(int(reached.sum()), of) if reached is not None else None,
-        lost=lost,
-        lost_share=None if lost is None else share(lost, float(data.use[data.chosen].sum())),
+        time=totals.time_ratio.spread(),
+        memory=totals.memory_ratio.spread(),
+        reached=None if reached is None else reached.jobs,
+        reached_share=None if reached is None else share(reached.jobs, reached.of),
+        lost=None if reached is None else reached.use,
+        lost_share=None if reached is None else share(reached.use, totals.use),
         killed=killed,
     )
 
 
-def _gpus(data: PreparedJobs) -> UsageGpus | None:
+def _gpus(data: PreparedJobs, totals: Totals) -> UsageGpus | None:
     """GPUs, None if no job had any."""
-    most, inside, whole = most_at_once(data, "gpus")
+    if not totals.with_gpus.jobs:
+        return None
+    most, inside, whole = gpus_at_once(data)
     if not most:
         return None
     length = data.finish - data.begin
-    mine = data.chosen & (data.jobs.number("gpus") > 0)
     return UsageGpus(
         most_in_use=most,
         utilisation=inside / (most * length) if length > 0 else None,
-        jobs=int(mine.sum()),
-        share_of_use=share(float(data.use[mine].sum()), float(data.use[data.chosen].sum())),
+        jobs=totals.with_gpus.jobs,
+        share_of_use=share(totals.with_gpus.use, totals.use),
         use=whole,
     )
 
 
-def _nodes(data: PreparedJobs) -> UsageNodes | None:
+def _nodes(totals: Totals) -> UsageNodes | None:
     """Jobs on parts of nodes; None if nodes are unknown or have one processor.
 
     A node has as many processors as a job ever had per node.
     """
-    nodes = data.jobs.number("nodes")
-    known = data.counted & data.chosen & (nodes > 0)
-    if not known.any():
+    partly = totals.partly
+    if not partly.of or totals.per_node <= 1:
         return None
-    per_node = int(np.ceil(np.max(data.processors[known] / nodes[known])))
-    if per_node <= 1:
-        return None
-    partly = known & (data.processors < nodes * per_node)
     return UsageNodes(
-        per_node=per_node,
-        jobs=int(partly.sum()),
-        share_of_jobs=share(int(partly.sum()), int(known.sum())),
-        share_of_use=share(float(data.use[partly].sum()), float(data.use[known].sum())),
+        per_node=totals.per_node,
+        jobs=partly.jobs,
+        share_of_jobs=share(partly.jobs, partly.of),
+        share_of_use=share(partly.use, partly.use_of),
+        shared=None if totals.shared is None else totals.shared.jobs,
+        shared_share_of_use=None
+        if totals.shared is None
+        else share(totals.shared.use, partly.use_of),
     )
 
 
-def _arrays(data: PreparedJobs) -> UsageArrays | None:
-    arrays = data.jobs.code("array")
-    mine = data.chosen & (arrays >= 0)
-    if not mine.any():
+def _arrays(data: PreparedJobs, totals: Totals) -> UsageArrays | None:
+    mine = totals.in_arrays
+    if not mine.jobs:
         return None
+
+    def arrays() -> Iterator[Ints]:
+        for chunk in data.chunks():
+            codes = chunk.jobs.code("array")[chunk.chosen]
+            yield codes[codes >= 0]
+
     return UsageArrays(
-        arrays=int(np.unique(arrays[mine]).size),
-        jobs=int(mine.sum()),
-        share_of_use=share(float(data.use[mine].sum()), float(data.use[data.chosen].sum())),
+        arrays=distinct(arrays, len(data.jobs)),
+        jobs=mine.jobs,
+        share_of_use=share(mine.use, totals.use),
     )

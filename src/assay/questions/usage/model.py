@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.questions.usage.queue.model import QueueFindings
+
 USAGE_SCHEMA = 1
 
 
@@ -26,7 +28,8 @@ class UsagePeriod(msgspec.Struct, frozen=True):
 
 
 class UsageCapacity(msgspec.Struct, frozen=True):
-    """The machine. ``source``: stated, node events, header, or most in use.
+    """The machine. ``source``: stated, node events, node counts (of nodes by events, processors
+    by the most that any job had per node), header, or most in use.
 
     ``processors``: the most it had. ``most_in_use``: processors, at any moment. ``down``: share of
     its processor time that was down, None where the log has no node events.
@@ -171,13 +174,83 @@ class UsageGpus(msgspec.Struct, frozen=True):
 
 class UsageNodes(msgspec.Struct, frozen=True):
     """Jobs on parts of nodes. ``per_node``: processors. ``jobs``: with fewer processors than their
-    nodes have; ``share_of_jobs``, ``share_of_use``: of those whose nodes are known.
+    nodes have; ``share_of_jobs``, ``share_of_use``: of those whose nodes are known. ``shared``: how
+    many of them had a node together with another job at the same time, ``shared_share_of_use``:
+    their share of the use; None where the log doesn't name nodes.
     """
 
     per_node: int
     jobs: int
     share_of_jobs: float
     share_of_use: float
+    shared: int | None
+    shared_share_of_use: float | None
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """Consecutive ``nodes`` (their number) by name: in each interval the share of their processors
+    in use, ``busy``, and the share of the time that they were ``down`` by node events.
+    """
+
+    name: str
+    nodes: int
+    busy: list[float]
+    down: list[float]
+
+
+class NodeBar(msgspec.Struct, frozen=True):
+    """A job on consecutive nodes, ``first`` to ``last`` (places in the order of names, from 0),
+    from ``start`` to ``end`` (Unix s). ``processors``: of the whole job. ``state``: how it ended.
+    """
+
+    job: str
+    first: int
+    last: int
+    start: float
+    end: float
+    processors: int
+    state: str
+
+
+class NodeDown(msgspec.Struct, frozen=True):
+    """A node that was down: how many ``times``, for which ``time`` (s) in the period, and the
+    ``share`` of it.
+    """
+
+    name: str
+    times: int
+    time: float
+    share: float
+
+
+class UsageByNode(msgspec.Struct, frozen=True):
+    """Use of single nodes. ``nodes``: their number. ``edges``: of equal intervals, Unix time in s.
+
+    ``rows``: of the map, 64 at most. ``bars``: single jobs, of machines of 40 nodes at most, the
+    last 400; ``bars_since``: Unix time from which on none is absent. ``down``: the nodes that were
+    down longest.
+    """
+
+    nodes: int
+    edges: list[float]
+    rows: list[NodeRow]
+    bars: list[NodeBar]
+    bars_since: float | None
+    down: list[NodeDown]
+
+
+class UsageCourse(msgspec.Struct, frozen=True):
+    """Use hour by hour. ``utc``: begin of each step, Unix time in s; ``end``: of the last one.
+    ``step``: s, an hour, or more where that would be over 50,000 steps. Means over each step, in
+    processors: ``busy``, in use; ``available``; ``down`` by node events, None without these.
+    """
+
+    utc: list[float]
+    end: float
+    step: float
+    busy: list[float]
+    available: list[float]
+    down: list[float] | None
 
 
 class UsageArrays(msgspec.Struct, frozen=True):
@@ -216,8 +289,10 @@ class UsageFindings(msgspec.Struct, frozen=True):
 
     The chosen jobs by ``queues``, ``classes`` of users, ``groups``, ``users``, ``sizes`` in
     processors, ``lengths`` (run times) and ``states``; of names the 20 with the most use. Use over
-    time: ``days``, ``weeks``, and ``hours`` of the week, empty where weekdays are unknown.
-    ``problems``: wrong records. ``unknown``: what the log can't say, in sentences.
+    time: ``days``, ``weeks``, and ``hours`` of the week, empty where weekdays are unknown;
+    ``course``: hour by hour; ``by_node``: None where the log names no nodes.
+    ``problems``: wrong records. ``unknown``: what the log can't say, in sentences. ``queue``: what
+    the model of a scheduler makes of the jobs, None where it was not asked.
     """
 
     schema: int
@@ -251,5 +326,8 @@ class UsageFindings(msgspec.Struct, frozen=True):
     days: list[UsageSpan]
     weeks: list[UsageSpan]
     hours: list[UsageHour]
+    course: UsageCourse | None
+    by_node: UsageByNode | None
     problems: list[UsageProblem]
     unknown: list[str]
+    queue: QueueFindings | None = None

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from assay.questions.usage.model import LEVELS, UsagePart, UsageSpread
-from assay.questions.usage.prepared import Mask, PreparedJobs
+from assay.questions.usage.distribution import EXACT, Distribution
+from assay.questions.usage.model import UsagePart
+from assay.questions.usage.prepared import JobChunk, Mask, PreparedJobs
 from assay.usage.jobs import Floats, Ints, State
-from assay.usage.timeline import occupied
+from assay.usage.use import UseChunk, use_over_time
 
 # Most parts of a kind that are named.
 MOST_PARTS = 20
+# Values of each part that are kept for exact quantiles where the log has more than ``EXACT`` jobs.
+_EXACT_OF_PART = 1 << 18
 # Classes of users, by their rank in use: the share of the use that a class ends at.
 _CLASSES = (("first half of the use", 0.5), ("next 40% of the use", 0.9))
 _OTHERS = "the rest"
@@ -40,18 +44,37 @@ _STATES = {
 }
 
 
-def spread_of(values: Floats) -> UsageSpread | None:
-    """The distribution of the known values; None if there is none."""
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return None
-    quantiles = [float(value) for value in np.quantile(known, LEVELS)]
-    return UsageSpread(int(known.size), float(known.mean()), quantiles)
-
-
 def share(part: float, whole: float) -> float:
     """A share, 0 of nothing."""
     return part / whole if whole else 0.0
+
+
+# A name, and the jobs of a chunk that belong to it.
+Choice = tuple[str, Callable[[JobChunk], Mask]]
+
+
+class _Part:
+    """Jobs of a part, chunk by chunk."""
+
+    def __init__(self, users: int, exact: int) -> None:
+        self.jobs = 0
+        self.use = self.held = 0.0
+        self.seen = np.zeros(users, dtype=bool)
+        self.wait, self.slowdown = Distribution(exact), Distribution(exact)
+
+    def add(self, chunk: JobChunk, mask: Mask, begin: float, finish: float) -> None:
+        mine = mask & chunk.chosen
+        count = int(mine.sum())
+        if not count:
+            return
+        self.jobs += count
+        self.use += float(chunk.use[mine].sum())
+        self.seen[chunk.jobs.columns["user"][mine]] = True
+        self.wait.add(chunk.wait[mine])
+        self.slowdown.add(chunk.slowdown[mine])
+        kept = mine & chunk.counted
+        start, end = (np.clip(each[kept], begin, finish) for each in (chunk.start, chunk.end))
+        self.held += float(np.sum(chunk.processors[kept] * (end - start)))
 
 
 class PartBuilder:
@@ -60,38 +83,42 @@ class PartBuilder:
     def __init__(self, data: PreparedJobs, *, stated: bool) -> None:
         self._stated = stated
         self._data = data
-        self._jobs = int(data.chosen.sum())
-        self._use = float(data.use[data.chosen].sum())
+        self._jobs, self._use = 0, 0.0
+        for chunk in data.chunks():
+            self._jobs += int(chunk.chosen.sum())
+            self._use += float(chunk.use[chunk.chosen].sum())
         span = np.array([data.begin, data.finish])
-        self._available = float(data.capacity.available(data.busy).integral(span)[0])
-        self._users = data.jobs.code("user")
+        self._available = float(data.over_time.integral(data.available, span)[0])
         self._with_users = any(data.jobs.users)
 
-    def part(self, name: str, mask: Mask) -> UsagePart:
-        """The chosen jobs of a mask."""
+    def _parts(self, choices: Sequence[Choice]) -> list[UsagePart]:
+        """The chosen jobs of each choice, if there are any."""
         data = self._data
-        mine = mask & data.chosen
-        use = float(data.use[mine].sum())
-        waits = data.wait[mine]
-        waits = waits[~np.isnan(waits)]
-        slowdowns = data.slowdown[mine]
-        slowdowns = slowdowns[~np.isnan(slowdowns)]
-        kept = mine & data.counted
-        begin, end = (
-            np.clip(each[kept], data.begin, data.finish) for each in (data.start, data.end)
-        )
-        held = float(np.sum(data.processors[kept] * (end - begin)))
+        exact = EXACT if len(data.jobs) <= EXACT else _EXACT_OF_PART
+        built = [_Part(len(data.jobs.users), exact) for _ in choices]
+        for chunk in data.chunks():
+            for part, (_, mask) in zip(built, choices, strict=True):
+                part.add(chunk, mask(chunk), data.begin, data.finish)
+        return [
+            self._part(name, part)
+            for (name, _), part in zip(choices, built, strict=True)
+            if part.jobs
+        ]
+
+    def _part(self, name: str, part: _Part) -> UsagePart:
+        waits, slowdowns = part.wait.n > 0, part.slowdown.n > 0
+        (wait90,) = part.wait.quantiles((0.9,))
         return UsagePart(
             name=name,
-            jobs=int(mine.sum()),
-            share_of_jobs=share(int(mine.sum()), self._jobs),
-            use=use,
-            share_of_use=share(use, self._use),
-            utilisation=held / self._available if self._stated else None,
-            users=int(np.unique(self._users[mine]).size) if self._with_users else None,
-            wait=float(np.median(waits)) if waits.size else None,
-            wait90=float(np.quantile(waits, 0.9)) if waits.size else None,
-            slowdown=float(np.median(slowdowns)) if slowdowns.size else None,
+            jobs=part.jobs,
+            share_of_jobs=share(part.jobs, self._jobs),
+            use=part.use,
+            share_of_use=share(part.use, self._use),
+            utilisation=part.held / self._available if self._stated else None,
+            users=int(part.seen.sum()) if self._with_users else None,
+            wait=part.wait.median() if waits else None,
+            wait90=wait90 if waits else None,
+            slowdown=part.slowdown.median() if slowdowns else None,
         )
 
     def by_name(self, column: str, names: Sequence[str], shown: bool) -> list[UsagePart]:
@@ -101,82 +128,113 @@ class PartBuilder:
         """
         if not any(names):
             return []
-        codes = self._data.jobs.code(column)
-        order, _ = self._by_use(codes, len(names))
-        parts = []
-        for rank, code in enumerate(order[:MOST_PARTS], 1):
+        order, _ = self._by_use(column, len(names))
+
+        def choice(rank: int, code: int) -> Choice:
             name = names[code] or "unknown"
-            parts.append(
-                self.part(name if shown or not names[code] else f"{column} {rank}", codes == code)
+            return (
+                name if shown or not names[code] else f"{column} {rank}",
+                lambda chunk: np.equal(chunk.jobs.columns[column], code),
             )
-        return parts
+
+        return self._parts(
+            [choice(rank, int(code)) for rank, code in enumerate(order[:MOST_PARTS], 1)]
+        )
 
     def classes(self) -> list[UsagePart]:
         """By class of users; none if users are unknown."""
         if not self._with_users:
             return []
-        order, uses = self._by_use(self._users, len(self._data.jobs.users))
+        number = len(self._data.jobs.users)
+        order, uses = self._by_use("user", number)
         # A user belongs to the class in which the users before it end.
         before = (np.cumsum(uses) - uses) / max(float(uses.sum()), 1e-300)
-        parts = []
+        choices: list[Choice] = []
         low = -math.inf
         for name, high in (*_CLASSES, (_OTHERS, math.inf)):
-            members = order[(before >= low) & (before < high)]
+            member = np.zeros(number, dtype=bool)
+            member[order[(before >= low) & (before < high)]] = True
             low = high
-            if members.size:
-                parts.append(self.part(name, np.isin(self._users, members)))
-        return parts
+            choices.append((name, partial(_of_users, member)))
+        return self._parts(choices)
 
     def sizes(self) -> list[UsagePart]:
         """By processors, in powers of two."""
-        processors = self._data.processors
-        known = processors[self._data.chosen & (processors > 0)]
-        parts = []
-        for power in range(int(np.ceil(np.log2(known.max()))) + 1 if known.size else 0):
+        most = 0.0
+        for chunk in self._data.chunks():
+            known = chunk.processors[chunk.chosen & (chunk.processors > 0)]
+            most = max(most, float(known.max(initial=0.0)))
+        choices: list[Choice] = []
+        for power in range(int(np.ceil(np.log2(most))) + 1 if most else 0):
             low, high = (2 ** (power - 1) + 1 if power else 1), 2**power
-            mask = (processors >= low) & (processors <= high)
-            if np.any(mask & self._data.chosen):
-                parts.append(self.part(f"{low}" if low == high else f"{low} to {high}", mask))
-        return parts
+            name = f"{low}" if low == high else f"{low} to {high}"
+            choices.append((name, partial(_of_size, low, high)))
+        return self._parts(choices)
 
     def lengths(self) -> list[UsagePart]:
         """By run time, of the jobs that ended."""
-        run = self._data.run
         bounds = [(*each, after[0]) for each, after in pairwise((*_LENGTHS, (math.inf, "")))]
-        masks = [
-            (name, ((run > low) if low else (run >= 0)) & (run <= high))
-            for low, name, high in bounds
-        ]
-        return [self.part(name, mask) for name, mask in masks if np.any(mask & self._data.chosen)]
+        return self._parts([(name, partial(_of_length, low, high)) for low, name, high in bounds])
 
     def states(self) -> list[UsagePart]:
         """By how the jobs ended; none if that is not known of any."""
-        states = self._data.jobs.code("state")
-        if not np.any(states[self._data.chosen] != State.UNKNOWN):
-            return []
-        return self._each(_STATES, lambda state: states == state)
+        parts = self._parts([(name, partial(_of_state, state)) for state, name in _STATES.items()])
+        unknown = _STATES[State.UNKNOWN]
+        return parts if any(part.name != unknown for part in parts) else []
 
-    def _each(self, names: dict[State, str], mask: Callable[[State], Mask]) -> list[UsagePart]:
-        found = [(name, mask(key)) for key, name in names.items()]
-        return [self.part(name, each) for name, each in found if np.any(each & self._data.chosen)]
-
-    def _by_use(self, codes: Ints, number: int) -> tuple[Ints, Floats]:
+    def _by_use(self, column: str, number: int) -> tuple[Ints, Floats]:
         """The codes of chosen jobs, the most use first, and their use."""
-        mine = self._data.chosen
-        uses = np.bincount(codes[mine], self._data.use[mine], number).astype(np.float64)
-        counts = np.bincount(codes[mine], minlength=number)
+        uses, counts = np.zeros(number), np.zeros(number, dtype=np.int64)
+        for chunk in self._data.chunks():
+            codes = chunk.jobs.code(column)[chunk.chosen]
+            uses += np.bincount(codes, chunk.use[chunk.chosen], number)
+            counts += np.bincount(codes, minlength=number)
         order = np.lexsort((-counts, -uses))
         order = order[counts[order] > 0]
         return order, uses[order]
 
 
-def most_at_once(data: PreparedJobs, column: str) -> tuple[int, float, float]:
-    """Of a resource other than processors: the most in use at once, its use over the period, and
-    that of the whole log.
+def _of_users(member: Mask, chunk: JobChunk) -> Mask:
+    mine: Mask = member[chunk.jobs.columns["user"]]
+    return mine
+
+
+def _of_size(low: int, high: int, chunk: JobChunk) -> Mask:
+    mine: Mask = (chunk.processors >= low) & (chunk.processors <= high)
+    return mine
+
+
+def _of_length(low: float, high: float, chunk: JobChunk) -> Mask:
+    mine: Mask = ((chunk.run > low) if low else (chunk.run >= 0)) & (chunk.run <= high)
+    return mine
+
+
+def _of_state(state: State, chunk: JobChunk) -> Mask:
+    mine: Mask = np.equal(chunk.jobs.columns["state"], int(state))
+    return mine
+
+
+def gpus_at_once(data: PreparedJobs) -> tuple[int, float, float]:
+    """GPUs of the chosen jobs: the most in use at once, their use over the period, and that of the
+    whole log.
     """
-    amount = np.nan_to_num(data.jobs.number(column))
-    kept = data.counted & data.chosen & (amount > 0)
-    steps = occupied(data.start[kept], data.end[kept], amount[kept])
-    inside = float(steps.integral(np.array([data.begin, data.finish]))[0])
-    whole = float(np.sum(amount[kept] * (data.end - data.start)[kept]))
-    return int(steps.levels.max(initial=0.0)), inside, whole
+    none = np.empty(0)
+    whole = 0.0
+
+    def used(chunk: JobChunk) -> tuple[Mask, Floats]:
+        amount = np.nan_to_num(chunk.jobs.number("gpus"))
+        return chunk.counted & chunk.chosen & (amount > 0), amount
+
+    def chunks() -> Iterator[UseChunk]:
+        for chunk in data.chunks():
+            kept, amount = used(chunk)
+            yield UseChunk(chunk.start[kept], chunk.end[kept], amount[kept], amount[kept], none)
+
+    length = 0
+    for chunk in data.chunks():
+        kept, amount = used(chunk)
+        whole += float(np.sum(amount[kept] * (chunk.end - chunk.start)[kept]))
+        length += 1
+    steps = use_over_time(chunks, length)
+    inside = steps.integral(lambda window: window.busy, np.array([data.begin, data.finish]))
+    return int(steps.most), float(inside[0]), whole

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +13,12 @@ from assay.errors import AssayError
 from assay.questions.usage.query import UsageQuery, moment
 from assay.usage.accounts.reading import Accounts
 from assay.usage.capacity import Capacity, known_capacity, most_in_use
+from assay.usage.columns import ROWS
 from assay.usage.jobs import Floats, Jobs, MachineFacts, State
 from assay.usage.period import LocalTime, LogPeriod, period_of
-from assay.usage.problems import Problems
-from assay.usage.timeline import StepFunction, occupied
+from assay.usage.problems import NAMED, Problems
+from assay.usage.timeline import StepFunction
+from assay.usage.use import UseChunk, UseOverTime, Window, use_over_time
 
 Mask = NDArray[np.bool_]
 # Run times below this count as this, in s, in the bounded slowdown.
@@ -22,19 +26,15 @@ SHORTEST = 10.0
 
 
 @dataclass(frozen=True)
-class PreparedJobs:
-    """All jobs by column, NaN where unknown. ``entered``: submission, or start if that is unknown.
-    ``end``: running jobs end with the log. ``use``: processor × s, 0 for jobs that are not
-    ``counted``. ``chosen``: by the filter. ``busy``, ``busy_chosen``: processors in use. ``begin``,
-    ``finish``: the period of utilisation; ``begin_log``, ``finish_log``: with its unsettled ends.
+class JobChunk:
+    """Consecutive jobs by column, NaN where unknown. ``rows``: theirs among all jobs.
+
+    ``entered``: submission, or start if that is unknown. ``end``: running jobs end with the log.
+    ``use``: processor × s, 0 for jobs that are not ``counted``. ``chosen``: by the filter.
     """
 
+    rows: slice
     jobs: Jobs
-    machine: MachineFacts
-    problems: Problems
-    period: LogPeriod
-    local: LocalTime
-    capacity: Capacity
     entered: Floats
     submit: Floats
     start: Floats
@@ -47,39 +47,81 @@ class PreparedJobs:
     counted: Mask
     running: Mask
     chosen: Mask
-    busy: StepFunction
-    busy_chosen: StepFunction
+    picked: Mask
+
+
+@dataclass(frozen=True)
+class PreparedJobs:
+    """All jobs of a log, computed with in chunks. ``over_time``: processors in use.
+
+    ``begin``, ``finish``: the period of utilisation; ``begin_log``, ``finish_log``: with its
+    unsettled ends. ``per_node``: the most processors that any job had per node, 0 where nodes are
+    unknown. ``since``, ``until``: as asked for, infinite if not. ``waits``: whether the log
+    has any. ``largest``: processors of the machine beyond which a job is wrong.
+    """
+
+    jobs: Jobs
+    machine: MachineFacts
+    query: UsageQuery
+    problems: Problems
+    period: LogPeriod
+    local: LocalTime
+    capacity: Capacity
+    over_time: UseOverTime
+    per_node: int
+    waits: bool
+    largest: float
+    since: float
+    until: float
     begin: float
     finish: float
     begin_log: float
     finish_log: float
+    kept: list[JobChunk] = field(default_factory=list)
+
+    def chunks(self) -> Iterator[JobChunk]:
+        """All jobs, at most ``columns.ROWS`` at a time. Those of a short log are kept."""
+        if self.kept:
+            yield from self.kept
+            return
+        for rows, jobs in self.jobs.chunks():
+            chunk = _chunk(rows, jobs, self)
+            if len(self.jobs) <= ROWS:
+                self.kept.append(chunk)
+            yield chunk
+
+    def available(self, window: Window) -> StepFunction:
+        """Processors that were up in a window."""
+        return self.capacity.available(window.busy)
+
+    def counted(self, window: Window) -> StepFunction:
+        """Processors in use, at most those of the machine."""
+        return self.capacity.counted(window.busy)
+
+    def counted_chosen(self, window: Window) -> StepFunction:
+        """Those in use by the chosen jobs."""
+        return self.capacity.counted(window.chosen)
 
 
 def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
     """The jobs of a log. Raises AssayError if the query leaves no job or no time."""
     jobs, machine = accounts.jobs, accounts.machine
-    problems = accounts.problems.copy()
+    query.check(jobs)
     local = LocalTime.of(query.zone, machine)
     period = period_of(jobs, machine)
-    submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
-    processors = jobs.number("processors")
-    entered = np.fmin(submit, start)
-    run = end - start
-    running = (jobs.code("state") == State.RUNNING) & ~np.isnan(start) & np.isnan(end)
-    end = np.where(running, np.fmax(start, period.last), end)
-    started = ~np.isnan(start)
-    _name(problems, "no end", started & np.isnan(end), jobs)
-    sized = processors > 0
-    _name(problems, "no size", started & ~np.isnan(end) & ~sized, jobs)
-    usable = started & ~np.isnan(end) & sized
-    capacity = known_capacity(machine, query.processors, period.last)
-    if capacity is not None:
-        too_large = processors > capacity.processors
-        _name(problems, "too large", too_large, jobs)
-        usable &= ~too_large
-    busy = _in_use(start, end, processors, usable)
-    if capacity is None:
-        capacity = most_in_use(machine, busy, period.last)
+    problems = accounts.problems.copy()
+    per_node = _per_node(jobs)
+    known = known_capacity(machine, query.processors, period.last, per_node)
+    largest = math.inf if known is None else known.processors
+    waits = False
+    for _, each in jobs.chunks():
+        submit, start = each.number("submit"), each.number("start")
+        waits |= bool(np.any(start - submit > 0))
+        _name_problems(each, period.last, largest, problems)
+    over_time = use_over_time(
+        lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
+    )
+    capacity = known or most_in_use(machine, over_time.most, period.last, per_node)
     since, until = (
         None if text is None else moment(text, where, local, period.last)
         for text, where in ((query.since, "--since"), (query.until, "--until"))
@@ -102,28 +144,71 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
             ),
             fix="Choose a period within that of the log, which `assay usage LOG` shows.",
         )
-    when = np.where(started, start, submit)
-    chosen = query.chosen(jobs)
-    if since is not None or until is not None:
-        chosen &= (when >= low) & (when < high)
-        if not chosen.any():
-            raise AssayError(
-                f"None of the {len(jobs):,} jobs began in this period.",
-                where="--since and --until",
-                fix="Choose a longer period.",
-            )
-    wait = start - submit
-    if not np.any(wait > 0):  # a log without waits states starts as submissions
-        wait = np.full(len(jobs), np.nan)
-    picked = usable & query.chosen(jobs)
-    return PreparedJobs(
+    data = PreparedJobs(
         jobs=jobs,
         machine=machine,
+        query=query,
         problems=problems,
         period=period,
         local=local,
         capacity=capacity,
-        entered=entered,
+        over_time=over_time,
+        per_node=per_node,
+        # A log without waits states starts as submissions.
+        waits=waits,
+        largest=largest,
+        since=low,
+        until=high,
+        begin=begin,
+        finish=finish,
+        begin_log=begin_log,
+        finish_log=finish_log,
+    )
+    if not any(chunk.chosen.any() for chunk in data.chunks()):
+        raise AssayError(
+            f"None of the {len(jobs):,} jobs began in this period.",
+            where="--since and --until",
+            fix="Choose a longer period.",
+        )
+    return data
+
+
+def _per_node(jobs: Jobs) -> int:
+    most = 0.0
+    for _, each in jobs.chunks():
+        nodes, processors = each.number("nodes"), each.number("processors")
+        known = (nodes > 0) & (processors > 0) & ~np.isnan(each.number("start"))
+        most = max(most, float((processors[known] / nodes[known]).max(initial=0.0)))
+    return int(np.ceil(most))
+
+
+def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Mask]:
+    """Submissions, starts, ends, and which jobs still ran: these end with the log."""
+    submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
+    running = (jobs.code("state") == State.RUNNING) & ~np.isnan(start) & np.isnan(end)
+    return submit, start, np.where(running, np.fmax(start, last), end), running
+
+
+def _usable(start: Floats, end: Floats, processors: Floats, largest: float) -> Mask:
+    usable: Mask = ~np.isnan(start) & ~np.isnan(end) & (processors > 0) & (processors <= largest)
+    return usable
+
+
+def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
+    submit, start, end, running = _times(jobs, data.period.last)
+    processors = jobs.number("processors")
+    usable = _usable(start, end, processors, data.largest)
+    run = jobs.number("end") - start
+    picked = data.query.chosen(jobs)
+    when = np.where(np.isnan(start), submit, start)
+    chosen = picked
+    if math.isfinite(data.since) or math.isfinite(data.until):
+        chosen = picked & (when >= data.since) & (when < data.until)
+    wait = start - submit if data.waits else np.full(len(jobs), np.nan)
+    return JobChunk(
+        rows=rows,
+        jobs=jobs,
+        entered=np.fmin(submit, start),
         submit=submit,
         start=start,
         end=end,
@@ -135,19 +220,35 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
         counted=usable,
         running=running,
         chosen=chosen,
-        busy=busy,
-        busy_chosen=_in_use(start, end, processors, picked),
-        begin=begin,
-        finish=finish,
-        begin_log=begin_log,
-        finish_log=finish_log,
+        picked=picked,
     )
 
 
-def _in_use(start: Floats, end: Floats, amount: Floats, kept: Mask) -> StepFunction:
-    return occupied(start[kept], end[kept], amount[kept])
+def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator[UseChunk]:
+    """The use of processors, and all times at which a job was submitted, started or ended."""
+    for _, each in jobs.chunks():
+        submit, start, end, _ = _times(each, last)
+        processors = each.number("processors")
+        usable = _usable(start, end, processors, largest)
+        others = np.concatenate((submit, start[~usable], end[~usable]))
+        yield UseChunk(
+            start[usable],
+            end[usable],
+            processors[usable],
+            np.where(query.chosen(each)[usable], processors[usable], 0.0),
+            others[~np.isnan(others)],
+        )
 
 
-def _name(problems: Problems, kind: str, wrong: Mask, jobs: Jobs) -> None:
-    for index in np.flatnonzero(wrong):
-        problems.add(kind, jobs.place(int(index)))
+def _name_problems(jobs: Jobs, last: float, largest: float, problems: Problems) -> None:
+    _, start, end, _ = _times(jobs, last)
+    processors = jobs.number("processors")
+    started, ended, sized = ~np.isnan(start), ~np.isnan(end), processors > 0
+    for kind, wrong in (
+        ("no end", started & ~ended),
+        ("no size", started & ended & ~sized),
+        ("too large", processors > largest),
+    ):
+        places = np.flatnonzero(wrong)
+        first = [jobs.place(int(index)) for index in places[:NAMED]]
+        problems.add_many(kind, int(places.size), first)

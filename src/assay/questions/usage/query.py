@@ -28,23 +28,40 @@ class UsageQuery:
     zone: str | None = None
     identify: bool = False
 
+    def _columns(self, jobs: Jobs) -> list[tuple[str, str, str, int]]:
+        """For each filter: its option, its value, the column, and the number to look for."""
+        return [
+            (option, value, column, names.index(value) if value in names else -1)
+            for option, value, column, names in (
+                ("--queue", self.queue, "queue", jobs.queues),
+                ("--user", self.user, "user", jobs.users),
+            )
+            if value is not None
+        ]
+
     def chosen(self, jobs: Jobs) -> NDArray[np.bool_]:
-        """Jobs of the queue and user. Raises AssayError if there is none."""
+        """Jobs of the queue and user."""
         kept = np.ones(len(jobs), dtype=bool)
-        for option, value, column, names in (
-            ("--queue", self.queue, "queue", jobs.queues),
-            ("--user", self.user, "user", jobs.users),
-        ):
-            if value is None:
-                continue
-            kept &= jobs.code(column) == (names.index(value) if value in names else -1)
-            if not kept.any():
+        for _, _, column, code in self._columns(jobs):
+            kept &= jobs.columns[column] == code
+        return kept
+
+    def check(self, jobs: Jobs) -> None:
+        """Raises AssayError if there is no job of the queue and user."""
+        wanted = self._columns(jobs)
+        kept = np.zeros(len(wanted), dtype=np.int64)
+        for _, each in jobs.chunks() if wanted else ():
+            mine = np.ones(len(each), dtype=bool)
+            for place, (_, _, column, code) in enumerate(wanted):
+                mine &= each.columns[column] == code
+                kept[place] += int(mine.sum())
+        for count, (option, value, _, _) in zip(kept, wanted, strict=True):
+            if not count:
                 raise AssayError(
                     f"None of the {len(jobs):,} jobs is left.",
                     where=f"{option} {value}",
                     fix="`assay usage LOG --identify` lists the names of queues and users.",
                 )
-        return kept
 
     def words(self) -> str:
         """The filter in words; "" for all jobs. Names are given only if they are shown."""

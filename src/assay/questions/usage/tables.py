@@ -13,7 +13,13 @@ from assay.questions.common.tables import (
     fact_table,
     share,
 )
-from assay.questions.usage.model import UsageFindings, UsagePart, UsageSpan, UsageSpread
+from assay.questions.usage.model import (
+    NodeDown,
+    UsageFindings,
+    UsagePart,
+    UsageSpan,
+    UsageSpread,
+)
 from assay.questions.usage.parts import MOST_PARTS
 from assay.questions.usage.words import (
     NOT_RECORDED,
@@ -54,6 +60,8 @@ def tables(found: UsageFindings) -> list[Table]:
     built += [_parts(*kind) for kind in kinds if kind[2]]
     if found.problems:
         built.append(problem_table(found))
+    if found.by_node is not None and found.by_node.down:
+        built.append(down_table(found.by_node.down))
     return [*built, span_table(found.weeks, "weeks", "Weeks", folded=True)]
 
 
@@ -148,6 +156,15 @@ def _resources(found: UsageFindings) -> list[tuple[str, str]]:
                 f"{format_share(found.nodes.share_of_use)} of the use",
             )
         )
+        shared = found.nodes.shared
+        rows.append(
+            (
+                "Of these, on a node with another job at the same time",
+                NOT_RECORDED
+                if shared is None
+                else f"{shared:,}, {format_share(found.nodes.shared_share_of_use)} of the use",
+            )
+        )
     if found.arrays is not None:
         rows.append(
             (
@@ -210,6 +227,18 @@ def problem_table(found: UsageFindings) -> Table:
         .text("meaning", "What it is, and what was done", lambda each: each.meaning)
         .text("places", "First places", lambda each: ", ".join(each.places))
         .table("usage-problems", "Records that are wrong")
+    )
+
+
+def down_table(nodes: Sequence[NodeDown]) -> Table:
+    """The nodes that were down longest."""
+    return (
+        TableBuilder(nodes)
+        .text("name", "Node", lambda node: node.name)
+        .counts("times", "Times down", lambda node: node.times)
+        .numbers("time", "Down for", lambda node: Entry(seconds_text(node.time), node.time))
+        .numbers("share", "Of the period", lambda node: share(node.share), unit="1")
+        .table("usage-down", "Nodes that were down", folded=True)
     )
 
 

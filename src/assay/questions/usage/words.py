@@ -14,6 +14,8 @@ _SAME = 0.005
 _SOURCES = {
     "stated": "as stated",
     "node events": "by the log's node events",
+    "node counts": "by the nodes that the log's events list, each with as many processors as any "
+    "job had per node",
     "header": "by the log's header",
     "most in use": "the most ever in use; the log doesn't state the machine's size",
 }

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from assay.records.model import Manifest, system_in_name
-from assay.records.summary import system_name
+from assay.records.model import system_name
 from assay.report.cell_table import headline
 from assay.report.export.model import ExportedRun, ResultRow
 from assay.stats.core.model import CellSummary
@@ -21,16 +20,6 @@ def result_rows(runs: Iterable[ExportedRun]) -> Iterator[ResultRow]:
             yield from _rows(run, cell)
 
 
-def name_of_system(manifest: Manifest) -> str:
-    """The system's name: that of an imported run, else the part of the run's name before the suite.
-
-    A replacement such as ``system-1`` has a hyphen, unlike the names that assay writes there.
-    """
-    stated = manifest.system.get("name")
-    named = "" if stated else system_in_name(manifest.run, manifest.plan.name)
-    return named or system_name(manifest.run, manifest.system)
-
-
 def _rows(run: ExportedRun, summary: CellSummary) -> Iterator[ResultRow]:
     manifest, cell = run.data.manifest, summary.cell
     place = None if manifest.imported else cell.placement
@@ -40,7 +29,7 @@ def _rows(run: ExportedRun, summary: CellSummary) -> Iterator[ResultRow]:
         run=manifest.run,
         group=run.group,
         suite=manifest.plan.name,
-        system=name_of_system(manifest),
+        system=system_name(manifest, run.group or ""),
         utc=manifest.utc,
         date=iso_date(manifest.utc),
         assay=manifest.assay,

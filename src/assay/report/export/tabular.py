@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay import __version__
+from assay.records.model import system_name
 from assay.records.tables import sample_columns, sample_parts
 from assay.report.export.model import EXPORT_SCHEMA, ExportedRun, ResultDocument, ResultRow
-from assay.report.export.rows import name_of_system
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,7 +103,7 @@ def sample_frames(runs: Iterable[ExportedRun]) -> Iterator[pl.DataFrame]:
                 {
                     "cell": summary.id,
                     "run": manifest.run,
-                    "system": name_of_system(manifest),
+                    "system": system_name(manifest, run.group or ""),
                     "imported": not known,
                     "toolchain": summary.cell.toolchain,
                     "nodes": summary.cell.placement.nodes if known else None,

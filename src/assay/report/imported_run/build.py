@@ -15,8 +15,7 @@ from assay import __version__
 from assay.kernels.naming import parameters_text
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
-from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData
-from assay.records.summary import system_name
+from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData, system_name
 from assay.report.imported_run.summary import file_name, skipped_sentences
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.stats.core.model import CellSummary, MetricSummary
@@ -31,7 +30,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
     """The report of an imported run from the summaries of its cells."""
     manifest = run.manifest
     utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
-    name = system_name(manifest.run, manifest.system)
+    name = system_name(manifest)
     table = _numbers(run, cells)
     return ReportModel(
         schema=REPORT_SCHEMA,

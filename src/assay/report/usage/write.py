@@ -11,6 +11,8 @@ from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
 from assay.questions.usage.answer import answer
 from assay.questions.usage.figures import figures
 from assay.questions.usage.model import UsageFindings
+from assay.questions.usage.queue.figures import figures as queue_figures
+from assay.questions.usage.queue.tables import tables as queue_tables
 from assay.questions.usage.tables import log_table, span_table, tables
 from assay.questions.usage.words import summary_line
 from assay.report.build import section_of
@@ -40,8 +42,8 @@ def build_usage(found: UsageFindings) -> ReportModel:
         sections=[
             section_of(
                 answer(found),
-                figures=figures(found),
-                tables=tables(found),
+                figures=[*figures(found), *(queue_figures(found.queue) if found.queue else ())],
+                tables=[*tables(found), *(queue_tables(found.queue) if found.queue else ())],
                 findings=findings_json(found),
             )
         ],

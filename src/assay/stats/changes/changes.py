@@ -18,7 +18,12 @@ import numpy as np
 
 from assay.errors import AssayError
 from assay.stats.changes.mode_share import ModeShare, mean_shift, mode_share
-from assay.stats.changes.reordering import changed, places_of, remaining_dependence
+from assay.stats.changes.reordering import (
+    changed,
+    estimated_dependence,
+    places_of,
+    remaining_dependence,
+)
 from assay.stats.changes.scan import (
     FIRST,
     FLOOR,
@@ -112,8 +117,9 @@ class Changes(msgspec.Struct, frozen=True):
     from those before at a level that chance reaches in 1 of 100 checks; not a change yet.
     ``dependence``: the autocorrelation of neighbouring runs that the tests allow for;
     ``dependence_at_most``: the same plus up to one standard error where it is evident, for
-    statements on many cells together. ``alarms``: changes as they were detected, including those
-    that later runs refuted.
+    statements on many cells together. ``dependence_found``: the estimate alone, also if it is less
+    than its standard error. ``alarms``: changes as they were detected, including those that later
+    runs refuted.
     """
 
     changes: list[Change]
@@ -123,6 +129,7 @@ class Changes(msgspec.Struct, frozen=True):
     dependence: float
     alarms: list[Alarm]
     dependence_at_most: float = 0.0
+    dependence_found: float = 0.0
 
 
 def find_changes(
@@ -130,12 +137,14 @@ def find_changes(
     utc: Sequence[float] | Floats | None = None,
     scatter: Sequence[float] | Floats | None = None,
     level: float = LEVEL,
+    least_dependence: float = 0.0,
 ) -> Changes:
     """The changes of positive ``values``, one per run, in order of time.
 
     ``utc``: times of the runs, s, for drifts; without it runs count as evenly spaced. ``scatter``:
     the standard error of each value within its run, nan if unknown; runs with a greater one than
     the median have less weight. ``level``: the greatest ``p`` of a change of level that is kept.
+    ``least_dependence``: the autocorrelation of neighbours to allow for at least.
     Raises AssayError for values that are not positive.
     """
     series = checked(values)
@@ -148,13 +157,13 @@ def find_changes(
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
     steps = _significant_steps(
-        rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]), level
+        rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]), level, least_dependence
     )
     tidy, outliers = tidied(x, [step.at for step in steps])
     rows = Rows(x, tidy, weights, times)
     residuals = residuals_of(rows, steps)
     scores = residuals / robust_scale(residuals)
-    rho = remaining_dependence(scores, len(steps))
+    rho = remaining_dependence(scores, len(steps), least=least_dependence)
     changes, segments = _changes_and_segments(rows, steps, rho)
     # Increased scatter appears as steps that later runs refute.
     kept = {step.found for step in steps}
@@ -168,7 +177,10 @@ def find_changes(
         suspect=_suspect(x, segments[-1], dependence(scores)),
         dependence=rho,
         alarms=noticed,
-        dependence_at_most=remaining_dependence(scores, len(steps), added=1.0),
+        dependence_at_most=remaining_dependence(
+            scores, len(steps), added=1.0, least=least_dependence
+        ),
+        dependence_found=estimated_dependence(scores, len(steps)),
     )
 
 
@@ -185,14 +197,17 @@ def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None
     return np.maximum(1.0 / (1.0 + more / variance), 0.05)
 
 
-def _significant_steps(rows: Rows, steps: Sequence[Alarm], level: float) -> list[Alarm]:
+def _significant_steps(
+    rows: Rows, steps: Sequence[Alarm], level: float, least_dependence: float
+) -> list[Alarm]:
     """The steps that remain significant by the permutation test, each with its p."""
     kept = list(steps)
     known: dict[tuple[int, int, float], float] = {}
     while kept:
         bounds = [0, *(step.at for step in kept), rows.x.size]
         residuals = residuals_of(rows, kept)
-        rho = remaining_dependence(residuals / robust_scale(residuals), len(kept))
+        scores = residuals / robust_scale(residuals)
+        rho = remaining_dependence(scores, len(kept), least=least_dependence)
         # Stretches were chosen by their values, so the whole series is tested for any change too.
         whole = changed(rows.x, rho, passing=True) if len(kept) > 1 else 0.0
         doubts = []

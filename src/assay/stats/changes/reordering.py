@@ -34,7 +34,7 @@ _LONGEST, _LONGEST_PASSING = 400, 2000
 # With fewer better permutations than _FEW their share is not a sufficient estimate of p. Gains that
 # differ by less than rounding are equal.
 _FEW, _ROUNDING, _LEAST_SQUARES = 10.0, 1e-12, 1e-300
-_MOST_RHO = 0.95
+MOST_DEPENDENCE = 0.95
 
 
 def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
@@ -161,13 +161,27 @@ def _rearranged(values: Floats, place: int, rho: float) -> Floats:
     return levels + _dependent(rest, rho, _PLACE_ORDERS, drawn)
 
 
-def remaining_dependence(residuals: Floats, steps: int, *, added: float = 0.0) -> float:
+def remaining_dependence(
+    residuals: Floats, steps: int, *, added: float = 0.0, least: float = 0.0
+) -> float:
+    """The autocorrelation of neighbours as ``estimated_dependence``, but ``least`` or more, and
+    ``least`` unless it exceeds one standard error.
+
+    ``added``: up to this number of standard errors is added, the full number where the
+    autocorrelation exceeds two.
+    """
+    found = estimated_dependence(residuals, steps)
+    error = math.sqrt(1.0 / max(residuals.size, 1))
+    more = added * min(max(found / error - 1.0, 0.0), 1.0) * error
+    return max(min(found + more, MOST_DEPENDENCE) if found > error else 0.0, least)
+
+
+def estimated_dependence(residuals: Floats, steps: int) -> float:
     """The autocorrelation of neighbours, corrected for ``steps`` fitted steps that may be spurious;
-    0 unless it exceeds one standard error.
+    0 of fewer than eight runs.
 
     A step at the best-fitting place removes part of the autocorrelation. The correction is what the
-    best split of series with an autocorrelation of 0 to 0.7 removes on average. ``added``: up to
-    this number of standard errors is added, the full number where the autocorrelation exceeds two.
+    best split of series with an autocorrelation of 0 to 0.7 removes on average.
     """
     if residuals.size < _FEWEST:
         return 0.0
@@ -176,10 +190,7 @@ def remaining_dependence(residuals: Floats, steps: int, *, added: float = 0.0) -
     if square <= 0.0:
         return 0.0
     left = float(centred[1:] @ centred[:-1]) / square
-    found = left + (1.0 + 3.0 * steps + 8.0 * max(left, 0.0)) / residuals.size
-    error = math.sqrt(1.0 / residuals.size)
-    more = added * min(max(found / error - 1.0, 0.0), 1.0) * error
-    return min(found + more, _MOST_RHO) if found > error else 0.0
+    return left + (1.0 + 3.0 * steps + 8.0 * max(left, 0.0)) / residuals.size
 
 
 def scores_of(x: Floats) -> Floats:

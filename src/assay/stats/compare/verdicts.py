@@ -39,7 +39,8 @@ class SidePair:
     a verdict is possible; not where two codes produced the values and their ratio is unknown.
     ``code_factor``: by which factor the other side's code is faster than the reference's on one
     machine, with its interval; None for the same code. With it, a side of a single value counts as
-    known exactly in the interval, but permits no verdict. ``unit``: what a value is of; dependence
+    known exactly in the interval; the verdict then is one under this condition
+    (``PairDecision.if_exact``). ``unit``: what a value is of; dependence
     is estimated for each unit apart, and not at all for nodes, which have no order of time.
     """
 
@@ -58,7 +59,8 @@ class PairDecision:
     the other side is the faster one (0.5: alike). ``test``, ``why``, ``p``: of no difference; empty
     and None without a test; ``p_corrected``: by Holm for all pairs. ``more``: further values per
     side with which an open verdict would probably be decided. ``worth``: effective number of
-    independent values per value.
+    independent values per value. ``if_exact``: of an open pair with a code factor and a single
+    value on one side, the verdict if that value has no error; None if its interval permits none.
     """
 
     speed: float | None
@@ -71,6 +73,7 @@ class PairDecision:
     verdict: PairVerdict
     more: int | None
     worth: float
+    if_exact: Literal["faster", "slower"] | None = None
 
 
 def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
@@ -78,16 +81,36 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
 
     Different: p at most 5% after Holm's correction. The same: the 95% interval of the ratio lies
     within the margin. Both allow for the dependence of successive values (``shared_worth``).
+
+    How much a single value varies is not known, so that its pair is open. The interval of its ratio
+    contains the other side's variation and that of the code factor. Where p by this interval is at
+    most 5%, corrected for all such pairs (Holm), ``if_exact`` is the verdict under the condition
+    that the single value has no error.
     """
     units = {pair.unit for pair in pairs}
     worth = {unit: shared_worth([p for p in pairs if p.unit == unit]) for unit in units}
     found = [_tested(pair, margin, worth[pair.unit]) for pair in pairs]
     p_values = corrected([math.nan if each.p is None else each.p for each in found])
     count = sum(pair.comparable for pair in pairs)
-    return [
+    decided = [
         _decided(each, pair, None if each.p is None else float(p), margin, count)
         for each, pair, p in zip(found, pairs, p_values, strict=True)
     ]
+    conditional = corrected(
+        [_p_if_exact(each, pair) for each, pair in zip(decided, pairs, strict=True)]
+    )
+    return [
+        replace(each, if_exact=_direction(each, pair)) if p <= LEVEL else each
+        for each, pair, p in zip(decided, pairs, conditional, strict=True)
+    ]
+
+
+def _p_if_exact(found: PairDecision, pair: SidePair) -> float:
+    """p of a ratio of 1 if a side's single value has no error; NaN for other pairs."""
+    single = min(pair.one.size, pair.other.size) < MIN_TESTED
+    if not single or pair.code_factor is None or found.speed is None or not found.speed_ci95:
+        return math.nan
+    return _across_codes(found.speed, found.speed_ci95, pair.code_factor.value)[2]
 
 
 def shared_worth(pairs: Sequence[SidePair]) -> float:
@@ -174,7 +197,7 @@ def _decided(
     more = None
     low, high = found.speed_ci95 or (-math.inf, math.inf)
     if p is not None and p <= LEVEL:
-        verdict = "faster" if _is_faster(found, pair) else "slower"
+        verdict = _direction(found, pair)
     elif 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin:
         verdict = "same" if min(pair.one.size, pair.other.size) >= MIN_TESTED else "open"
     elif pair.code_factor is None:
@@ -183,9 +206,9 @@ def _decided(
     return replace(found, p_corrected=p, verdict=verdict, more=more)
 
 
-def _is_faster(found: PairDecision, pair: SidePair) -> bool:
-    """The direction: by the medians, else (equal medians, other codes) by the ratio."""
+def _direction(found: PairDecision, pair: SidePair) -> Literal["faster", "slower"]:
+    """By the medians, else (equal medians, other codes) by the ratio."""
     one, other = float(np.median(pair.one)), float(np.median(pair.other))
     if pair.code_factor is None and one != other:
-        return other > one
-    return found.speed is not None and found.speed > 1.0
+        return "faster" if other > one else "slower"
+    return "faster" if found.speed is not None and found.speed > 1.0 else "slower"

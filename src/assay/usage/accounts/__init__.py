@@ -15,6 +15,7 @@ NAMES = (
     "flux",
     "slurm",
     "slurm_events",
+    "slurm_completed",
     "pbs",
     "lsf",
     "swf",

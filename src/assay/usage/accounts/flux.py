@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import whole
+from assay.usage.accounts.values import hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 # By name, and by number as the job manager stores it.
@@ -75,6 +75,7 @@ def _job(job: dict[str, Any]) -> JobRecord | None:
         group=str(job.get("bank") or ""),
         queue=str(job.get("queue") or ""),
         state=state,
+        hosts=hosts(job.get("nodelist")),
     )
 
 

@@ -4,7 +4,9 @@
 submission, begin and termination times, start time, user, queue, ... , the number of asked hosts
 and these, the number of execution hosts (one per slot) and these, status, host factor, job name,
 command, 19 numbers of resource usage, mail user, project, exit status, slots at most, login shell,
-time event, array index, greatest memory in KiB (IBM, "lsb.acct").
+time event, array index, greatest memory in KiB, ..., reason of termination, ..., the number of
+further options of the submission and these, the number of hosts with usage and five words for
+each, options, the limit of the run time in s, ... (IBM, "lsb.acct").
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import whole
+from assay.usage.accounts.values import hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)')
@@ -27,6 +29,8 @@ _KILLS = (2, 9, 15)
 _USAGE_FIELDS = 19
 # Words from the array index to the reason of termination.
 _TO_REASON = 9
+# Words from the greatest swap to the number of the submission's options, and per host of the usage.
+_TO_PAIRS, _PER_HOST = 22, 5
 
 
 def takes(head: str) -> bool:
@@ -56,10 +60,7 @@ def _skip(words: Iterator[str], count: int) -> None:
 
 
 def _count(words: Iterator[str]) -> int:
-    count = whole(next(words))
-    if count < 0:
-        raise ValueError
-    return count
+    return _whole(next(words))
 
 
 def _job(words: Iterator[str]) -> JobRecord | None:
@@ -76,7 +77,7 @@ def _job(words: Iterator[str]) -> JobRecord | None:
         # Resources, dependency, pre-execution, host, directory, input, output, error, job file.
         _skip(words, 9)
         _skip(words, _count(words))
-        hosts = [next(words) for _ in range(_count(words))]
+        ran_on = [next(words) for _ in range(_count(words))]
         status = _count(words)
         _skip(words, 3 + _USAGE_FIELDS + 1)
         project = next(words)
@@ -90,8 +91,9 @@ def _job(words: Iterator[str]) -> JobRecord | None:
     if len(rest) >= _TO_REASON - 1:
         # Swap, input spool, command spool, reservation, SLA, exceptions, information, reason.
         reason = whole(rest[7])
+    limit = _run_limit(rest)
     processors, names = 0, set()
-    for host in hosts:
+    for host in ran_on:
         match = _HOSTS.fullmatch(host)
         processors += int(match[1]) if match else 1
         names.add(match[2] if match else host)
@@ -103,13 +105,35 @@ def _job(words: Iterator[str]) -> JobRecord | None:
         end=float(end) if start else NAN,
         processors=processors or slots or -1,
         nodes=len(names) or -1,
+        requested_time=limit,
         used_memory=1024.0 * used if used > 0 else NAN,
         user=user,
         group=project,
         queue=queue,
         state=_state(status, exit_status, reason),
         array=job if index else -1,
+        hosts=",".join(sorted(names)) if all(map(hosts, names)) else "",
     )
+
+
+def _run_limit(rest: list[str]) -> float:
+    """The limit of the run time in s, of records that have it: after pairs of the submission's
+    options, the usage on each host, and other options.
+    """
+    try:
+        at = _TO_PAIRS + 1 + 2 * _whole(rest[_TO_PAIRS])
+        at += 1 + _PER_HOST * _whole(rest[at])
+        limit = whole(rest[at + 1])
+    except (IndexError, ValueError):
+        return NAN
+    return float(limit) if limit > 0 else NAN
+
+
+def _whole(text: str) -> int:
+    number = whole(text)
+    if number < 0:
+        raise ValueError
+    return number
 
 
 def _state(status: int, exit_status: str, reason: int) -> State:

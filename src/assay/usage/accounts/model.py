@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -14,6 +15,7 @@ from assay.usage.jobs import JobCollector
 LONGEST = 1 << 20
 _LONGEST_OBJECT = 1 << 24
 _CHUNK = 1 << 18
+_BLOCK = 1 << 20
 _SPACE = re.compile(r"[\s,]*")
 _JOBS = re.compile(r'"jobs"\s*:\s*\[')
 
@@ -50,6 +52,45 @@ class Log:
                 self._out.problem("long", self.line)
                 continue
             yield self.line, line.rstrip("\r\n")
+
+    def blocks(self) -> Iterator[tuple[int, str]]:
+        """Consecutive lines of about ``_BLOCK`` characters, with the number of the first one.
+
+        A line over ``LONGEST`` is shortened to that, so that ``lines_of`` makes it a problem.
+        """
+        while True:
+            lines: list[str] = []
+            failure = None
+            size = 0
+            try:
+                while size < _BLOCK and (line := self._stream.readline(LONGEST)):
+                    size += len(line)
+                    if len(line) == LONGEST and not line.endswith("\n"):
+                        while (rest := self._stream.readline(LONGEST)) and not rest.endswith("\n"):
+                            pass
+                        line += "\n" if rest else ""
+                    lines.append(line)
+            except (EOFError, OSError, zlib.error) as error:
+                failure = error
+            if lines:
+                first = self.line + 1
+                yield first, "".join(lines)
+                self.line = first + len(lines) - 1
+            if failure is not None:
+                raise failure
+            if not lines:
+                return
+
+    def lines_of(self, first: int, text: str) -> Iterator[tuple[int, str]]:
+        """The lines of a block as ``lines`` gives them."""
+        lines = text.split("\n")
+        for line, each in enumerate(lines[:-1] if text.endswith("\n") else lines, first):
+            self.line = line
+            if len(each) >= LONGEST:
+                self._out.problem("long", line)
+            else:
+                yield line, each.rstrip("\r\n")
+        self.line = first - 1
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Each job of a JSON document, ``{"jobs": [...]}`` or one object after the other.

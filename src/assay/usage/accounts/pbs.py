@@ -11,13 +11,16 @@ import re
 from datetime import datetime
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import exit_status, memory, seconds, whole
+from assay.usage.accounts.values import exit_status, hosts, memory, seconds, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
 _ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)
 _ITEM = re.compile(r"([A-Za-z_][\w.]*)=((?:\"[^\"]*\"|'[^']*'|[^\s])*)", re.ASCII)
 _SLOTS = re.compile(r"[^/+]+/([\d,-]+)(?:\*(\d{1,9}))?", re.ASCII)
+# Of ``exec_vnode``: (n1:ncpus=4:mem=8gb)+(n2:ncpus=4+n2b:ncpus=2)
+_VNODE = re.compile(r"[(+]?([^(+:)]+)((?::[^+:)]*)*)\)?")
+_NCPUS = re.compile(r":ncpus=(\d{1,9})(?=:|$)", re.ASCII)
 _PER_NODE = re.compile(
     r"(\d{1,9}|[A-Za-z][\w.-]*)(?::ppn=(\d{1,9}))?(?::gpus=(\d{1,9}))?.*", re.ASCII
 )
@@ -51,7 +54,11 @@ def read(log: Log, out: JobCollector) -> None:
             continue
         if kind not in _TYPES:
             continue
-        record = _job(job_id, dict(_ITEM.findall(rest)))
+        items = dict(_ITEM.findall(rest))
+        if "[]" in job_id and "exec_host" not in items:
+            out.problem("array", line)
+            continue
+        record = _job(job_id, items)
         if record is None:
             out.problem("malformed", line)
             continue
@@ -96,7 +103,7 @@ def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
     start, end = _time(items, "start"), _time(items, "end")
     asked = items.get("Resource_List.walltime", "")
     limit = seconds(asked)
-    processors, nodes = _size(items)
+    processors, nodes, names = _size(items)
     gpus = whole(items.get("Resource_List.ngpus", ""))
     if gpus < 0 and ":gpus=" in items.get("Resource_List.nodes", ""):
         gpus = _requested(items["Resource_List.nodes"])[2]
@@ -118,6 +125,7 @@ def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
         queue=items.get("queue", ""),
         state=_state(status, end - start, limit),
         array=int(match[1]) if match[2] else -1,
+        hosts=",".join(sorted(names)) if all(map(hosts, names)) else "",
     )
 
 
@@ -141,21 +149,27 @@ def _state(status: int | None, ran: float, limit: float) -> State:
     return State.CANCELLED if status == _TERMINATED else State.FAILED
 
 
-def _size(items: dict[str, str]) -> tuple[int, int]:
-    """Processors and nodes: of the hosts that it ran on, else as requested."""
-    count, hosts = 0, set()
+def _size(items: dict[str, str]) -> tuple[int, int, set[str]]:
+    """Processors, nodes and their names: of the hosts that it ran on, else as requested."""
+    count, names = 0, set()
     for part in items.get("exec_host", "").split("+"):
         slot = _SLOTS.fullmatch(part)
         if slot is None:
             continue
-        hosts.add(part.partition("/")[0])
+        names.add(part.partition("/")[0])
         count += int(slot[2]) if slot[2] else sum(map(_range, slot[1].split(",")))
     if count:
-        return count, len(hosts)
+        return count, len(names), names
+    for name, given in _VNODE.findall(items.get("exec_vnode", "")):
+        names.add(name)
+        ncpus = _NCPUS.search(given)
+        count += int(ncpus[1]) if ncpus else 0
+    if count:
+        return count, len(names), names
     processors, nodes, _ = _requested(items.get("Resource_List.nodes", ""))
     asked = whole(items.get("Resource_List.ncpus", ""))
     known = whole(items.get("Resource_List.nodect", ""))
-    return max(processors, asked) or -1, known if known > 0 else nodes or -1
+    return max(processors, asked, 0) or -1, known if known > 0 else nodes or -1, names
 
 
 def _range(text: str) -> int:

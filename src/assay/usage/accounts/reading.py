@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,6 +19,8 @@ from assay.usage.problems import Problems
 
 # Bytes at the beginning of a file by which it is recognised.
 _HEAD = 1 << 16
+# Gets the name of a stage, how much of it is done, and how much there is.
+Watch = Callable[[str, float, float], None]
 _GZIP = b"\x1f\x8b"
 
 
@@ -31,18 +34,22 @@ class Accounts:
     formats: list[str]
 
 
-def read_accounts(paths: Sequence[Path]) -> Accounts:
-    """Read all files as one log.
+def read_accounts(paths: Sequence[Path], watch: Watch | None = None) -> Accounts:
+    """Read all files as one log. ``watch`` gets the stage, the bytes read, and all.
 
     Raises AssayError for a file that can't be read or is of no known format, and for a log without
     any job. An empty file (as after a rotation) holds no jobs.
     """
     out = JobCollector()
     titles = []
-    for path in paths:
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
+    for place, path in enumerate(paths):
         out.begin(path.name)
         try:
             with path.open("rb") as raw:
+                if watch is not None:
+                    before, total = sum(sizes[:place]), sum(sizes)
+                    out.watch = partial(_tell, watch, raw, before, total)
                 found = _read(raw, path, out)
         except OSError as error:
             raise AssayError(
@@ -52,6 +59,7 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
             ) from None
         if found:
             titles.append(found.title)
+    out.watch = None
     jobs = out.jobs()
     if not len(jobs):
         problems = "; ".join(
@@ -66,6 +74,11 @@ def read_accounts(paths: Sequence[Path]) -> Accounts:
             else "The file is empty.",
         )
     return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
+
+
+def _tell(watch: Watch, raw: IO[bytes], before: int, total: int) -> None:
+    if not raw.closed:
+        watch("reading", before + raw.tell(), max(total, 1))
 
 
 def _read(raw: IO[bytes], path: Path, out: JobCollector) -> AccountFormat | None:

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import combinations_with_replacement, islice
 
 import numpy as np
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import date, gpus_of, memory, resources, seconds, whole
+from assay.usage.accounts.values import (
+    date,
+    gpus_of,
+    hosts,
+    local,
+    memory,
+    resources,
+    seconds,
+    whole,
+)
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 STATES = {
@@ -32,10 +42,31 @@ STATES = {
     "PENDING": State.PENDING,
     "REQUEUED": State.CANCELLED,
     "REVOKED": State.CANCELLED,
+    "CONFIGURING": State.RUNNING,
+    "SIGNALING": State.RUNNING,
+    "STAGE_OUT": State.RUNNING,
+    "STOPPED": State.RUNNING,
+    "SPECIAL_EXIT": State.FAILED,
+    "LAUNCH_FAILED": State.NODE_FAILURE,
+    "RECONFIG_FAIL": State.NODE_FAILURE,
+    "REQUEUE_FED": State.PENDING,
+    "REQUEUE_HOLD": State.PENDING,
+    "RESV_DEL_HOLD": State.PENDING,
+    # A record of a job before it was resized; another one follows.
+    "RESIZING": State.UNKNOWN,
 }
 _NEEDED = {"JobID", "State", "Start", "End"}
 # Fields whose text may hold the separator.
-_FREE_TEXT = ("JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir")
+_FREE_TEXT = frozenset(
+    (
+        "JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir",
+        "Constraints", "Extra", "Licenses", "Container", "StdIn", "StdOut", "StdErr",
+    )
+)  # fmt: skip
+# Ways in which separators within texts are tried to be distributed.
+_MOST_TRIES = 3000
+_NO_TIME = frozenset(("Unknown", "None", "", "N/A", "0"))
+_NUMBERS = ("AllocCPUS", "AllocNodes", "NNodes", "NCPUS", "ReqCPUS", "ElapsedRaw", "UID")
 _JOB = re.compile(r"(\d{1,18})(?:_(\d+|\[.*\]))?(?:\+(\d+))?", re.ASCII)
 _GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", re.ASCII)
 
@@ -69,7 +100,7 @@ def read(log: Log, out: JobCollector) -> None:
             out.add(*last)
         job = _job(values)
         last = (job, line) if job else None
-        out.machine.local |= "T" in values["Start"]
+        out.machine.local |= local(values["Start"])
         if job is None:
             out.problem("malformed", line)
     if last:
@@ -79,13 +110,42 @@ def read(log: Log, out: JobCollector) -> None:
 def _fields(text: str, names: list[str]) -> dict[str, str] | None:
     words = text.split("|")
     extra = len(words) - len(names)
-    if extra > 0:  # with --parsable, the header too ends with a separator
-        free = [names.index(name) for name in _FREE_TEXT if name in names]
-        if len(free) != 1:
-            return None
-        at = free[0]
-        words[at : at + extra + 1] = ["|".join(words[at : at + extra + 1])]
-    return dict(zip(names, words, strict=True)) if len(words) == len(names) else None
+    if not extra:
+        return dict(zip(names, words, strict=True))
+    # With --parsable, the header too ends with a separator.
+    free = [place for place, name in enumerate(names) if name in _FREE_TEXT]
+    if extra < 0 or not free:
+        return None
+    tries = combinations_with_replacement(free, extra)
+    for places in islice(tries, _MOST_TRIES):
+        values = _joined(words, names, places)
+        if _plausible(values):
+            return values
+    return None
+
+
+def _joined(words: list[str], names: list[str], places: tuple[int, ...]) -> dict[str, str]:
+    """The fields if those at ``places`` hold a separator each (those named twice, two)."""
+    values, at = {}, 0
+    for place, name in enumerate(names):
+        end = at + 1 + places.count(place)
+        values[name] = "|".join(words[at:end])
+        at = end
+    return values
+
+
+def _plausible(values: dict[str, str]) -> bool:
+    """Whether the fields of a fixed form have this form."""
+    job = values["JobID"]
+    if values["State"].partition(" ")[0] not in STATES:
+        return False
+    if "." not in job and _JOB.fullmatch(job) is None:
+        return False
+    times = (values[name] for name in ("Submit", "Eligible", "Start", "End") if name in values)
+    if not all(time in _NO_TIME or date(time) > 0 for time in times):
+        return False
+    numbers = (values[name] for name in _NUMBERS if name in values)
+    return all(not number or whole(number) >= 0 for number in numbers)
 
 
 def _used(values: dict[str, str]) -> float:
@@ -140,6 +200,7 @@ def _job(values: dict[str, str]) -> JobRecord | None:
         queue=values.get("Partition", ""),
         state=state,
         array=int(match[1]) if in_array else -1,
+        hosts=hosts(values.get("NodeList", "")),
     )
 
 

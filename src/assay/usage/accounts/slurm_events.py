@@ -2,7 +2,8 @@
 
 Rows with a node are times at which it was down or drained; rows without one state the cluster's
 size. Fields: ``NodeName``, ``TimeStart`` (or ``Start``), ``TimeEnd`` (or ``End``), ``State``,
-``TRES``.
+``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``). Without ``TRES`` processors are unknown here; the
+number of nodes is that of ``ClusterNodes``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import date, resources, whole
 from assay.usage.jobs import JobCollector, Outage
 
+_CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
+
 
 def takes(head: str) -> bool:
     """The first line names a node, times and resources."""
     names = set(head.partition("\n")[0].strip().split("|"))
-    return "NodeName" in names and "TRES" in names and bool(names & {"TimeStart", "Start"})
+    listed = bool(names & {"TRES", "State", *_CLUSTER_NODES}) and "JobID" not in names
+    return "NodeName" in names and listed and bool(names & {"TimeStart", "Start"})
 
 
 def read(log: Log, out: JobCollector) -> None:
@@ -36,16 +40,24 @@ def read(log: Log, out: JobCollector) -> None:
         values = dict(zip(names, words, strict=True))
         start = date(values.get("TimeStart", values.get("Start", "")))
         end = date(values.get("TimeEnd", values.get("End", "")))
-        processors = whole(resources(values["TRES"]).get("cpu", ""))
-        if math.isnan(start) or processors < 0:
+        tres = resources(values.get("TRES", ""))
+        processors = whole(tres.get("cpu", ""))
+        nodes = next((values[name] for name in _CLUSTER_NODES if name in values), "")
+        if math.isnan(start) or (processors < 0 and values.get("TRES", "") and not nodes):
             out.problem("malformed", line)
         elif end < start:
             out.problem("backwards", line)
         elif values["NodeName"]:
             until = math.inf if math.isnan(end) else end
             out.machine.outages.append(Outage(values["NodeName"], start, until, processors))
-        else:
+        elif processors >= 0:
             out.machine.sizes.append((start, processors))
+        elif nodes:
+            counted = out.node_count(nodes)
+            if counted:
+                out.machine.node_counts.append((start, counted))
+            else:
+                out.problem("malformed", line)
 
 
 FORMAT = AccountFormat("Slurm (sacctmgr show event)", takes, read)

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.slurm import STATES
-from assay.usage.accounts.values import whole
+from assay.usage.accounts.values import hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 
@@ -89,8 +89,14 @@ def _job(job: dict[str, Any]) -> JobRecord | None:
         group=str(job.get("account") or job.get("group") or ""),
         queue=str(job.get("partition") or ""),
         state=state,
-        array=whole(array.get("job_id")) or -1,
+        array=_array(array),
+        hosts=hosts(job.get("nodes")),
     )
+
+
+def _array(array: dict[str, Any]) -> int:
+    number = _number(array.get("job_id"))
+    return number if number > 0 else -1
 
 
 def _used(job: dict[str, Any]) -> int:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
+
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.swf_blocks import FIELDS, PlainRows, job_columns, odd_rows, plain_rows
 
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
 # States of jobs that ran, even where the log lacks their run time.
@@ -19,6 +22,8 @@ _RAN = (0, 1)
 _STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
 # Partial executions of a checkpointed job; the job as a whole has a line of its own.
 _PARTIAL = (2, 3, 4)
+# Lines of a block that are read one by one; with more of them, the whole block is.
+_MOST_ODD = 200
 
 
 def takes(head: str) -> bool:
@@ -27,42 +32,76 @@ def takes(head: str) -> bool:
         if line.startswith(";"):
             return True
         if line.strip():
-            return len(_numbers(line) or ()) == 18
+            return len(_numbers(line) or ()) == FIELDS
     return False
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs. Without a wait the job starts when it was submitted, and its wait is unknown."""
-    origin = 0.0
-    machine = out.machine
-    dated = False
-    for line, text in log.lines():
-        if text.startswith(";"):
-            header = _HEADER.match(text)
-            if header is None:
-                continue
-            name, value = header[1], header[2].strip()
-            if name == "UnixStartTime" and value.isdigit() and len(value) <= 10:
-                origin, dated = float(value), int(value) > 0
-            elif name in ("MaxProcs", "MaxNodes") and value.isdigit() and len(value) <= 9:
-                field = "processors" if name == "MaxProcs" else "nodes"
-                setattr(machine, field, max(getattr(machine, field), int(value)))
-            elif name == "MaxRecords" and value.isdigit() and len(value) <= 18:
-                machine.records += int(value)
-            elif name == "TimeZoneString":
-                machine.zone = value
-            continue
-        if not text.strip():
-            continue
-        numbers = _numbers(text)
-        if numbers is None or len(numbers) != 18 or numbers[0] != int(numbers[0]):
-            out.problem("malformed", line)
-            continue
-        _job(numbers, origin, line, out)
+    reader = _Reader(out)
+    for first, text in log.blocks():
+        rows = plain_rows(text)
+        if rows is None or not reader.block(first, rows, text):
+            for line, each in log.lines_of(first, text):
+                reader.line(line, each)
     # Without MaxProcs a node is a processor, as in the archive's older logs.
+    machine = out.machine
     machine.processors = machine.processors or machine.nodes
     machine.timeouts = False
-    machine.calendar = machine.calendar and dated
+    machine.calendar = machine.calendar and reader.dated
+
+
+class _Reader:
+    """Reads lines and blocks of one file. ``dated``: whether its header says when it begins."""
+
+    def __init__(self, out: JobCollector) -> None:
+        self.dated = False
+        self._origin = 0.0
+        self._out = out
+
+    def line(self, line: int, text: str) -> None:
+        """A comment, a job, or a problem."""
+        if text.startswith(";"):
+            self._comment(text)
+        elif text.strip():
+            numbers = _numbers(text)
+            if numbers is None or len(numbers) != FIELDS or numbers[0] != int(numbers[0]):
+                self._out.problem("malformed", line)
+            else:
+                _job(numbers, self._origin, line, self._out)
+
+    def block(self, first: int, rows: PlainRows, text: str) -> bool:
+        """Lines of numbers; False if too many of them need a look of their own."""
+        odd = np.flatnonzero(odd_rows(rows.values, self._origin))
+        if odd.size > _MOST_ODD:
+            return False
+        lines = text.split("\n") if odd.size else []
+        low = 0
+        for row in (*odd.tolist(), len(rows.values)):
+            if row > low:
+                part = rows.values[low:row], rows.lines[low:row] + first
+                self._out.add_rows(job_columns(*part, self._origin, self._out))
+            if row < len(rows.values):
+                line = int(rows.lines[row])
+                self.line(line + first, lines[line].rstrip("\r"))
+            low = row + 1
+        return True
+
+    def _comment(self, text: str) -> None:
+        header = _HEADER.match(text)
+        if header is None:
+            return
+        machine = self._out.machine
+        name, value = header[1], header[2].strip()
+        if name == "UnixStartTime" and value.isdigit() and len(value) <= 10:
+            self._origin, self.dated = float(value), int(value) > 0
+        elif name in ("MaxProcs", "MaxNodes") and value.isdigit() and len(value) <= 9:
+            field = "processors" if name == "MaxProcs" else "nodes"
+            setattr(machine, field, max(getattr(machine, field), int(value)))
+        elif name == "MaxRecords" and value.isdigit() and len(value) <= 18:
+            machine.records += int(value)
+        elif name == "TimeZoneString":
+            machine.zone = value
 
 
 def _numbers(text: str) -> list[float] | None:

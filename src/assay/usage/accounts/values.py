@@ -11,8 +11,13 @@ from assay.usage.jobs import NAN
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTPE]?)i?[Bb]?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?", re.ASCII)
+_NO_HOSTS = frozenset(("", "None", "(null)", "N/A", "Unknown"))
 _STATUS = re.compile(r"-?\d{1,9}", re.ASCII)
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", re.ASCII)
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?"
+    r"(?:(Z)|([+-])(\d\d):?(\d\d))?",
+    re.ASCII,
+)
 
 
 def whole(text: object) -> int:
@@ -58,15 +63,33 @@ def _midnight(year: int, month: int, day: int) -> int:
 
 
 def date(text: str) -> float:
-    """``2024-03-01T10:00:00`` as if it were UTC, or Unix time; NaN for ``Unknown`` and the like."""
+    """``2024-03-01T10:00:00`` as if it were UTC, the same with its zone (``Z``, ``+01:00``), or
+    Unix time; NaN for ``Unknown`` and the like.
+    """
     match = _DATE.fullmatch(text)
     if match is None:
         return float(whole(text)) if whole(text) > 0 else NAN
-    year, month, day, hour, minute, second = map(int, match.groups())
+    year, month, day, hour, minute, second = map(int, match.groups()[:6])
+    offset = 0
+    if match[8]:
+        offset = (3600 * int(match[9]) + 60 * int(match[10])) * (-1 if match[8] == "-" else 1)
     try:
-        return float(_midnight(year, month, day) + 3600 * hour + 60 * minute + second)
+        return float(_midnight(year, month, day) + 3600 * hour + 60 * minute + second - offset)
     except (ValueError, OverflowError):
         return NAN
+
+
+def local(text: str) -> bool:
+    """Whether a time is a date without a zone."""
+    match = _DATE.fullmatch(text)
+    return match is not None and not (match[7] or match[8])
+
+
+def hosts(text: object) -> str:
+    """A list of nodes, "" for ``None assigned`` and the like."""
+    if not isinstance(text, str) or " " in text or text in _NO_HOSTS:
+        return ""
+    return text
 
 
 def memory(text: str, default: str = "") -> float:

@@ -91,17 +91,7 @@ def _outcome(
     point = None if best is None else _point(summaries[best.id])
     plain = [cell for cell in search.cells if is_plain(cell)]
     most = max((cell.placement.ppn for cell in plain), default=1)
-    one, full = (
-        next(
-            (
-                _point(summaries[cell.id])
-                for cell in plain
-                if cell.placement.ppn == ppn and cell.id in summaries
-            ),
-            None,
-        )
-        for ppn in (1, most)
-    )
+    one, full = (_point_with(ppn, plain, summaries) for ppn in (1, most))
     tried = [cell for cell in search.cells if cell.id in costs and cell.id not in failed]
     kernel = search.cells[0].kernel
     time, among = None, 1
@@ -151,6 +141,16 @@ def gain_over(
     if point is None or other is None or point.summary.id == other.summary.id:
         return None
     return compare(point, other, time)
+
+
+def _point_with(
+    ppn: int, cells: Sequence[Cell], summaries: Mapping[str, CellSummary]
+) -> Point | None:
+    """The point of the first of the cells with this many ranks per node; None if not measured."""
+    for cell in cells:
+        if cell.placement.ppn == ppn and cell.id in summaries:
+            return _point(summaries[cell.id])
+    return None
 
 
 def _point(summary: CellSummary) -> Point | None:

@@ -1,0 +1,23 @@
+// What a job needs of nodes, and whether only the number of nodes matters.
+#pragma once
+
+#include "scheduler/case.hpp"
+
+namespace assay::scheduler {
+
+struct Demand {
+  std::int64_t nodes = 0;  // 0: as many as hold `total`
+  Amount each;             // of each node, if the number is given
+  Amount total;
+};
+
+// Where all nodes are equal and a job has nodes of its own, the number of nodes is never 0.
+Demand demand_of(const Case& whole, const Job& job);
+
+// The fewest nodes that hold the job: for limits of size and the priority's factor of size.
+std::int64_t least_nodes(const Case& whole, const Job& job);
+
+// Whether any free nodes serve any job, so that their number decides.
+bool only_counts(const Case& whole);
+
+}  // namespace assay::scheduler

@@ -1,0 +1,47 @@
+// The machine's resources, and what a pass over the queue plans on them.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "scheduler/case.hpp"
+#include "scheduler/live.hpp"
+
+namespace assay::scheduler {
+
+// A job beyond its limit is expected to end this much (s) after now.
+constexpr double kOverdue = 1.0;
+
+class Plan {
+ public:
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  virtual ~Plan() = default;
+
+  virtual bool possible(int job) const = 0;
+  // A pass begins: reservations of the last one are forgotten.
+  virtual void begin(double now) = 0;
+  // Starts the job if it fits from now to its limit beside the pass's reservations.
+  virtual bool start(int job) = 0;
+  // Reserves for the job at the earliest time; false if there is none up to `horizon`.
+  virtual bool reserve(int job, double horizon) = 0;
+  // Whether no job can start now.
+  virtual bool exhausted() const = 0;
+  virtual int first_node(int job) const = 0;
+  virtual void ended(int job, double free_at) = 0;
+  virtual void release(int job) = 0;
+  virtual std::vector<int> fail(const Failure& failure) = 0;
+  virtual void repair(const Failure& failure) = 0;
+};
+
+std::unique_ptr<Plan> make_count_plan(const Case& whole, const LiveJobs& live);
+std::unique_ptr<Plan> make_node_plan(const Case& whole, const LiveJobs& live);
+
+// A time of the plan, rounded up to the policy's resolution.
+inline double rounded(double time, double resolution) {
+  return resolution > 0 ? std::ceil(time / resolution) * resolution : time;
+}
+
+}  // namespace assay::scheduler

@@ -1,0 +1,145 @@
+"""The cache of builds: a folder per content, with a seal that shows whether it is complete."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from assay.cache import cannot_write_cache, check_trusted
+from assay.errors import AssayError
+
+BUILD_LOG = "build.log"
+# Holds the digest of each other file of a build, by name.
+SEAL = "seal.json"
+UNFINISHED = ".building-"
+# Seconds after which the folder of an interrupted build is removed.
+_STALE = 24 * 3600.0
+
+
+def key_of(content: Mapping[str, object]) -> str:
+    """The name of the folder for a build of this content."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def copy_sources(sources: Path, to: Path) -> Path:
+    """A copy without hidden files; raises AssayError if it can't be made."""
+    try:
+        return Path(shutil.copytree(sources, to, ignore=shutil.ignore_patterns(".*")))
+    except (OSError, shutil.Error) as error:
+        raise AssayError(
+            f"The native sources can't be copied: {error}.",
+            where=str(sources),
+            fix="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
+        ) from None
+
+
+def is_intact(folder: Path, executable: str) -> bool:
+    """Whether a folder holds a build of that executable that agrees with its seal.
+
+    Raises AssayError if other users may write to it.
+    """
+    if not folder.is_dir():
+        return False
+    check_trusted(folder)
+    try:
+        for path in folder.iterdir():
+            check_trusted(path)
+        seal = msgspec.json.decode((folder / SEAL).read_bytes(), type=dict[str, str])
+        names = {path.name for path in folder.iterdir() if path.name != SEAL}
+        return (
+            executable in seal
+            and names == set(seal)
+            and all(digest_of(folder / name) == digest for name, digest in seal.items())
+        )
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def working_folder(builds: Path) -> Iterator[Path]:
+    """A temporary folder in the builds' folder, removed afterwards even after an error."""
+    try:
+        _clear_stale(builds)
+        folder = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=builds))
+    except OSError as error:
+        raise cannot_write_cache(builds, error) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_stale(builds: Path) -> None:
+    for folder in builds.glob(f"{UNFINISHED}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _STALE:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def install(
+    files: Iterable[Path], content: Mapping[str, object], staged: Path, final: Path
+) -> None:
+    """Put a build in place by one rename: its files, the first of which is the executable, and
+    ``build.json``. Files that don't exist are left out.
+
+    ``staged``: a new folder on the same file system. A build that another process has put there
+    meanwhile stays. Raises AssayError if the cache can't be written.
+    """
+    built = list(files)
+    executable = built[0].name
+    try:
+        staged.mkdir()
+        for file in built:
+            if file.exists():
+                shutil.copy2(file, staged / file.name)
+        (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+        seal = {path.name: digest_of(path) for path in sorted(staged.iterdir())}
+        (staged / SEAL).write_text(json.dumps(seal, indent=2) + "\n", "utf-8")
+        staged.chmod(0o755)
+        for path in staged.iterdir():
+            path.chmod(0o755 if path.name == executable else 0o644)
+        for path in (*staged.iterdir(), staged):
+            _flush(path)
+        with contextlib.suppress(FileExistsError):
+            _rename(staged, final, executable)
+    except OSError as error:
+        raise cannot_write_cache(final.parent, error) from None
+
+
+def _rename(staged: Path, final: Path, executable: str) -> None:
+    """``rename``; raises FileExistsError if another process has put an intact build there.
+
+    A build that differs from its seal is moved away first. Other failures are raised as they are.
+    """
+    try:
+        staged.rename(final)
+    except OSError as error:
+        if is_intact(final, executable):
+            raise FileExistsError(str(final)) from None
+        if not final.exists():
+            raise error
+        final.rename(staged.with_name("damaged"))
+        staged.rename(final)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

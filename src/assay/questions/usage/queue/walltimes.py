@@ -1,0 +1,134 @@
+"""From the variation of run times to what users must request, and the noise of a stored run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.errors import AssayError, nearest
+from assay.stats.repeats.walltime import asked_walltime
+from assay.usage.jobs import Floats
+
+if TYPE_CHECKING:
+    from assay.questions.common.question import Measured
+
+# Share of runs that must finish within the request, and the confidence in that; as in the answer to
+# "How steady is it?".
+SHARE, CONFIDENCE = 0.99, 0.95
+# Runs of which a user is assumed to know the times where only their CoV is stated. More than 299,
+# so that no tail model is needed.
+_RUNS = 1000
+
+
+@dataclass(frozen=True)
+class VariedProgram:
+    """A program of a stored run: its ``name``, the ``times`` (s) of its runs and their ``cov``."""
+
+    name: str
+    times: Floats
+    cov: float
+
+
+@dataclass(frozen=True)
+class RunSteadiness:
+    """What a stored run says of its machine: ``programs``, the least steady first, and ``noise``,
+    the share of run time that a coordinated heartbeat would save; None if not measured.
+    """
+
+    programs: tuple[VariedProgram, ...] = ()
+    noise: float | None = None
+
+    def program(self, name: str, where: str) -> VariedProgram:
+        """The least steady cell whose label or kernel has this name; "run" is the least steady of
+        all. Raises AssayError if there is none.
+        """
+        for each in self.programs:
+            if name == "run" or name in (each.name, each.name.split(" ", 1)[0]):
+                return each
+        names = [each.name for each in self.programs]
+        raise AssayError(
+            f"The run has no program '{name}' with enough results."
+            if names
+            else "There is no run to take it from, or the run has too few results.",
+            where=where,
+            fix=nearest(name, names) if names else "Name a run with --run, or write a percentage.",
+        )
+
+
+def steadiness_of(measured: Measured) -> RunSteadiness:
+    """The programs of a run with enough results for their spread, and its noise.
+
+    Programs are cells of NPB, Linpack and external commands, otherwise all cells. The share that a
+    coordinated heartbeat saves: where all ranks are interrupted at the same time a step takes
+    1 + ``alone`` of its work instead of 1 + ``together`` (``stats.noise.detours.Slowdown``), with
+    the coarsest steps that were evaluated.
+    """
+    from assay.questions.steadiness.noise.findings import find as find_noise
+    from assay.questions.steadiness.variation.findings import find as find_variation
+
+    varied = find_variation(measured)
+    requested = {each.label for each in varied.walltimes}
+    programs = [
+        VariedProgram(
+            f"{each.cell.kernel} {each.label}".strip(), each.times, each.spread.cov or 0.0
+        )
+        for each in varied.varied
+        if each.label in requested
+    ]
+    noise = find_noise(measured)
+    share = None
+    if noise is not None and noise.slowdowns:
+        coarse = max(noise.slowdowns, key=lambda each: each.step)
+        share = 1.0 - (1.0 + coarse.alone) / (1.0 + coarse.together)
+    return RunSteadiness(tuple(sorted(programs, key=lambda each: -each.cov)), share)
+
+
+def times_with(cov: float) -> Floats:
+    """Run times with mean 1 and this coefficient of variation: quantiles of the lognormal
+    distribution in random order, shape (1000,).
+    """
+    from scipy.special import ndtri
+
+    order = np.random.default_rng(0).permutation(_RUNS)
+    normal = np.asarray(ndtri((order + 0.5) / _RUNS))
+    sigma = np.sqrt(np.log1p(cov * cov))
+    times: Floats = np.exp(sigma * normal - sigma * sigma / 2.0)
+    return times
+
+
+def asked(times: Floats) -> float:
+    """What users must request for 99% of their runs to finish, over the mean run time."""
+    mean = float(times.mean())
+    if float(np.ptp(times)) <= 1e-12 * mean:
+        return 1.0
+    return asked_walltime(times, SHARE, CONFIDENCE).seconds / mean
+
+
+def request_change(before: Floats | float, after: float) -> float:
+    """The factor by which requests change when the CoV of run times changes.
+
+    ``before``: its present value, or the times of real runs; these keep the shape of their
+    distribution. ``after``: its new value.
+    """
+    if isinstance(before, float):
+        return asked(times_with(after)) / asked(times_with(before))
+    mean = float(before.mean())
+    cov = float(before.std(ddof=1)) / mean
+    scaled = mean + (before - mean) * (after / cov if cov > 0 else 0.0)
+    return asked(np.maximum(scaled, 1e-3 * mean)) / asked(before)
+
+
+def variation(before: float, after: float, number: int, random: np.random.Generator) -> Floats:
+    """Factors of run times, mean 1, that raise their CoV from ``before`` to ``after``.
+
+    Lognormal: (1 + after²) = (1 + before²)(1 + cov²). All 1 where the CoV falls: which of the
+    log's runs were late by chance is unknown.
+    """
+    more = (1.0 + after * after) / (1.0 + before * before) - 1.0
+    if more <= 0.0:
+        return np.ones(number)
+    sigma = np.sqrt(np.log1p(more))
+    factors: Floats = np.exp(sigma * random.standard_normal(number) - sigma * sigma / 2.0)
+    return factors

@@ -1,0 +1,76 @@
+"""The machine that a model of a scheduler manages: nodes, partitions, reservations, failures."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+
+class EqualNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``count`` equal nodes with ``processors``, ``memory`` (bytes) and ``gpus`` each.
+
+    A machine of which only the processors are known is that many nodes with one processor each.
+    """
+
+    count: int
+    processors: int = 1
+    memory: float = math.inf
+    gpus: int = 0
+
+
+class Partition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A queue. ``first``, ``last``: its nodes, by their index in the machine (None: all).
+
+    ``longest``: the greatest request of time (s), ``largest`` the most nodes per job (0: any);
+    a job beyond them is refused. ``tier``: jobs of a higher tier come before all of a lower one.
+    """
+
+    name: str
+    first: int = 0
+    last: int | None = None
+    longest: float = math.inf
+    largest: int = 0
+    tier: int = 0
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nodes ``first`` to ``last`` (None: to the last) from ``begin`` to ``end`` (s).
+
+    Only ``users`` (by name) may have jobs there in this time. Without users it is a maintenance
+    window. No job is started whose requested time reaches into it.
+    """
+
+    begin: float
+    end: float
+    first: int = 0
+    last: int | None = None
+    users: tuple[str, ...] = ()
+
+
+class FailedNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nodes ``first`` to ``last`` fail at ``begin`` and are back at ``end`` (s). Jobs there end."""
+
+    begin: float
+    end: float
+    first: int
+    last: int
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All nodes, numbered from 0 in the order of their kinds; without partitions, one of all."""
+
+    nodes: tuple[EqualNodes, ...]
+    partitions: tuple[Partition, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    failures: tuple[FailedNodes, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return sum(kind.count for kind in self.nodes)
+
+    @property
+    def processors(self) -> int:
+        """The number of processors."""
+        return sum(kind.count * kind.processors for kind in self.nodes)

@@ -1,0 +1,96 @@
+"""How a modelled scheduler orders, places, starts and ends jobs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Order = Literal["fcfs", "multifactor", "maui"]
+Backfill = Literal["none", "easy", "conservative"]
+
+
+class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Slurm's multifactor priority: the sum of weight × factor, each factor in [0, 1].
+
+    As documented for the plugin priority/multifactor with the classic fair share: ``age`` grows to
+    1 in ``max_age`` (s); ``size`` is the job's share of nodes and processors (1 − it with
+    ``favor_small``); ``fair_share`` is 2^(−usage ÷ shares ÷ ``damping``) of usage that decays with
+    ``half_life`` (s) and is updated every ``period`` (s); ``qos`` and ``partition`` are the
+    normalised priorities. ``shares``: of accounts or users by name, 1 where not named.
+    ``qos_priority``: by name. Priorities are computed anew every ``period``.
+    """
+
+    age: float = 0.0
+    size: float = 0.0
+    fair_share: float = 0.0
+    qos: float = 0.0
+    partition: float = 0.0
+    max_age: float = 7 * 86400.0
+    favor_small: bool = False
+    half_life: float = 7 * 86400.0
+    period: float = 300.0
+    damping: float = 1.0
+    shares: dict[str, float] = {}
+    qos_priority: dict[str, float] = {}
+
+
+class Maui(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Maui's priority: the weighted sum of its documented components.
+
+    ``queue_time`` per minute of waiting, ``expansion`` × (wait + limit) ÷ limit, ``processors`` per
+    processor, ``fair_share`` × (target − usage in percent) over ``windows`` windows of ``window``
+    (s), each weighted by ``decay`` times the one after it. ``targets``: percent, by user.
+    """
+
+    queue_time: float = 1.0
+    expansion: float = 0.0
+    processors: float = 0.0
+    fair_share: float = 0.0
+    window: float = 86400.0
+    windows: int = 7
+    decay: float = 0.8
+    targets: dict[str, float] = {}
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When the scheduler looks at the queue, s; by default at each event and without delay.
+
+    ``main``: interval of the pass that starts jobs in order (0: at each submission and end).
+    ``backfill``: interval of backfilling (0: with each pass). ``resolution``: times of the plan are
+    rounded up to it. ``depth``: jobs that one pass looks at (0: all). ``window``: how far the plan
+    reaches (0: for ever). ``launch``: from the decision to the start of the job's program,
+    ``done``: from its end until its nodes are free; both with the nodes allocated.
+    """
+
+    main: float = 0.0
+    backfill: float = 0.0
+    resolution: float = 0.0
+    depth: int = 0
+    window: float = 0.0
+    launch: float = 0.0
+    done: float = 0.0
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``order`` of the queue and ``backfill``, with ``reservations`` for this many blocked jobs.
+
+    EASY reserves for the first blocked job (``reservations`` = 1, or more as Maui's
+    RESERVATIONDEPTH), conservative for all. ``allocation``: any nodes, or consecutive ones.
+    ``sharing``: a node has jobs of one at a time ("node"), or as many as fit by processors, memory
+    and GPUs ("processor"). ``kill``: whether jobs end at their requested time. ``requeue``: whether
+    jobs that a failed node ended begin anew. ``resubmit``: whether killed jobs come back with twice
+    the requested time (their work is lost).
+    """
+
+    order: Order = "fcfs"
+    backfill: Backfill = "easy"
+    reservations: int = 1
+    allocation: Literal["free", "contiguous"] = "free"
+    sharing: Literal["node", "processor"] = "node"
+    kill: bool = True
+    requeue: bool = True
+    resubmit: bool = False
+    multifactor: Multifactor = Multifactor()
+    maui: Maui = Maui()
+    timing: Timing = Timing()

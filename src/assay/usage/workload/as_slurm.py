@@ -1,0 +1,234 @@
+"""Jobs as a script that submits them to a Slurm, with all times divided by a scale.
+
+The jobs sleep. Slurm's limits are whole minutes (``sbatch --time``), so scaled limits are rounded
+up to them; its accounts are in whole seconds, so jobs are submitted at whole seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError
+from assay.units import counted
+from assay.usage.jobs import Floats, Ints
+from assay.usage.scheduler.machine import Machine
+from assay.usage.scheduler.schedule import Workload
+
+# The name of the first job is job-0: its index in the workload.
+NAME = "job-{}"
+_PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+# The longest limit of Slurm that is not "unlimited" to all of its commands: a year, in minutes.
+_LONGEST = 366 * 24 * 60
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Jobs in the units of a Slurm; columns of shape (n,).
+
+    ``submit``: whole s from the first job's submission. ``run``: s. ``minutes``: the limits.
+    ``nodes``: 0 where only the number of tasks is requested. ``tasks``: processors.
+    """
+
+    submit: Ints
+    run: Floats
+    minutes: Ints
+    nodes: Ints
+    tasks: Ints
+
+
+@dataclass(frozen=True)
+class SlurmScript:
+    """``text``: of the script. ``jobs``: in it. ``lasts``: s from the first to the last submission.
+
+    ``raised``: jobs whose scaled limit was no whole number of minutes and was rounded up, by
+    ``raised_by`` s in the mean. ``saved``: jobs that ran into their limit and no longer do so.
+    """
+
+    text: str
+    jobs: int
+    lasts: int
+    raised: int
+    raised_by: float
+    saved: int
+
+    def notes(self) -> list[str]:
+        """What differs from the log, a sentence each."""
+        notes = []
+        if self.raised:
+            notes.append(
+                f"{counted(self.raised, 'limit')} of {self.jobs} rounded up to whole minutes, "
+                f"by {self.raised_by:.0f} s in the mean."
+            )
+        if self.saved:
+            notes.append(
+                f"{counted(self.saved, 'job')} ran into the limit, and will not: its limit is "
+                "rounded up."
+            )
+        return notes
+
+
+def scaled(
+    workload: Workload,
+    machine: Machine,
+    *,
+    scale: float,
+    nodes: int | None = None,
+    jobs: int | None = None,
+) -> Scaled:
+    """The first ``jobs`` (None: all) with times divided by ``scale``.
+
+    ``nodes``: of the Slurm; each job gets the same share of them, rounded up, as it has of the
+    machine. None: sizes stay. Raises AssayError for what a Slurm can't be given: a scale that is
+    not positive, jobs that follow others, jobs without a size, run time or limit.
+    """
+    if not (math.isfinite(scale) and scale > 0.0):
+        raise AssayError(
+            f"Times can't be divided by {scale:g}.", where="--scale", fix="Write a number > 0."
+        )
+    if nodes is not None and nodes < 1:
+        raise AssayError("A Slurm has a node at least.", fix="Write a number of nodes > 0.")
+    count = len(workload) if jobs is None else min(jobs, len(workload))
+    if count < 1:
+        raise AssayError("There are no jobs to submit.", fix="Choose others.")
+    kept = slice(0, count)
+    if np.any(workload.after[kept] >= 0):
+        raise AssayError(
+            "Jobs that follow the end of others have no time of submission.",
+            fix="Choose a load without users' feedback.",
+        )
+    submit, run, limit = (
+        column[kept] for column in (workload.submit, workload.run, workload.limit)
+    )
+    size, tasks = workload.nodes[kept], workload.processors[kept]
+    for wrong, what in (
+        (~np.isfinite(submit), "time of submission"),
+        (~(np.isfinite(run) & (run >= 0.0)), "run time"),
+        (~(limit > 0.0), "limit"),
+        ((size < 1) & (tasks < 1), "size"),
+    ):
+        if wrong.any():
+            raise AssayError(
+                f"The job {int(np.flatnonzero(wrong)[0])} of the load has no {what}.",
+                fix="Choose jobs that have a size, a run time and a limit.",
+            )
+    if nodes is not None:
+        by_nodes = size / machine.size
+        share = np.where(size > 0, by_nodes, tasks / max(machine.processors, 1))
+        # A share such as 1/3 × 12 must not be rounded up to 5.
+        size = np.clip(np.ceil(share * nodes - 1e-9), 1, nodes).astype(np.int64)
+        tasks = size
+    minutes = np.ceil(np.minimum(limit / scale / 60.0, _LONGEST) - 1e-9)
+    return Scaled(
+        np.rint((submit - submit[0]) / scale).astype(np.int64),
+        run / scale,
+        np.maximum(minutes, 1).astype(np.int64),
+        size,
+        np.maximum(tasks, size),
+    )
+
+
+def as_slurm(
+    workload: Workload,
+    machine: Machine,
+    *,
+    scale: float,
+    nodes: int | None = None,
+    jobs: int | None = None,
+    partitions: Sequence[str] = (),
+) -> SlurmScript:
+    """A POSIX shell script that submits the jobs with ``sbatch`` at their scaled times.
+
+    Arguments as of ``scaled``. Times count from the script's start, so that a late submission
+    delays no other. ``partitions``: their names in the Slurm, by index; without them, all jobs go
+    to its default partition. Names of users, accounts and queues of the log are not in the script.
+    Raises AssayError as ``scaled``, and for names of partitions that Slurm would not accept.
+    """
+    for name in partitions:
+        if not _PARTITION.fullmatch(name):
+            raise AssayError(
+                f"'{name}' is no name of a partition.",
+                fix="Use letters, digits, '_', '-', '.' and '+'.",
+            )
+    units = scaled(workload, machine, scale=scale, nodes=nodes, jobs=jobs)
+    count = len(units.submit)
+    partition = workload.partition[:count]
+    if partitions and int(partition.max(initial=0)) >= len(partitions):
+        raise AssayError(
+            f"The load has {int(partition.max()) + 1} partitions, the Slurm {len(partitions)}.",
+            fix="Name one for each partition of the load, or none.",
+        )
+    lines = [
+        _line(
+            index,
+            units,
+            # Nodes of a smaller machine are given as a whole, as the shares of the larger one.
+            exclusive=nodes is not None,
+            partition=partitions[max(int(partition[index]), 0)] if partitions else "",
+        )
+        for index in np.argsort(units.submit, kind="stable").tolist()
+    ]
+    limit = workload.limit[:count] / scale
+    more = 60.0 * units.minutes - limit
+    raised: NDArray[np.bool_] = (more > 0.5) & np.isfinite(limit)
+    killed = workload.run[:count] >= workload.limit[:count]
+    last = int(units.submit.max())
+    return SlurmScript(
+        _HEAD.format(count=count, scale=f"{scale:g}", last=last) + "".join(lines) + _TAIL,
+        count,
+        last,
+        int(raised.sum()),
+        float(more[raised].mean()) if raised.any() else 0.0,
+        int((killed & (units.run < 60.0 * units.minutes)).sum()),
+    )
+
+
+def _line(index: int, units: Scaled, *, exclusive: bool, partition: str) -> str:
+    nodes = int(units.nodes[index])
+    options = [
+        *([f"--nodes={nodes}"] if nodes else []),
+        f"--ntasks={int(units.tasks[index])}",
+        *(["--exclusive"] if exclusive else []),
+        *([f"--partition={partition}"] if partition else []),
+    ]
+    # Milliseconds at most, without a trailing zero.
+    sleep = f"{units.run[index]:.3f}".rstrip("0").rstrip(".")
+    name = NAME.format(index)
+    words = [str(int(units.submit[index])), name, str(int(units.minutes[index])), sleep, *options]
+    return f"submit {' '.join(words)}\n"
+
+
+_HEAD = """\
+#!/bin/sh
+# Submits {count} jobs that sleep to a Slurm within {last} s. Times are those of a log ÷ {scale}.
+# Written by assay usage --as-slurm. The time of day must not change meanwhile.
+
+command -v sbatch >/dev/null 2>&1 || {{
+    echo "The command sbatch is not found: run this script where Slurm's commands are." >&2
+    exit 2
+}}
+begin=$(date +%s)
+failed=0
+
+# submit SECOND NAME MINUTES SLEEP OPTION...: at that second of this script.
+submit() {{
+    left=$((begin + $1 - $(date +%s)))
+    [ "$left" -le 0 ] || sleep "$left"
+    name=$2 minutes=$3 seconds=$4
+    shift 4
+    sbatch --parsable --job-name="$name" --time="$minutes" --output=/dev/null "$@" \\
+        --wrap "sleep $seconds" >/dev/null || failed=$((failed + 1))
+}}
+
+"""
+_TAIL = """
+[ "$failed" -eq 0 ] || {
+    echo "$failed jobs could not be submitted." >&2
+    exit 1
+}
+"""

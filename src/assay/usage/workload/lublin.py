@@ -1,0 +1,202 @@
+"""Synthetic loads by the model of Lublin and Feitelson.
+
+U. Lublin, D. G. Feitelson: The workload on parallel supercomputers: modeling the characteristics of
+rigid jobs, Journal of Parallel and Distributed Computing 63(11), 2003, 1105-1122. The parameters
+are those that the paper and the authors' program publish for logs of 128-node machines; sizes
+scale with the machine as the program's comments prescribe.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.usage.jobs import Floats, Ints
+from assay.usage.scheduler.machine import EqualNodes, Machine
+from assay.usage.scheduler.schedule import Workload
+from assay.usage.workload.estimates import LEAST_REQUEST
+
+LublinKinds = Literal["batch and interactive", "one kind"]
+
+_DAY = 86400.0
+# A day has 48 buckets of half an hour; the daily cycle begins in the 11th of them.
+_BUCKETS, _CYCLE_FROM = 48, 11
+# Greatest logarithms of a run time and of a time between arrivals (s): two days and five days.
+_MOST_RUN, _MOST_GAP = 12.0, 13.0
+_LEAST_PROCESSORS = 4
+
+
+@dataclass(frozen=True)
+class LublinParameters:
+    """The parameters of one kind of jobs, with the names of the paper.
+
+    Sizes: ``serial`` and ``power_of_two`` are shares of the jobs; the logarithm of size is
+    uniform between ``low`` and a medium with probability ``first``, else between the medium and a
+    high. High is log2(processors) − ``below``, the medium ``between`` less. Run times: the
+    logarithm is gamma(``a1``, ``b1``) with probability ``pa`` × size + ``pb``, else gamma(``a2``,
+    ``b2``). Arrivals: the logarithm of the time between two is gamma(``aarr`` × ``arar``, ``barr``)
+    in the mean of the day, and the number per half hour follows gamma(``anum``, ``bnum``).
+    """
+
+    serial: float
+    power_of_two: float
+    low: float
+    between: float
+    below: float
+    first: float
+    a1: float
+    b1: float
+    a2: float
+    b2: float
+    pa: float
+    pb: float
+    aarr: float
+    barr: float
+    anum: float
+    bnum: float
+    arar: float
+
+
+BATCH = LublinParameters(
+    0.2927, 0.6686, 1.2, 2.0, 0.0, 0.875, 6.57, 0.823, 639.1, 0.0156, -0.003, 0.6986,
+    6.0415, 0.8531, 6.1271, 5.2740, 1.0519,
+)  # fmt: skip
+INTERACTIVE = LublinParameters(
+    0.1541, 0.625, 1.0, 2.5, 1.5, 0.705, 3.8351, 0.6605, 7.073, 0.6856, -0.0118, 0.9156,
+    6.5510, 0.6621, 8.9186, 3.6680, 0.9797,
+)  # fmt: skip
+ONE_KIND = LublinParameters(
+    0.244, 0.576, 0.8, 2.5, 0.0, 0.86, 4.2, 0.94, 312.0, 0.03, -0.0054, 0.78,
+    10.2303, 0.4871, 8.1737, 3.9631, 1.0225,
+)  # fmt: skip
+
+
+def lublin(
+    jobs: int, processors: int, seed: int, kinds: LublinKinds = "batch and interactive"
+) -> Workload:
+    """A load of this many jobs for a machine of this many processors.
+
+    Times are whole seconds from the midnight before the first job. Requests equal run times:
+    the model has none (``estimates`` adds them). ``qos`` tells batch from interactive jobs. Raises
+    AssayError for fewer than 1 job or 4 processors.
+    """
+    if jobs < 1 or processors < _LEAST_PROCESSORS:
+        raise AssayError(
+            "The model of Lublin and Feitelson needs a job and four processors at least.",
+            where=f"{jobs} jobs on {processors} processors",
+            fix="State more.",
+        )
+    random = np.random.default_rng(seed)
+    types = (ONE_KIND,) if kinds == "one kind" else (BATCH, INTERACTIVE)
+    # The first ``jobs`` arrivals of all kinds are among the first ``jobs`` of each.
+    arrivals = [_arrivals(each, jobs, random) for each in types]
+    when = np.concatenate(arrivals)
+    kind = np.repeat(np.arange(len(types)), jobs)
+    order = np.argsort(when, kind="stable")[:jobs]
+    when, kind = when[order], kind[order]
+    size = np.zeros(jobs, dtype=np.int64)
+    run = np.zeros(jobs)
+    for number, parameters in enumerate(types):
+        mine = np.flatnonzero(kind == number)
+        size[mine] = _sizes(parameters, mine.size, processors, random)
+        run[mine] = _run_times(parameters, size[mine], random)
+    zeros = np.zeros(jobs, dtype=np.int64)
+    return Workload(
+        submit=np.floor(when),
+        run=run,
+        limit=np.maximum(run, LEAST_REQUEST),
+        nodes=zeros,
+        processors=size,
+        memory=np.zeros(jobs),
+        gpus=zeros,
+        user=zeros,
+        account=zeros,
+        partition=zeros,
+        qos=kind.astype(np.int64),
+        after=np.full(jobs, -1, dtype=np.int64),
+        think=np.zeros(jobs),
+        users=[""],
+        accounts=[""],
+        qualities=[""] if len(types) == 1 else ["batch", "interactive"],
+    )
+
+
+def lublin_machine(processors: int) -> Machine:
+    """A machine of nodes with one processor each, as the model has it."""
+    return Machine(nodes=(EqualNodes(count=processors),))
+
+
+def _sizes(p: LublinParameters, number: int, processors: int, random: np.random.Generator) -> Ints:
+    """Numbers of processors: serial, powers of two and others, from the two-stage uniform."""
+    high = math.log2(processors) - p.below
+    medium = max(high - p.between, p.low)
+    which = random.random(number)
+    below = random.random(number) <= p.first
+    within = random.random(number)
+    power = np.where(below, p.low + within * (medium - p.low), medium + within * (high - medium))
+    power = np.where(which <= p.serial + p.power_of_two, np.floor(power + 0.5), power)
+    sizes = np.floor(2.0**power + 0.5)
+    sizes = np.where(which <= p.serial, 1.0, sizes)
+    return np.clip(sizes, 1, processors).astype(np.int64)
+
+
+def _run_times(p: LublinParameters, sizes: Ints, random: np.random.Generator) -> Floats:
+    """Run times in whole s: exp of a hyper-gamma whose mixture depends on the size."""
+    share = np.clip(p.pa * sizes + p.pb, 0.0, 1.0)
+    logs = np.full(sizes.size, np.inf)
+    while (open_ := np.flatnonzero(logs > _MOST_RUN)).size:
+        first = random.random(open_.size) <= share[open_]
+        logs[open_] = np.where(
+            first,
+            random.gamma(p.a1, p.b1, open_.size),
+            random.gamma(p.a2, p.b2, open_.size),
+        )
+    run: Floats = np.floor(np.exp(logs))
+    return run
+
+
+def _arrivals(p: LublinParameters, number: int, random: np.random.Generator) -> Floats:
+    """Times of arrival from midnight, s.
+
+    A gap, in units of half hours, is paid from the weights of the half hours that pass, whose mean
+    is 1: time runs fast at night, so that few jobs arrive. The sums of gaps are thus times on a
+    clock that is the integral of the weights.
+    """
+    logs = np.full(number, np.inf)
+    while (open_ := np.flatnonzero(logs > _MOST_GAP)).size:
+        logs[open_] = random.gamma(p.aarr * p.arar, p.barr, open_.size)
+    bucket = _DAY / _BUCKETS
+    points = np.cumsum(np.exp(logs)) / bucket
+    clock = np.concatenate(([0.0], np.cumsum(daily_weights(p))))
+    days = np.floor(points / clock[-1])
+    hours = np.interp(points - days * clock[-1], clock, np.arange(_BUCKETS + 1))
+    times: Floats = days * _DAY + hours * bucket
+    return times
+
+
+def daily_weights(p: LublinParameters) -> Floats:
+    """The rate of arrivals in each half hour of the day, from midnight, relative to the mean."""
+    weights = np.zeros(_BUCKETS)
+    for number in range(_CYCLE_FROM, _BUCKETS + _CYCLE_FROM):
+        share = gamma_cdf(number + 0.5, p.anum, p.bnum) - gamma_cdf(number - 0.5, p.anum, p.bnum)
+        weights[(number - 1) % _BUCKETS] = share
+    relative: Floats = weights / weights.mean()
+    return relative
+
+
+def gamma_cdf(x: float, shape: float, scale: float) -> float:
+    """The gamma distribution's cumulative distribution: the series of the incomplete gamma function
+    (Abramowitz and Stegun, 6.5.29), which converges quickly for x of a few times the mean.
+    """
+    z = x / scale
+    term = total = 1.0 / shape
+    n = shape
+    while term > total * 1e-16:
+        n += 1.0
+        term *= z / n
+        total += term
+    return total * math.exp(-z + shape * math.log(z) - math.lgamma(shape))
