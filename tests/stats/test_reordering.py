@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 
 from assay.stats.changes.mode_share import mean_shift, mode_share
-from assay.stats.changes.reordering import changed, remaining_dependence, scores_of
+from assay.stats.changes.reordering import (
+    changed,
+    estimated_dependence,
+    remaining_dependence,
+    scores_of,
+)
 from assay.stats.changes.scan import clip_of
 
 
@@ -50,6 +55,19 @@ def test_what_a_best_split_took_of_the_dependence_is_put_back(rho: float) -> Non
         found.append(remaining_dependence(rest, 1))
     assert rho - 0.02 < np.mean(found) < rho + 0.15
     assert remaining_dependence(np.zeros(20), 0) == remaining_dependence(np.ones(3), 0) == 0.0
+
+
+def test_dependence_of_short_series_is_that_counted_by_hand() -> None:
+    alternating = np.tile([1.0, -1.0], 4)
+    halves = np.repeat([1.0, -1.0], 4)
+    # -7 ÷ 8, corrected by (1 + 3 steps) ÷ 8; 5 ÷ 8 by (1 + 8 · 5 ÷ 8) ÷ 8.
+    assert estimated_dependence(alternating, 0) == pytest.approx(-0.75)
+    assert estimated_dependence(alternating, 1) == pytest.approx(-0.375)
+    assert estimated_dependence(halves, 0) == pytest.approx(0.625 + 0.75)
+    assert estimated_dependence(halves[:7], 0) == estimated_dependence(np.ones(9), 0) == 0.0
+    # What other cells show is the least; what is within one standard error does not count.
+    assert remaining_dependence(alternating, 0, least=0.3) == 0.3
+    assert remaining_dependence(alternating, 0) == 0.0
 
 
 def test_the_means_difference_is_welch_s() -> None:

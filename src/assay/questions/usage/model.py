@@ -188,8 +188,11 @@ class UsageNodes(msgspec.Struct, frozen=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """Consecutive ``nodes`` (their number) by name: in each interval the share of their processors
-    in use, ``busy``, and the share of the time that they were ``down`` by node events.
+    """Consecutive nodes, by name.
+
+    ``name``: of the node, or of the first and last. ``nodes``: their number. ``busy``: in each
+    interval, the share of their processors in use. ``down``: in each interval, the share of the
+    time that they were down by node events.
     """
 
     name: str
@@ -200,7 +203,8 @@ class NodeRow(msgspec.Struct, frozen=True):
 
 class NodeBar(msgspec.Struct, frozen=True):
     """A job on consecutive nodes, ``first`` to ``last`` (places in the order of names, from 0),
-    from ``start`` to ``end`` (Unix s). ``processors``: of the whole job. ``state``: how it ended.
+    from ``start`` to ``end`` (Unix s). ``job``: its number or id. ``processors``: of the whole job.
+    ``state``: how it ended.
     """
 
     job: str
@@ -213,7 +217,7 @@ class NodeBar(msgspec.Struct, frozen=True):
 
 
 class NodeDown(msgspec.Struct, frozen=True):
-    """A node that was down: how many ``times``, for which ``time`` (s) in the period, and the
+    """The node ``name`` that was down: how many ``times``, for which ``time`` (s) in the period, and the
     ``share`` of it.
     """
 

@@ -95,7 +95,8 @@ class QueueWhatIf(msgspec.Struct, frozen=True):
     ``request``: relative change of the requested times, None where they don't change by a factor.
     ``wait``, ``slowdown``: relative changes of their means, ``utilisation``: absolute change; None
     where nothing waits. Each with the 95% interval of paired differences over resampled weeks, None
-    without resamples. ``sentence``: the result.
+    without resamples: ``wait_ci95``, ``slowdown_ci95``, ``utilisation_ci95``. ``sentence``: the
+    result.
     """
 
     text: str
