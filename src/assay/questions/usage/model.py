@@ -217,8 +217,8 @@ class NodeBar(msgspec.Struct, frozen=True):
 
 
 class NodeDown(msgspec.Struct, frozen=True):
-    """The node ``name`` that was down: how many ``times``, for which ``time`` (s) in the period, and the
-    ``share`` of it.
+    """The node ``name`` that was down: how many ``times``, for which ``time`` (s) in the period,
+    and the ``share`` of it.
     """
 
     name: str
