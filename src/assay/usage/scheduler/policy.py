@@ -8,6 +8,7 @@ import msgspec
 
 Order = Literal["fcfs", "multifactor", "maui"]
 Backfill = Literal["none", "easy", "conservative"]
+Sharing = Literal["node", "processor"]
 
 
 class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +88,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     backfill: Backfill = "easy"
     reservations: int = 1
     allocation: Literal["free", "contiguous"] = "free"
-    sharing: Literal["node", "processor"] = "node"
+    sharing: Sharing = "node"
     kill: bool = True
     requeue: bool = True
     resubmit: bool = False

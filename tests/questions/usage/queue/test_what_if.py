@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +93,16 @@ def test_what_each_changes() -> None:
     failures = applied("lost-node=1d:8").machine.failures
     assert len(failures) == 1 and failures[0].last - failures[0].first == 7
     assert failures[0].end - failures[0].begin == pytest.approx(86400)
+
+
+def test_another_policy_shares_nodes_as_the_first_unless_a_file_says_how(tmp_path: Path) -> None:
+    shared = replace(case(), policy=Policy(sharing="processor"))
+    random = np.random.default_rng(1)
+    changed = parsed("policy=conservative").apply(shared, random).policy
+    assert changed == Policy(backfill="conservative", sharing="processor")
+    file = tmp_path / "easy.toml"  # the name of a known one
+    file.write_text('[policy]\nbackfill = "none"\n')
+    assert parsed(f"policy={file}").apply(shared, random).policy == Policy(backfill="none")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from assay.questions.usage.queue.model import (
     QueuePolicy,
     QueueWhatIf,
 )
-from assay.questions.usage.queue.policies import POLICIES, NamedModel, model_of
+from assay.questions.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
 from assay.questions.usage.queue.whatif import Case, WhatIf
 from assay.questions.usage.queue.words import result_sentence
 from assay.usage.jobs import Floats
@@ -167,9 +167,7 @@ class _Counter:
 
 def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
     """The policy; where jobs of the load share nodes, those of a named policy do."""
-    if load.sharing and model.name in POLICIES:
-        return msgspec.structs.replace(model.policy, sharing="processor")
-    return model.policy
+    return with_sharing(model, "processor") if load.sharing else model.policy
 
 
 def _few(weeks: int, what_ifs: Sequence[WhatIf], resamples: int) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
 from assay.usage.scheduler.machine import Machine
-from assay.usage.scheduler.policy import Maui, Multifactor, Policy, Timing
+from assay.usage.scheduler.policy import Maui, Multifactor, Policy, Sharing, Timing
 
 _DAY = 86400.0
 POLICIES = {
@@ -81,6 +81,13 @@ def model_of(text: str, where: str = "--model") -> NamedModel:
     check_model(document, model)
     name = model.name or path.stem
     return NamedModel(name, f"as {path.name} describes", model.policy, model.machine)
+
+
+def with_sharing(model: NamedModel, sharing: Sharing) -> Policy:
+    """The policy of the model. Names say nothing of how jobs share nodes, but files do."""
+    if model.policy is POLICIES.get(model.name):
+        return msgspec.structs.replace(model.policy, sharing=sharing)
+    return model.policy
 
 
 def check_model(document: TomlDocument, model: ModelFile) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError, nearest
-from assay.questions.usage.queue.policies import NamedModel, model_of
+from assay.questions.usage.queue.policies import NamedModel, model_of, with_sharing
 from assay.questions.usage.queue.walltimes import RunSteadiness, request_change, variation
 from assay.units import counted, format_duration, format_limit, format_share, parse_quantity
 from assay.usage.jobs import Floats, Ints
@@ -329,12 +329,11 @@ def _policy(value: str, where: str, _: WhatIfContext) -> WhatIf:
             where=where,
             fix="Leave [machine] out of it.",
         )
-    return WhatIf(
-        "",
-        f"the scheduler is {model.words}",
-        f"The policy {model.name}",
-        lambda case, _: replace(case, policy=model.policy),
-    )
+
+    def apply(case: Case, _: np.random.Generator) -> Case:
+        return replace(case, policy=with_sharing(model, case.policy.sharing))
+
+    return WhatIf("", f"the scheduler is {model.words}", f"The policy {model.name}", apply)
 
 
 KINDS: dict[str, Callable[[str, str, WhatIfContext], WhatIf]] = {
