@@ -71,6 +71,12 @@ def test_babelstream_as_csv_in_powers_of_two(read: Read) -> None:
     assert found.value("babelstream", "time.max", op="triad", element_bytes=8, times=100) == 0.0081
 
 
+def test_a_damaged_number_of_repetitions_is_not_read(tmp_path: Path) -> None:
+    text = output("babelstream-4.0.out").replace("kernels 100 times", "kern\x10.100 times")
+    found = probe(text, tmp_path / "output")
+    assert "times" not in found.results[0].parameters
+
+
 def test_babelstream_with_a_wrong_result(tmp_path: Path) -> None:
     text = output("babelstream-4.0.out") + "Validation failed on a[]. Average error 0.1\n"
     found = probe(text, tmp_path / "output")
