@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -55,6 +56,13 @@ def test_a_rate_is_on_the_right_side_or_not(
     line = "| " + " | ".join(frame.cells(rate)) + " |"
     assert ("**missed**" in line) == (verdict == "missed")
     assert ("≤" in line) == (kind == "false alarm")
+
+
+def test_each_module_has_rates(frame: ModuleType) -> None:
+    """Each can be imported: they use helpers of the tests, which are renamed at times."""
+    assert len(frame.modules()) >= 13
+    for name in frame.modules():
+        assert callable(importlib.import_module(name).rates), name
 
 
 def test_small_rates_keep_their_digits(frame: ModuleType) -> None:
