@@ -77,6 +77,13 @@ def test_babelstream_with_a_wrong_result(tmp_path: Path) -> None:
     assert {result.verified for result in found.results} == {False}
 
 
+def test_babelstream_takes_only_a_whole_number_of_times(tmp_path: Path) -> None:
+    text = output("babelstream-4.0.out").replace("kernels 100 times", "kernels 2.100 times")
+    found = probe(text, tmp_path / "output")
+    assert {"times" in result.parameters for result in found.results} == {False}
+    assert found.value("babelstream", "rate", op="triad") == 113217.899e6
+
+
 def test_likwid_bench(read: Read) -> None:
     found = read("likwid_bench.out")
     assert found.skipped == []
