@@ -26,7 +26,7 @@ _WORDS = {
     "precision": re.compile(r"Precision:\s*(double|float)\s*"),
     "device": re.compile(r"Using (?:\w+ )?device:?\s+(\S.{0,80}?)\s*"),
 }
-_TIMES = re.compile(rf"Running .{{0,60}}?\s({WHOLE}) times\b.*")
+_TIMES = re.compile(rf"Running (?:.{{0,60}}\s)?({WHOLE}) times\b.*")
 _SIZE = re.compile(rf"Array size:\s*({FIELD})\s*(MB|KB|GB|MiB|KiB|GiB)\b.*")
 _SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
