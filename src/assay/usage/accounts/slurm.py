@@ -11,8 +11,6 @@ import math
 import re
 from itertools import combinations_with_replacement, islice
 
-import numpy as np
-
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.values import (
     date,
@@ -65,6 +63,9 @@ _FREE_TEXT = frozenset(
 )  # fmt: skip
 # Ways in which separators within texts are tried to be distributed.
 _MOST_TRIES = 3000
+# Fields of steps that say how much memory they used.
+_USED = ("TRESUsageInTot", "MaxRSS")
+_TOTAL = re.compile(r"(?:^|,)mem=([^,]*)")
 _NO_TIME = frozenset(("Unknown", "None", "", "N/A", "0"))
 _NUMBERS = ("AllocCPUS", "AllocNodes", "NNodes", "NCPUS", "ReqCPUS", "ElapsedRaw", "UID")
 _JOB = re.compile(r"(\d{1,18})(?:_(\d+|\[.*\]))?(?:\+(\d+))?", re.ASCII)
@@ -73,28 +74,36 @@ _GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", r
 
 def takes(head: str) -> bool:
     """The first line names the fields that jobs need."""
-    return set(head.partition("\n")[0].strip().split("|")) >= _NEEDED
+    # Most lines are records without the word: the fields need not be split.
+    return "JobID" in head and set(head.partition("\n")[0].strip().split("|")) >= _NEEDED
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs; steps add the memory that their job used."""
     names: list[str] = []
+    at: dict[str, int] = {}
     last: tuple[JobRecord, int] | None = None
     for line, text in log.lines():
         if not text.strip():
             continue
         if takes(text):  # also in the middle, where files were joined
             names = text.split("|")
+            at = {name: place for place, name in enumerate(names)}
             continue
-        values = _fields(text, names)
+        words = text.split("|")
+        # Most lines are steps, of which only the memory counts: no dictionary of their fields.
+        if names and len(words) == len(names) and "." in words[at["JobID"]]:
+            if last and words[at["JobID"]].partition(".")[0] == last[0].key:
+                _add_used(last[0], {name: words[at[name]] for name in _USED if name in at})
+            continue
+        values = _fields(words, names)
         if values is None:
             out.problem("malformed", line)
             continue
         job_id = values["JobID"]
         if "." in job_id:
-            used = _used(values)
-            if last and job_id.partition(".")[0] == last[0].key and used > 0:
-                last[0].used_memory = float(np.fmax(used, last[0].used_memory))
+            if last and job_id.partition(".")[0] == last[0].key:
+                _add_used(last[0], values)
             continue
         if last:
             out.add(*last)
@@ -107,8 +116,7 @@ def read(log: Log, out: JobCollector) -> None:
         out.add(*last)
 
 
-def _fields(text: str, names: list[str]) -> dict[str, str] | None:
-    words = text.split("|")
+def _fields(words: list[str], names: list[str]) -> dict[str, str] | None:
     extra = len(words) - len(names)
     if not extra:
         return dict(zip(names, words, strict=True))
@@ -148,9 +156,19 @@ def _plausible(values: dict[str, str]) -> bool:
     return all(not number or whole(number) >= 0 for number in numbers)
 
 
+def _add_used(job: JobRecord, step: dict[str, str]) -> None:
+    """The memory of the job is that of the step that used most."""
+    used = _used(step)
+    if used > 0:
+        job.used_memory = used if math.isnan(job.used_memory) else max(used, job.used_memory)
+
+
 def _used(values: dict[str, str]) -> float:
     """Bytes that a step used: of all its tasks if recorded, else of the greatest one."""
-    total = memory(resources(values.get("TRESUsageInTot", "")).get("mem", ""))
+    total = NAN
+    match = _TOTAL.search(values.get("TRESUsageInTot", ""))
+    if match is not None:
+        total = memory(match[1])
     return total if total >= 0 else memory(values.get("MaxRSS", ""))
 
 
