@@ -33,8 +33,8 @@ def usage(
     model: str | None = None,
     what_if: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     estimates: str | None = None,
-    resamples: int = 100,
-    seed: int = 1,
+    resamples: int | None = None,
+    seed: int | None = None,
     run: Path | None = None,
     synthetic: str | None = None,
     jobs: int | None = None,
@@ -86,9 +86,10 @@ def usage(
         The requested times: logged, exact, modal (round values, as users choose them), or a
         multiple of the run time such as ×2 [default: logged; modal for a synthetic load].
     resamples
-        Number of loads of resampled weeks that the intervals of what-ifs come from.
+        Number of loads of resampled weeks that the intervals of what-ifs come from
+        [default: 100].
     seed
-        Of all random numbers.
+        Of all random numbers [default: 1].
     run
         A stored run whose variation and noise what-ifs refer to: cov=npb.ft:1% (a kernel of the
         run), cov=run:1% (its least steady program), heartbeat=run.
@@ -149,7 +150,8 @@ def usage(
         scale=scale,
         nodes=nodes,
     )
-    check_query(asked, query, logs=bool(logs), run=run is not None)
+    report_asked = html or json or format_ is not None or output is not None
+    check_query(asked, query, logs=bool(logs), run=run is not None, report=report_asked)
     with UsageProgress(console(stderr=True)) as watch:
         accounts = read_accounts(logs, watch) if logs else None
     if as_slurm is not None:

@@ -25,6 +25,8 @@ NAME = "job-{}"
 _PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 # The longest limit of Slurm that is not "unlimited" to all of its commands: a year, in minutes.
 _LONGEST = 366 * 24 * 60
+# Longest script, s.
+_LONGEST_SCRIPT = 10 * 366 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,9 @@ def scaled(
             f"Times can't be divided by {scale:g}.", where="--scale", fix="Write a number > 0."
         )
     if nodes is not None and nodes < 1:
-        raise AssayError("A Slurm has a node at least.", fix="Write a number of nodes > 0.")
+        raise AssayError(
+            "A Slurm has a node at least.", where="--nodes", fix="Write a number of nodes > 0."
+        )
     count = len(workload) if jobs is None else min(jobs, len(workload))
     if count < 1:
         raise AssayError("There are no jobs to submit.", fix="Choose others.")
@@ -117,6 +121,13 @@ def scaled(
                 f"The job {int(np.flatnonzero(wrong)[0])} of the load has no {what}.",
                 fix="Choose jobs that have a size, a run time and a limit.",
             )
+    longest = float(max(submit.max(), run.max()))
+    if longest > scale * _LONGEST_SCRIPT:
+        raise AssayError(
+            f"Divided by {scale:g} the load would take more than ten years.",
+            where="--scale",
+            fix="Write a greater number, such as 60.",
+        )
     if nodes is not None:
         by_nodes = size / machine.size
         share = np.where(size > 0, by_nodes, tasks / max(machine.processors, 1))

@@ -58,12 +58,32 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ((log, "--what-if", "nodse=1"), "Did you mean 'nodes'?"),
         ((log, "--estimates", "soon"), "no kind of estimates"),
         ((log, "--scale", "60"), "--as-slurm FILE"),
-        ((log, "--run", tmp_path), "used by what-ifs only"),
+        ((log, "--run", tmp_path), "No what-if refers to the run"),
+        ((log, "--run", tmp_path, "--what-if", "nodes=+1"), "No what-if refers to the run"),
+        ((log, "--run", tmp_path, "--what-if", "cov=run:1%"), "There is no run here"),
+        ((log, "--what-if", "cov=run:1%"), "no run to take the CoV from"),
+        ((log, "--resamples", "10"), "Only what-ifs have resamples"),
+        ((log, "--seed", "5"), "nothing is random"),
+        ((log, "--as-slurm", "load.sh", "--json"), "without a report"),
+        ((log, "--as-slurm", "load.sh", "-o", "a.html"), "without a report"),
+        ((log, "--as-slurm", "load.sh", "--jobs", "0"), "from 1 to 10000000"),
+        ((log, "--as-slurm", "load.sh", "--nodes", "0"), "--nodes: A Slurm has a node at least"),
+        ((log, "--as-slurm", "load.sh", "--scale", "1e-300"), "more than ten years"),
+        (("--synthetic", "lublin", "--jobs", "1"), "from 2 to 10000000"),
         ((log, "--jobs", "5"), "Only a synthetic load"),
         ((log, "--model", "easy", "--user", "0"), "all queues and users"),
     ):
         assert run(*words) == 2, words
         assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_log_without_waits_has_no_what_ifs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    log.write_text(swf_of([(job, begin, 0, *rest) for job, begin, _, *rest in JOBS], processors=16))
+    assert run(log, "--what-if", "nodes=+50%") == 2
+    assert "The log has no waits" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from planted_loads import planted_load
 MACHINE = Machine(nodes=(EqualNodes(count=200), EqualNodes(count=40)))
 LOAD = planted_load([0, 100, 200], [3600, 90000, 50], [1, 64, 128], limit=[7200, 90000, 500])
 TIMES = np.random.default_rng(2).normal(100.0, 5.0, 400)
-RUN = RunSteadiness((VariedProgram("npb.ft class=A", TIMES, 0.05),), noise=0.03)
+RUN = RunSteadiness((VariedProgram("FT", TIMES, 0.05, "npb.ft"),), noise=0.03, named=True)
 
 
 def case() -> Case:
@@ -113,7 +113,15 @@ def test_another_policy_shares_nodes_as_the_first_unless_a_file_says_how(tmp_pat
         ("nodes=10%", "nodes=+10%"),
         ("nodes=-240", "can't have 0 nodes"),
         ("nodes=1.5", "nodes=+10%"),
-        ("estimates=0", "better by this factor"),
+        ("estimates=0", "better by a factor of 0"),
+        ("estimates=1e-300", "from 0.001 to 1000"),
+        ("estimates=x1e300", "up to ×1000"),
+        ("nodes=+0.1%", "less than half of a node"),
+        ("cov=:5%", "not a coefficient"),
+        ("cov=5%:", "not a coefficient"),
+        ("largest=²", "from 1 to 240"),
+        ("lost-node=1d:²", "from 1 to 240"),
+        ("lost-node=1d:", "from 1 to 240"),
         ("estimates=x0.5", "kill all jobs"),
         ("estimates=soon", "no kind of estimates"),
         ("cov=npb.ft:1%", "no run"),
@@ -123,8 +131,8 @@ def test_another_policy_shares_nodes_as_the_first_unless_a_file_says_how(tmp_pat
         ("longest=1s", "a minute at least"),
         ("longest=12", "a minute at least"),
         ("longest=12 GB", "GB"),
-        ("largest=0", "largest=64"),
-        ("largest=241", "largest=64"),
+        ("largest=0", "from 1 to 240"),
+        ("largest=241", "from 1 to 240"),
         ("heartbeat=run", "noise"),
         ("heartbeat=120%", "not between"),
         ("lost-node=8d", "a week at most"),
@@ -172,7 +180,7 @@ def test_the_cov_of_a_run_is_that_of_its_times() -> None:
     excess = (asked(TIMES) - 1) * 0.01 / (TIMES.std(ddof=1) / TIMES.mean())
     assert found.request == pytest.approx((1 + excess) / asked(TIMES) - 1)
     assert scaled.std() < TIMES.std()
-    assert "npb.ft class=A from 5% to 1%" in found.lead
+    assert "Bringing FT's CoV from 5% to 1%" in found.lead
     assert parsed("cov=run:1%", RUN).request == found.request
     with pytest.raises(AssayError, match=r"no program 'npb\.lu'"):
         parsed("cov=npb.lu:1%", RUN)

@@ -16,12 +16,12 @@ from assay.questions.usage.queue.findings import Replay, Report, find_queue, pol
 from assay.questions.usage.queue.load import ReplayedLoad, accounts_of, log_load, synthetic_load
 from assay.questions.usage.queue.policies import NamedModel, model_of
 from assay.questions.usage.queue.walltimes import RunSteadiness
-from assay.questions.usage.queue.whatif import WhatIfContext, parse_what_if
+from assay.questions.usage.queue.whatif import WhatIfContext, parse_what_if, refers_to_run
 from assay.usage.accounts.reading import Accounts
 from assay.usage.workload.as_slurm import SlurmScript, as_slurm
 
 DEFAULT_MODEL = "easy"
-DEFAULT_RESAMPLES = 100
+DEFAULT_RESAMPLES, DEFAULT_SEED = 100, 1
 DEFAULT_JOBS, DEFAULT_PROCESSORS = 10_000, 256
 
 
@@ -38,8 +38,8 @@ class QueueQuery:
     model: str | None = None
     what_ifs: Sequence[str] = ()
     estimates: str | None = None
-    resamples: int = DEFAULT_RESAMPLES
-    seed: int = 1
+    resamples: int | None = None
+    seed: int | None = None
     synthetic: str | None = None
     jobs: int | None = None
     load: float | None = None
@@ -53,8 +53,14 @@ class QueueQuery:
         return bool(self.model or self.what_ifs or self.estimates or self.synthetic)
 
 
-def check_query(query: QueueQuery, usage: UsageQuery, *, logs: bool, run: bool) -> None:
-    """Raise AssayError for options that don't fit together, before anything is read."""
+def check_query(
+    query: QueueQuery, usage: UsageQuery, *, logs: bool, run: bool, report: bool = False
+) -> None:
+    """Raise AssayError for options that don't fit together, before anything is read.
+
+    ``logs``: whether there are any; ``run``: whether one is named; ``report``: whether a format or
+    file of the report is.
+    """
     if query.synthetic is not None and logs:
         raise AssayError(
             "A synthetic load takes the place of a log.",
@@ -83,6 +89,12 @@ def check_query(query: QueueQuery, usage: UsageQuery, *, logs: bool, run: bool) 
             where="--as-slurm",
             fix="Leave out --what-if.",
         )
+    if query.as_slurm and report:
+        raise AssayError(
+            "A script for a Slurm is written without a report.",
+            where="--as-slurm",
+            fix="Leave out --output, --format, --html and --json.",
+        )
     if query.synthetic is not None and any(
         (usage.since, usage.until, usage.queue, usage.user, usage.zone)
     ):
@@ -91,23 +103,40 @@ def check_query(query: QueueQuery, usage: UsageQuery, *, logs: bool, run: bool) 
             where="--synthetic",
             fix="Leave out --since, --until, --queue, --user and --zone.",
         )
-    if run and not query.what_ifs:
+    if run and not any(map(refers_to_run, query.what_ifs)):
         raise AssayError(
-            "A run is used by what-ifs only.",
+            "No what-if refers to the run.",
             where="--run",
-            fix="Write one that refers to it, such as --what-if cov=run:1%.",
+            fix="Write one that does, such as --what-if cov=run:1%, or leave out --run.",
         )
-    if query.seed < 0:
+    _check_numbers(query)
+
+
+def _check_numbers(query: QueueQuery) -> None:
+    if query.resamples is not None and not query.what_ifs:
+        raise AssayError(
+            "Only what-ifs have resamples.",
+            where="--resamples",
+            fix="Write a what-if, such as --what-if nodes=+10%, or leave out --resamples.",
+        )
+    if query.seed is not None and not query.wanted and not query.as_slurm:
+        raise AssayError(
+            "Without the scheduler's model nothing is random.",
+            where="--seed",
+            fix="Add --model easy or a what-if, or leave out --seed.",
+        )
+    if query.seed is not None and query.seed < 0:
         raise AssayError("The seed is negative.", where="--seed", fix="Write 0 or more.")
-    if query.resamples < 0:
+    if query.resamples is not None and query.resamples < 0:
         raise AssayError(
             "The number of resamples is negative.", where="--resamples", fix="Write 0 or more."
         )
-    if query.jobs is not None and not 2 <= query.jobs <= 10_000_000:
+    least = 1 if query.synthetic is None else 2
+    if query.jobs is not None and not least <= query.jobs <= 10_000_000:
         raise AssayError(
-            f"A synthetic load can't have {query.jobs:,} jobs.",
+            f"A load can't have {query.jobs:,} jobs.",
             where="--jobs",
-            fix="Write a number from 2 to 10000000.",
+            fix=f"Write a number from {least} to 10000000.",
         )
     if query.load is not None and not 0.0 < query.load <= 10.0:
         raise AssayError(
@@ -122,8 +151,9 @@ def load_asked(
 ) -> ReplayedLoad:
     """The load of the log, or the synthetic one. Raises AssayError for wrong options and loads."""
     estimates = query.estimates or "logged"
+    seed = DEFAULT_SEED if query.seed is None else query.seed
     if accounts is not None:
-        return log_load(accounts, prepare(accounts, usage), usage, model, estimates, query.seed)
+        return log_load(accounts, prepare(accounts, usage), usage, model, estimates, seed)
     assert query.synthetic is not None, "check_query has found a log or a synthetic load"
     return synthetic_load(
         query.synthetic,
@@ -132,7 +162,7 @@ def load_asked(
         query.load,
         model,
         estimates,
-        query.seed,
+        seed,
     )
 
 
@@ -169,6 +199,13 @@ def find_with_queue(
     load = load_asked(accounts, usage, query, model)
     context = WhatIfContext(load.machine, steadiness or RunSteadiness())
     what_ifs = [parse_what_if(text, context) for text in query.what_ifs]
+    if what_ifs and load.source == "log" and load.start is None:
+        raise AssayError(
+            "The log has no waits: its jobs were submitted at unknown times, so that the effect of "
+            "a change on waits can't be computed.",
+            where="--what-if",
+            fix="Leave it out; --model easy replays the jobs, submitted when they really started.",
+        )
     replays = replay()
     first = None
     if accounts is None:
@@ -181,8 +218,8 @@ def find_with_queue(
         model,
         what_ifs,
         replays,
-        resamples=query.resamples,
-        seed=query.seed,
+        resamples=DEFAULT_RESAMPLES if query.resamples is None else query.resamples,
+        seed=DEFAULT_SEED if query.seed is None else query.seed,
         report=report,
         first=first,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import AssayError, nearest
-from assay.stats.repeats.walltime import asked_walltime
+from assay.stats.repeats.walltime import asked_walltime, fewest_runs
 from assay.usage.jobs import Floats
 
 if TYPE_CHECKING:
@@ -24,36 +24,62 @@ _RUNS = 1000
 
 @dataclass(frozen=True)
 class VariedProgram:
-    """A program of a stored run: its ``name``, the ``times`` (s) of its runs and their ``cov``."""
+    """A program of a stored run: its ``name``, the ``times`` (s) of its runs and their ``cov``.
+
+    ``kernel``: which it is, such as npb.ft.
+    """
 
     name: str
     times: Floats
     cov: float
+    kernel: str = ""
+
+    @property
+    def enough(self) -> bool:
+        """Whether the times show their distribution up to the requested quantile.
+
+        Fewer have to be extrapolated by a model of the tail, whose bound for some ten runs with one
+        late among them is many times the slowest of them: as a limit for the next job that is safe,
+        as an estimate of what users request it is absurd.
+        """
+        return self.times.size >= fewest_runs(SHARE, CONFIDENCE)
 
 
 @dataclass(frozen=True)
 class RunSteadiness:
     """What a stored run says of its machine: ``programs``, the least steady first, and ``noise``,
-    the share of run time that a coordinated heartbeat would save; None if not measured.
+    the share of run time that a coordinated heartbeat would save; None if not measured. ``named``:
+    whether there is a run.
     """
 
     programs: tuple[VariedProgram, ...] = ()
     noise: float | None = None
+    named: bool = False
 
     def program(self, name: str, where: str) -> VariedProgram:
         """The least steady cell whose label or kernel has this name; "run" is the least steady of
         all. Raises AssayError if there is none.
         """
         for each in self.programs:
-            if name == "run" or name in (each.name, each.name.split(" ", 1)[0]):
+            if name in ("run", each.name, each.kernel):
                 return each
-        names = [each.name for each in self.programs]
+        names = [known for each in self.programs for known in (each.kernel, each.name) if known]
+        if names:
+            raise AssayError(
+                f"The run has no program '{name}' with enough results.",
+                where=where,
+                fix=nearest(name, names),
+            )
+        if not self.named:
+            raise AssayError(
+                "There is no run to take the CoV from.",
+                where=where,
+                fix="Name one with --run, or write a percentage.",
+            )
         raise AssayError(
-            f"The run has no program '{name}' with enough results."
-            if names
-            else "There is no run to take it from, or the run has too few results.",
+            "No program of the run has enough results for the CoV of its run times.",
             where=where,
-            fix=nearest(name, names) if names else "Name a run with --run, or write a percentage.",
+            fix="Measure more launches (`assay run --launches 30`), or write a percentage.",
         )
 
 
@@ -72,7 +98,7 @@ def steadiness_of(measured: Measured) -> RunSteadiness:
     requested = {each.label for each in varied.walltimes}
     programs = [
         VariedProgram(
-            f"{each.cell.kernel} {each.label}".strip(), each.times, each.spread.cov or 0.0
+            each.label or each.cell.kernel, each.times, each.spread.cov or 0.0, each.cell.kernel
         )
         for each in varied.varied
         if each.label in requested
@@ -82,7 +108,7 @@ def steadiness_of(measured: Measured) -> RunSteadiness:
     if noise is not None and noise.slowdowns:
         coarse = max(noise.slowdowns, key=lambda each: each.step)
         share = 1.0 - (1.0 + coarse.alone) / (1.0 + coarse.together)
-    return RunSteadiness(tuple(sorted(programs, key=lambda each: -each.cov)), share)
+    return RunSteadiness(tuple(sorted(programs, key=lambda each: -each.cov)), share, named=True)
 
 
 def times_with(cov: float) -> Floats:

@@ -23,6 +23,9 @@ from assay.usage.workload.resample import WEEK
 
 # Greatest CoV that is accepted: beyond it, run times are not variations of one another.
 _MOST_COV = 1.0
+# Greatest factor of requests, and of what they exceed run times by: beyond it they are the longest
+# or the exact ones.
+_MOST_FACTOR = 1000.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,15 @@ def parse_what_if(text: str, context: WhatIfContext) -> WhatIf:
     return replace(KINDS[kind](value, where, context), text=f"{kind}={value}")
 
 
+def refers_to_run(text: str) -> bool:
+    """Whether a what-if takes a number from the run named with ``--run``."""
+    kind, _, value = (part.strip() for part in text.partition("="))
+    if kind == "heartbeat":
+        return value == "run"
+    first, colon, _ = (part.strip() for part in value.partition(":"))
+    return kind == "cov" and bool(colon) and not re.match(r"[0-9.]", first)
+
+
 def parse_estimates(text: str, where: str) -> tuple[str, Callable[[Workload, int], Workload]]:
     """Words and change of requests: ``logged``, ``exact``, ``modal``, ``×2`` (or ``x2``).
 
@@ -104,6 +116,12 @@ def parse_estimates(text: str, where: str) -> tuple[str, Callable[[Workload, int
                 where=where,
                 fix="Write a multiple from ×1 on.",
             )
+        if factor > _MOST_FACTOR:
+            raise AssayError(
+                f"Requests of {factor:g} times the run time can't be modelled.",
+                where=where,
+                fix=f"Write a multiple up to ×{_MOST_FACTOR:g}.",
+            )
         return (
             f"{factor:g} times the run time, for comparison only: real requests are not multiples",
             lambda workload, _: estimates.padded(workload, factor),
@@ -118,9 +136,12 @@ def parse_estimates(text: str, where: str) -> tuple[str, Callable[[Workload, int
 def _estimates(value: str, where: str, _: WhatIfContext) -> WhatIf:
     if re.fullmatch(r"[0-9.eE+-]+", value):
         factor = _number(value, where, "2, exact, modal or ×2")
-        if factor <= 0.0:
+        if not 1.0 / _MOST_FACTOR <= factor <= _MOST_FACTOR:
             raise AssayError(
-                "Estimates can't be better by this factor.", where=where, fix="Write a number > 0."
+                f"Estimates can't be better by a factor of {factor:g}.",
+                where=where,
+                fix=f"Write a number from {1.0 / _MOST_FACTOR:g} to {_MOST_FACTOR:g}, such as 2, "
+                "or exact.",
             )
         return WhatIf(
             "",
@@ -145,20 +166,27 @@ def _cov(value: str, where: str, context: WhatIfContext) -> WhatIf:
     first, colon, second = (part.strip() for part in value.partition(":"))
     if not colon:
         first, second = "0%", first
-    if not re.match(r"[0-9.]", second):
+    if not first or not re.match(r"[0-9.]", second):
         raise AssayError(
-            f"'{second}' is not a coefficient of variation.",
+            f"'{second if first else value}' is not a coefficient of variation.",
             where=where,
             fix=f"Write one such as {_EXAMPLES['cov']}.",
         )
     after = _share(second, where, _MOST_COV, _EXAMPLES["cov"])
     times: Floats | float
     if re.match(r"[0-9.]", first):
-        before, name = _share(first, where, _MOST_COV, _EXAMPLES["cov"]), "run times"
-        times = before
+        before = times = _share(first, where, _MOST_COV, _EXAMPLES["cov"])
+        whose, shape = "the CoV of run times", ""
     else:
         program = context.run.program(first, where)
-        before, times, name = program.cov, program.times, program.name
+        before, whose = program.cov, f"{program.name}'s CoV"
+        times = program.times if program.enough else before
+        shape = (
+            ""
+            if program.enough
+            else f" (lognormal run times with this CoV: {counted(program.times.size, 'run')} of "
+            f"{program.name} are too few to show their distribution)"
+        )
     factor = request_change(times, after)
 
     def apply(case: Case, random: np.random.Generator) -> Case:
@@ -167,14 +195,14 @@ def _cov(value: str, where: str, context: WhatIfContext) -> WhatIf:
         return replace(case, workload=change.varied(limited, factors))
 
     verb = "Bringing" if after < before else "Raising"
-    from_to = f"the CoV of {name} from {format_limit(before)} to {format_limit(after)}"
+    from_to = f"{whose} from {format_limit(before)} to {format_limit(after)}"
     if factor < 1.0:
         lead = f"{verb} {from_to} lets users ask for {format_share(1.0 - factor)} less, which"
     elif factor > 1.0:
         lead = f"{verb} {from_to} makes users ask for {format_share(factor - 1.0)} more, which"
     else:
         lead = f"{verb} {from_to} doesn't change what users ask for: it"
-    words = f"requests × {factor:.3f}, as 99% of runs finish within at 95% confidence; " + (
+    words = f"requests × {factor:.3f}, as 99% of runs finish within at 95% confidence{shape}; " + (
         "jobs that finished still do"
         if after <= before
         else "run times vary by lognormal factors with mean 1"
@@ -204,6 +232,12 @@ def _nodes(value: str, where: str, context: WhatIfContext) -> WhatIf:
             fix=f"It has {size:,}; write a number such as {_EXAMPLES['nodes']}.",
         )
     machine = _resized(context.machine, nodes, where)
+    if percent and number > 0.0 and nodes == size:
+        raise AssayError(
+            f"{value} of {counted(size, 'node')} is less than half of a node.",
+            where=where,
+            fix="Write a number of nodes, such as nodes=+1.",
+        )
     change_of = (nodes - size) / size
     lead = f"{format_limit(abs(change_of))} {'more' if nodes >= size else 'fewer'} nodes"
     words = f"{nodes:,} nodes instead of {size:,}"
@@ -252,9 +286,14 @@ def _longest(value: str, where: str, _: WhatIfContext) -> WhatIf:
 
 
 def _largest(value: str, where: str, context: WhatIfContext) -> WhatIf:
-    if not value.isdigit() or not 1 <= int(value) <= context.machine.processors:
-        raise _wrong(value, where, "largest")
-    largest = int(value)
+    largest = _count(value, context.machine.processors)
+    if largest is None:
+        raise AssayError(
+            f"'{value}' is not a number of processors.",
+            where=where,
+            fix=f"Write one from 1 to {context.machine.processors}, such as largest="
+            f"{max(context.machine.processors // 2, 1)}.",
+        )
     return WhatIf(
         "",
         f"jobs on more than {counted(largest, 'processor')} run on so many, longer in proportion",
@@ -292,9 +331,13 @@ def _lost_node(value: str, where: str, context: WhatIfContext) -> WhatIf:
             where=where,
             fix=f"Write a duration such as {_EXAMPLES['lost-node']}.",
         )
-    if colon and not (second.isdigit() and 1 <= int(second) <= context.machine.size):
-        raise _wrong(value, where, "lost-node")
-    nodes = int(second) if colon else 1
+    nodes = _count(second, context.machine.size) if colon else 1
+    if nodes is None:
+        raise AssayError(
+            f"'{second}' is not a number of nodes to lose.",
+            where=where,
+            fix=f"Write one from 1 to {context.machine.size}, such as {_EXAMPLES['lost-node']}.",
+        )
 
     def apply(case: Case, random: np.random.Generator) -> Case:
         begin = float(case.workload.submit[0])
@@ -362,6 +405,13 @@ def _wrong(value: str, where: str, kind: str) -> AssayError:
     return AssayError(
         f"'{value}' is not right.", where=where, fix=f"Write it such as {_EXAMPLES[kind]}."
     )
+
+
+def _count(text: str, most: int) -> int | None:
+    """A number from 1 to ``most``, None for anything else."""
+    if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+        return None
+    return int(text)
 
 
 def _number(text: str, where: str, example: str) -> float:
