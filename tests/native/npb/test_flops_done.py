@@ -159,7 +159,7 @@ def predicted(known: list[tuple[int, int]], at: int) -> Fraction:
         ("cg", str, lambda size: CG_SIZES[size][2], {"S": 0.025, "A": 0.01}),
         # Vectors at both ends of a row are computed twice, a larger share of short rows.
         ("mg", lambda size: str(MG_SIZES[size][0]), lambda size: MG_SIZES[size][1],
-         {"S": 0.05, "W": 0.015, "A": 0.01}),
+         {"S": 0.05, "W": 0.015, "A": 0.01, "B": 0.01}),
         ("ft", str, lambda size: FT_SIZES[size][3], {"S": 0.002, "W": 0.002}),
         ("plain-ft", str, lambda size: FT_SIZES[size][3], {"S": 0.005, "W": 0.005}),
     ],
@@ -170,8 +170,12 @@ def test_flops_are_the_counted_ones(
     steps: Callable[[str], int],
     tolerances: dict[str, float],
 ) -> None:
-    found = flops(*(f"{kernel} {question(size)}" for size in tolerances))
-    for (size, tolerance), (one, two) in zip(tolerances.items(), found, strict=True):
+    asked = {size: f"{kernel} {question(size)}" for size in tolerances}
+    # Classes of the same grid, such as MG's A and B, are counted once.
+    once = tuple(dict.fromkeys(asked.values()))
+    found = dict(zip(once, flops(*once), strict=True))
+    for size, tolerance in tolerances.items():
+        one, two = found[asked[size]]
         name = kernel.removeprefix("plain-")
         done = find_kernel(f"npb.{name}").work({"class": size}, 1, 1)["flops"]
         assert of_a_run(steps(size), one, two) == pytest.approx(done, rel=tolerance)
