@@ -19,6 +19,7 @@ HERE = os.environ["PATH"]
 VERSIONS = {
     "mpich": "HYDRA build details:\n    Version:                      4.2.3\n    CC: gcc\n",
     "openmpi": "mpirun (Open MPI) 4.1.6\n\nReport bugs to http://www.open-mpi.org/community/help/\n",
+    "openrte": "mpirun.openmpi (OpenRTE) 4.1.4\n",
     "openmpi 5": "mpirun (Open MPI) 5.0.11\n",
     "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.13 Build 20240701 (id: 179630a)\n",
     "other": "srun-like launcher 1.0\n",
@@ -76,6 +77,7 @@ def found(tmp_path: Path, text: str = "") -> dict[str, toolchains.Toolchain]:
     [
         ("mpich", "mpich", "4.2.3"),
         ("openmpi", "openmpi", "4.1.6"),
+        ("openrte", "openmpi", "4.1.4"),
         ("openmpi 5", "openmpi", "5.0.11"),
         ("intel", "intel", "2021.13"),
         ("other", "other", None),

@@ -252,7 +252,8 @@ def mpi_of_launcher(mpirun: str | None) -> tuple[Flavour, str | None]:
     """Which MPI a launcher belongs to, and its version."""
     text = ask([mpirun, "--version"]).text if mpirun else ""
     patterns: tuple[tuple[Flavour, str], ...] = (
-        ("openmpi", r"\(Open MPI\) (\S+)"),
+        # Under names other than mpirun, such as Debian's mpirun.openmpi, it is OpenRTE.
+        ("openmpi", r"\((?:Open MPI|OpenRTE)\) (\S+)"),
         ("intel", r"Intel\(R\) MPI Library.*?Version (\S+)"),
         ("mpich", r"HYDRA build details:\s+Version:\s+(\S+)"),
     )

@@ -78,6 +78,27 @@ def test_a_missing_library_is_named(tmp_path: Path) -> None:
         find_programs(tmp_path)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_launcher_is_that_of_the_linked_mpi_among_several(tmp_path: Path) -> None:
+    """As on Debian with both: mpirun is MPICH's, and Open MPI's has a name of its own."""
+    (tmp_path / "lib").mkdir()
+    library = tmp_path / "lib" / "libmpi.so.40"
+    (tmp_path / "a.c").write_text("int f(void) { return 0; }\n")
+    (tmp_path / "b.c").write_text(
+        'int f(void); const char* s = "NAS Parallel Benchmarks"; int main() { return f(); }\n'
+    )
+    named = f"-Wl,-soname,{library.name}"
+    assert os.system(f"cc -shared -fPIC {named} -o {library} {tmp_path}/a.c") == 0
+    found_in = f"-Wl,-rpath,{library.parent}"
+    assert os.system(f"cc -o {tmp_path}/is.S.x {tmp_path}/b.c {library} {found_in}") == 0
+    said = "HYDRA build details:\n    Version:                      4.0.2\n"
+    script(tmp_path / "bin" / "mpirun", said)
+    own = script(tmp_path / "bin" / "mpirun.openmpi", "mpirun.openmpi (OpenRTE) 4.1.4\n")
+    ((program,), refused) = find_programs(tmp_path)
+    assert refused == []
+    assert (program.mpi, program.mpirun) == ("openmpi", str(own))
+
+
 def test_folders_that_do_not_help_are_one_sentence_each(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
