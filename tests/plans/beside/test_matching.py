@@ -119,6 +119,10 @@ def test_osu_gets_the_message_size_and_hpl_the_order() -> None:
     (latency,) = added(planned("network.pingpong", Placement(ppn=2), bytes=4096), LATENCY)
     assert latency.parameters["arguments"] == "-m 4096:4096"
     assert "bytes=4096" in str(latency.parameters["at"])
+    old = replace(LATENCY, takes_size=False)
+    (latency,) = added(planned("network.pingpong", Placement(ppn=2), bytes=4096), old)
+    assert latency.parameters["arguments"] == ""
+    assert "bytes=4096" in str(latency.parameters["at"])
     assert "two ranks" in why_not(planned("network.pingpong", Placement(ppn=4)), LATENCY)
     hpl = replace(CG, path=Path("/x/xhpl"), tool="hpl", benchmark="hpl", size="")
     (cell,) = added(planned("linpack", Placement(ppn=6), n=1000, nb=64), hpl)

@@ -36,6 +36,24 @@ def test_programs_are_found_by_name_and_content(tmp_path: Path) -> None:
     assert of_cg.ranks is None
 
 
+@pytest.mark.parametrize(
+    ("help_text", "takes_size"),
+    [
+        # As in OSU 5.3: strings of an executable end with a zero byte.
+        ("  -x ITER       number of warmup iterations\n  -i ITER       iterations\n", False),
+        ("\0  -m [MIN:]MAX  set the message size\n\0  -x ITER       warmup iterations\n", True),
+        ("  -m, --message-size [MIN:]MAX\n  -x, --warmup ITER\n", True),
+        ("", True),
+    ],
+)
+def test_programs_of_osu_without_an_option_for_the_size_are_known(
+    tmp_path: Path, help_text: str, takes_size: bool
+) -> None:
+    script(tmp_path / "osu_latency", f"# OSU MPI Latency Test v5.3\n{help_text}")
+    ((program,), _) = find_programs(tmp_path)
+    assert program.takes_size == takes_size
+
+
 def test_a_number_at_the_end_of_the_name_is_that_of_ranks(tmp_path: Path) -> None:
     npb_program(tmp_path, "lu", "B", 1.0).rename(tmp_path / "lu.B.16")
     ((program,), _) = find_programs(tmp_path)

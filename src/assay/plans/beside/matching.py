@@ -216,7 +216,8 @@ def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
             return None
         if placement.ranks != 2:
             raise _Unlike("it takes two ranks")
-    arguments = "" if program.benchmark == "barrier" else f"-m {size}:{size}"
+    sized = program.takes_size and program.benchmark != "barrier"
+    arguments = f"-m {size}:{size}" if sized else ""
     return {"at": alike, "arguments": arguments, "work": float(max(size, 0))}
 
 

@@ -47,6 +47,10 @@ _VERSIONS: dict[Tool, re.Pattern[bytes]] = {
     "stream": re.compile(rb"STREAM [vV]ersion \$?(?:Revision: )?(\d[\d.]*)"),
     "osu": re.compile(rb"v(\d\.\d(?:\.\d)?)\b"),
 }
+# Options that the help of OSU's programs lists: of warm-up calls in all versions, of the message
+# size only where it is taken (point to point: not in 5.3).
+_OSU_HELP = re.compile(rb"[\0\n][ \t]+-x\b")
+_OSU_SIZE = re.compile(rb"[\0\n][ \t]+-m\b")
 _TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu": "OSU"}
 _MPI = re.compile(r"\s*(libmpi[\w+-]*\.so[\w.]*)\s+=>\s+(\S+)", re.M)
 _MISSING = re.compile(r"\s*(\S+)\s+=>\s+not found", re.M)
@@ -64,6 +68,7 @@ class SiteProgram:
     ``benchmark``: of the tool, such as ``cg`` or ``latency``; ``size``: NPB's class; ``ranks``: the
     number it was compiled for, None for any. ``mpi`` and ``mpirun``: the MPI it is linked with and
     its launcher, empty without MPI. ``version``: as the executable holds it, empty if it does not.
+    ``takes_size``: whether ``-m`` limits it to one message size; else it measures all sizes.
     """
 
     path: Path
@@ -76,6 +81,7 @@ class SiteProgram:
     version: str = ""
     mpi: Flavour | Literal[""] = ""
     mpirun: str = ""
+    takes_size: bool = True
 
     @property
     def title(self) -> str:
@@ -177,6 +183,7 @@ def _examined(path: Path, tool: Tool) -> SiteProgram:
         version=shown.decode(),
         mpi=mpi,
         mpirun=mpirun,
+        takes_size=not _OSU_HELP.search(content) or _OSU_SIZE.search(content) is not None,
     )
 
 
