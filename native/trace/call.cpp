@@ -24,7 +24,9 @@ Call::Call(std::int32_t function, void* site) noexcept
       outermost_(depth++ == 0),
       counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
                               kFunctions[function].kind == kLife)) {
-  if (counted_) site_ = call_site(site);
+  if (!counted_) return;
+  if (profile().begin == 0) profile().fortran = find_libraries();
+  site_ = call_site(site);
 }
 
 Call::~Call() {
@@ -187,7 +189,6 @@ void Call::initialised() {
   Profile& mine = profile();
   begin_profile();
   mine.has_world = true;
-  mine.fortran = find_libraries();
   ASSAY_MPI(Comm_rank)(MPI_COMM_WORLD, &mine.rank);
   ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
   ASSAY_MPI(Query_thread)(&mine.level);
@@ -208,10 +209,7 @@ void Call::aborting() {
 
 void Call::session(int change) {
   if (!outermost_) return;
-  if (change > 0) {
-    begin_profile();
-    find_libraries();
-  }
+  if (change > 0) begin_profile();
   profile().sessions += change;
   if (change < 0 && profile().sessions == 0 && !profile().has_world) write_profile("finalize");
 }

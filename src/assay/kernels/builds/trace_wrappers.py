@@ -39,7 +39,7 @@ def read_rules(table: Path) -> list[TraceRule]:
     for line in table.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             words = [word.strip() for word in line.split("|")]
-            rules.append(TraceRule(*(words + ["", ""])[:4]))
+            rules.append(TraceRule(*[*words, "", ""][:4]))
     return rules
 
 
@@ -61,15 +61,14 @@ def prototypes(header: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
-    """``functions.inc``, with the functions' names, and ``wrappers.cpp``, with their definitions."""
+    """``functions.inc``, with the functions' names, and ``wrappers.cpp`` with the wrappers."""
     declared = prototypes(header)
     enumeration, names, bodies = [], [], []
     for rule in rules:
         enumeration.append(f"kMpi{rule.name}")
         names.append(f'{{"{rule.name}", {_KINDS[rule.kind]}}}')
-        for name in (rule.name, f"{rule.name}_c"):
-            if name in declared:
-                bodies.append(_wrapper(rule, name, declared[name]))
+        both = [name for name in (rule.name, f"{rule.name}_c") if name in declared]
+        bodies += [_wrapper(rule, name, declared[name]) for name in both]
     enumeration.append("kMpiStart_receive")
     names.append('{"Start_receive", kStartKind}')
     functions = (
