@@ -1,4 +1,4 @@
-"""The counter of messages against a program whose messages are known."""
+"""The profiling library against a program whose messages are known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mpi_counts import RankCounts, compile_against_mpi, counting_library, read_counts
+from mpi_counts import (
+    RankCounts,
+    compile_against_mpi,
+    counting_environment,
+    counting_library,
+    read_counts,
+)
 from native_build import TOOLS
 
 INT, DOUBLE = 4, 8
@@ -62,10 +68,11 @@ def _known_peers(rank: int, ranks: int) -> dict[int, int]:
 def test_known_messages_are_counted(tmp_path: Path, preloaded: bool) -> None:
     """Two marked runs; messages outside of them, to MPI_PROC_NULL, or received don't count."""
     program, counts, ranks = tmp_path / "known_messages", tmp_path / "counts", 3
-    linked = [] if preloaded else ["mpi_counts.cpp"]
+    linked = [] if preloaded else [counting_library()]
     compile_against_mpi(program, "known_messages.cpp", *linked)
-    prefix = ["env", f"ASSAY_MPI_COUNTS={counts}"]
-    prefix += [f"LD_PRELOAD={counting_library()}"] if preloaded else []
+    prefix = ["env", f"LD_LIBRARY_PATH={counting_library().parent}"]
+    prefix += counting_environment(counts, preloaded=preloaded)
+    counts.mkdir()
     subprocess.run([TOOLS / "mpirun", "-n", str(ranks), *prefix, program], check=True, timeout=60)
     for rank, found in enumerate(read_counts(counts, ranks)):
         known = _known(rank, ranks)

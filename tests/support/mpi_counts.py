@@ -1,19 +1,29 @@
-"""Counts the messages of a kernel, through MPI's profiling interface."""
+"""Profiles of programs by the profiling library, and the messages of a kernel."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from assay.kernels.builds.trace import build_trace
+from assay.kernels.builds.trace_wrappers import read_rules
 from assay.model.placement import Value
 from kernel_runs import assert_verified, measure, plain
 from native_build import NATIVE, TOOLS
 
 PROFILE = NATIVE / "tests" / "profile"
+_RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv"}
+SENDING = {
+    rule.name
+    for rule in read_rules(NATIVE / "trace" / "functions.txt")
+    if rule.kind in ("point", "collective") and rule.name not in _RECEIVING
+} | {"Start"}
 
 
 @dataclass(frozen=True)
@@ -41,44 +51,65 @@ class Sent:
 
 @cache
 def counting_library() -> Path:
-    """The library to preload."""
-    library = Path(tempfile.mkdtemp(prefix="assay-mpi-counts-")) / "libmpi_counts.so"
-    compile_against_mpi(library, "mpi_counts.cpp", "-fPIC", "-shared")
-    return library
+    """The library to preload, for the embedded MPI."""
+    return build_trace(str(TOOLS / "mpicxx"))
 
 
-def compile_against_mpi(to: Path, *arguments: str) -> None:
+def compile_against_mpi(to: Path, *arguments: str | Path) -> None:
     """Compiles sources of ``native/tests/profile``."""
     flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([TOOLS / "mpicxx", *flags, *arguments, "-o", to], cwd=PROFILE, check=True)
 
 
-def read_counts(path: Path, ranks: int) -> list[RankCounts]:
-    """The counts that the ranks wrote when they ended; raises if one is missing."""
+def counting_environment(folder: Path, *, preloaded: bool = True) -> list[str]:
+    """The command that starts a program with counting off until MPI_Pcontrol(1)."""
+    words = ["env", f"ASSAY_PROFILE_DIR={folder}", "ASSAY_PROFILE_START=off"]
+    return [*words, f"LD_PRELOAD={counting_library()}"] if preloaded else words
+
+
+def read_profile(path: Path) -> list[dict[str, Any]]:
+    """The records of a rank; raises if the last one is missing."""
+    records: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+    assert records[0]["type"] == "profile"
+    assert records[-1]["type"] == "end"
+    return records
+
+
+def read_counts(folder: Path, ranks: int) -> list[RankCounts]:
+    """What the ranks sent, from the profiles that they wrote when they ended; raises if one is
+    missing or incomplete. Sends to MPI_PROC_NULL and receives aren't counted.
+    """
     found = []
     for rank in range(ranks):
-        first, *lines = path.with_name(f"{path.name}.{rank}").read_text().splitlines()
-        word, runs = first.split()
-        assert word == "runs"
-        words = [line.split() for line in lines]
-        functions = {w[0]: (int(w[1]), int(w[2])) for w in words if w[0] != "to"}
-        peers = {int(w[1]): int(w[2]) for w in words if w[0] == "to"}
-        found.append(RankCounts(int(runs), functions, peers))
+        first, *records = read_profile(folder / f"rank-{rank}.jsonl")
+        assert first["rank"] == rank
+        assert first["complete"]
+        functions: dict[str, tuple[int, int]] = {}
+        for one in records:
+            if (
+                one["type"] != "call"
+                or one["function"] not in SENDING
+                or one["peer"] == "proc_null"
+            ):
+                continue
+            calls, payload = functions.get(one["function"], (0, 0))
+            functions[one["function"]] = (calls + one["calls"], payload + one["bytes"])
+        peers = {one["peer"]: one["bytes"] for one in records if one["type"] == "peer"}
+        found.append(RankCounts(first["runs"], functions, peers))
     return found
 
 
 def sent_by(kernel: str, parameters: Mapping[str, Value], ranks: int, threads: int = 1) -> Sent:
     """The messages of the timed part of a whole benchmark (one that is never batched)."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "counts")
-        prefix = ["env", f"LD_PRELOAD={counting_library()}", f"ASSAY_MPI_COUNTS={path}"]
+        prefix = counting_environment(Path(folder))
         (record,) = measure(
             plain(), (kernel, parameters), ranks=ranks, threads=threads, samples=(2, 2),
             prefix=prefix,
         )  # fmt: skip
         assert_verified(record)
         assert record.batch == 1
-        counts = read_counts(path, ranks)
+        counts = read_counts(Path(folder), ranks)
     runs = len(record.series[0].values)
     assert {rank.runs for rank in counts} == {runs}
     functions: dict[str, tuple[float, float]] = {}

@@ -17,8 +17,8 @@ from pathlib import Path
 
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 TOOLS = Path(sys.prefix) / "bin"
-# Folders that are built separately: libraries for other programs, and the message counter.
-APART = {"heartbeat", "profile", "scheduler"}
+# Folders that are built separately: libraries for other programs, and programs that count messages.
+APART = {"heartbeat", "profile", "scheduler", "trace"}
 # Builds with what tests need in addition to what is shipped: the kernels ``test.*``, faults that
 # can be planted before a check (the parameter ``fault``), and warnings as errors. The first is for
 # all tests, the second for those marked ``sanitized``. ``make test-sanitized`` sets

@@ -1,5 +1,5 @@
-// Sends the messages that tests/native/test_mpi_counts.py expects, through each function that
-// mpi_counts.cpp counts: message number k has k elements, in the order of the functions in this
+// Sends the messages that tests/native/test_mpi_counts.py expects, through each sending
+// function: message number k has k elements, in the order of the functions in this
 // file. Two runs are marked; messages outside of them are sent too.
 #include <mpi.h>
 

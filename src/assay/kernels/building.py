@@ -34,7 +34,7 @@ EXECUTABLE = "assay-kernels"
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
 # The folders of the native sources that are no part of the executable.
-_APART = {"heartbeat", "scheduler"}
+_APART = {"heartbeat", "scheduler", "trace"}
 # Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 

@@ -1,0 +1,66 @@
+// Ends in the way that its argument names, after two sends of 3 integers around a ring; for
+// tests/native/trace/test_endings.py.
+#include <mpi.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void ring(int tag) {
+  int rank = 0, size = 0, out[3] = {}, in[3] = {};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(in, 3, MPI_INT, (rank + size - 1) % size, tag, MPI_COMM_WORLD, &request);
+  MPI_Send(out, 3, MPI_INT, (rank + 1) % size, tag, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// Tests a request that can't complete, 1000 times, and leaves it.
+void failed_tests() {
+  int in = 0, done = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 1000; ++i) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  ring(0);
+  ring(1);
+  if (way == "exit") std::exit(0);
+  if (way == "abort") MPI_Abort(MPI_COMM_WORLD, 0);
+  if (way == "terminate") raise(SIGTERM);
+  if (way == "tests") failed_tests();
+  if (way == "fork") {
+    const pid_t child = fork();
+    if (child == 0) std::exit(0);
+    waitpid(child, nullptr, 0);
+  }
+  if (way == "threads") {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([i] {
+        for (int k = 0; k < 100; ++k) ring(10 + i);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  if (way == "sizes") {  // one entry per size class
+    std::vector<char> data(1 << 20);
+    for (std::size_t size = 1; size <= data.size(); size *= 2) {
+      MPI_Bcast(data.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+  }
+  MPI_Finalize();
+}

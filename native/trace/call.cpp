@@ -1,0 +1,294 @@
+#include "call.hpp"
+
+#include "functions.hpp"
+
+namespace assay::trace {
+namespace {
+
+thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
+
+// The ranks of the world of the most recently used peers in other communicators.
+struct Translated {
+  std::uint64_t comm = 0;
+  std::int32_t rank = -1;
+  std::int32_t world = kUnknownPeer;
+};
+constexpr std::uint32_t kTranslated = 4096;
+Translated translated[kTranslated];
+
+}  // namespace
+
+Call::Call(std::int32_t function, void* site) noexcept
+    : function_(function),
+      site_(0),
+      outermost_(depth++ == 0),
+      counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
+                              kFunctions[function].kind == kLife)) {
+  if (!counted_) return;
+  if (profile().begin == 0) profile().fortran = find_libraries();
+  site_ = call_site(site);
+}
+
+Call::~Call() {
+  if (counted_ && !started_) {
+    Store::Lock lock(store());
+    add(function_, peer_, silent_ ? 0 : bytes_, time_);
+    if (sent_) store().sent(peer_, static_cast<std::uint64_t>(bytes_));
+  }
+  --depth;
+}
+
+void Call::begin() noexcept {
+  if (counted_) begin_ = now();
+}
+
+void Call::end() noexcept {
+  if (counted_) time_ = now() - begin_;
+}
+
+void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time) {
+  const auto size = static_cast<std::uint64_t>(bytes > 0 ? bytes : 0);
+  Entry& entry = store().entry(function, site_, peer, size);
+  entry.least = entry.calls == 0 || time < entry.least ? time : entry.least;
+  entry.most = time > entry.most ? time : entry.most;
+  ++entry.calls;
+  entry.failed += failed_;
+  entry.bytes += size;
+  entry.total += time;
+}
+
+void Call::part(std::int64_t bytes, int rank, MPI_Comm comm) {
+  bytes_ += bytes;
+  if (!counted_ || silent_) return;
+  const std::int32_t peer = world_rank(rank, comm);
+  Store::Lock lock(store());
+  store().sent(peer, static_cast<std::uint64_t>(bytes));
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+void Call::begun(const MPI_Request* request) {
+  if (outermost_ && *request != MPI_REQUEST_NULL) ++profile().unfinished;
+}
+
+void Call::remember(MPI_Request request, std::int64_t bytes, std::int32_t peer,
+                    Persistent::Kind kind) {
+  if (!outermost_) return;
+  Store::Lock lock(store());
+  if (Persistent* slot = persistent_of(number(request), true)) {
+    slot->bytes = peer == kNull ? 0 : bytes;
+    slot->peer = peer;
+    slot->kind = kind;
+    slot->active = false;
+  } else {
+    profile().persistent_lost = true;
+  }
+}
+
+// Each request counts as one call of Start or, if it receives, of Start_receive, with its part of
+// the time.
+void Call::start(int count, const MPI_Request* requests) {
+  if (!outermost_) return;
+  started_ = true;
+  const std::uint64_t each = count > 0 ? time_ / static_cast<std::uint64_t>(count) : 0;
+  Store::Lock lock(store());
+  for (int i = 0; i < count; ++i) {
+    Persistent* slot = persistent_of(number(requests[i]), false);
+    if (slot && !slot->active) {
+      slot->active = true;
+      ++profile().unfinished;
+    }
+    if (!counted_) continue;
+    const bool receives = slot && slot->kind == Persistent::kReceive;
+    add(receives ? kMpiStart_receive : kMpiStart, slot ? slot->peer : kUnknownPeer,
+        slot ? slot->bytes : 0, each);
+    if (slot && slot->kind == Persistent::kSend) {
+      store().sent(slot->peer, static_cast<std::uint64_t>(slot->bytes));
+    }
+  }
+}
+
+void Call::freed(const MPI_Request* request) {
+  if (!outermost_ || *request == MPI_REQUEST_NULL) return;
+  Store::Lock lock(store());
+  Persistent* slot = persistent_of(number(*request), false);
+  if (!slot || slot->active) --profile().unfinished;
+  if (slot) slot->kind = Persistent::kRemoved;
+}
+
+void Call::pending(int count, const MPI_Request* requests) {
+  for (int i = 0; i < count; ++i) pending_ += requests[i] != MPI_REQUEST_NULL;
+}
+
+// MPI sets the handles of completed requests to null, except of persistent ones.
+void Call::completed_all(int count, const MPI_Request* requests, bool done) {
+  if (!outermost_ || !done) return;
+  int left = 0;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    ++left;
+    completed_one(requests, i);
+  }
+  profile().unfinished -= pending_ - left;
+}
+
+void Call::completed_one(const MPI_Request* requests, int index) {
+  if (!outermost_ || failed_ || index == MPI_UNDEFINED || index < 0) return;
+  if (requests[index] == MPI_REQUEST_NULL) {
+    --profile().unfinished;
+    return;
+  }
+  Store::Lock lock(store());
+  Persistent* slot = persistent_of(number(requests[index]), false);
+  if (slot && slot->active) {
+    slot->active = false;
+    --profile().unfinished;
+  }
+}
+
+void Call::completed_some(const MPI_Request* requests, int count, const int* indices) {
+  if (count == MPI_UNDEFINED) {
+    failed_ = false;  // there was nothing to wait for
+    return;
+  }
+  for (int i = 0; i < count; ++i) completed_one(requests, indices[i]);
+}
+
+// ---- Communicators and the life of MPI ----------------------------------------------------------
+
+void Call::made(MPI_Comm comm) {
+  if (!outermost_ || comm == MPI_COMM_NULL) return;
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0, size = 0;
+  ASSAY_MPI(Comm_get_name)(comm, name, &length);
+  ASSAY_MPI(Comm_size)(comm, &size);
+  Store::Lock lock(store());
+  store().made(number(comm), function_, size, name);
+}
+
+void Call::unmade(MPI_Comm comm) {
+  if (!outermost_) return;
+  Store::Lock lock(store());
+  if (Communicator* found = store().communicator(number(comm))) found->freed = true;
+  // The next communicator may get the same handle.
+  for (Translated& one : translated) one = Translated{};
+}
+
+void Call::named(MPI_Comm comm, const char* name) {
+  if (!outermost_) return;
+  Store::Lock lock(store());
+  Communicator* found = store().communicator(number(comm));
+  if (!found) return;
+  std::uint32_t i = 0;
+  for (; name[i] && i + 1 < sizeof found->name; ++i) found->name[i] = name[i];
+  found->name[i] = 0;
+}
+
+void Call::initialised() {
+  if (!outermost_) return;
+  Profile& mine = profile();
+  begin_profile();
+  mine.has_world = true;
+  ASSAY_MPI(Comm_rank)(MPI_COMM_WORLD, &mine.rank);
+  ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
+  ASSAY_MPI(Query_thread)(&mine.level);
+  if (!mine.fortran && mine.rank == 0) say_fortran();
+  Store::Lock lock(store());
+  store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");
+}
+
+void Call::finalising() {
+  if (!outermost_) return;
+  profile().has_world = false;
+  if (profile().sessions == 0) write_profile("finalize");
+}
+
+void Call::aborting() {
+  if (outermost_) write_profile("abort");
+}
+
+void Call::session(int change) {
+  if (!outermost_) return;
+  if (change > 0) begin_profile();
+  profile().sessions += change;
+  if (change < 0 && profile().sessions == 0 && !profile().has_world) write_profile("finalize");
+}
+
+// ---- Quantities ---------------------------------------------------------------------------------
+
+int Call::own(MPI_Comm comm) {
+  int rank = 0;
+  ASSAY_MPI(Comm_rank)(comm, &rank);
+  return rank;
+}
+
+int Call::ranks(MPI_Comm comm) {
+  int inter = 0, size = 0;
+  ASSAY_MPI(Comm_test_inter)(comm, &inter);
+  if (inter) {
+    ASSAY_MPI(Comm_remote_size)(comm, &size);
+  } else {
+    ASSAY_MPI(Comm_size)(comm, &size);
+  }
+  return size;
+}
+
+int Call::others(MPI_Comm comm) {
+  int inter = 0;
+  ASSAY_MPI(Comm_test_inter)(comm, &inter);
+  return ranks(comm) - (inter ? 0 : 1);
+}
+
+int Call::neighbours(MPI_Comm comm) {
+  int topology = MPI_UNDEFINED, in = 0, out = 0, weighted = 0;
+  ASSAY_MPI(Topo_test)(comm, &topology);
+  if (topology == MPI_CART) {
+    ASSAY_MPI(Cartdim_get)(comm, &out);
+    return 2 * out;
+  }
+  if (topology == MPI_GRAPH) {
+    ASSAY_MPI(Graph_neighbors_count)(comm, own(comm), &out);
+  } else if (topology == MPI_DIST_GRAPH) {
+    ASSAY_MPI(Dist_graph_neighbors_count)(comm, &in, &out, &weighted);
+  }
+  return out;
+}
+
+std::int64_t Call::size_of(MPI_Datatype type) {
+  int size = 0;
+  ASSAY_MPI(Type_size)(type, &size);
+  return size;
+}
+
+std::int32_t Call::world_rank(int rank, MPI_Comm comm) {
+  if (rank == MPI_PROC_NULL) return kNull;
+  if (rank == MPI_ANY_SOURCE) return kAny;
+  if (comm == MPI_COMM_WORLD) return rank;
+  if (!profile().has_world) return kUnknownPeer;
+  const std::uint64_t handle = number(comm);
+  const auto place = (handle ^ handle >> 12 ^ static_cast<std::uint32_t>(rank)) % kTranslated;
+  {
+    Store::Lock lock(store());
+    if (translated[place].comm == handle && translated[place].rank == rank) {
+      return translated[place].world;
+    }
+  }
+  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  int inter = 0, found = MPI_UNDEFINED;
+  ASSAY_MPI(Comm_test_inter)(comm, &inter);
+  if (inter) {
+    ASSAY_MPI(Comm_remote_group)(comm, &group);
+  } else {
+    ASSAY_MPI(Comm_group)(comm, &group);
+  }
+  ASSAY_MPI(Comm_group)(MPI_COMM_WORLD, &world);
+  ASSAY_MPI(Group_translate_ranks)(group, 1, &rank, world, &found);
+  ASSAY_MPI(Group_free)(&group);
+  ASSAY_MPI(Group_free)(&world);
+  const std::int32_t result = found == MPI_UNDEFINED ? kUnknownPeer : found;
+  Store::Lock lock(store());
+  translated[place] = {handle, rank, result};
+  return result;
+}
+
+}  // namespace assay::trace

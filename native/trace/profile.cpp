@@ -1,0 +1,83 @@
+#include "profile.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store.hpp"
+
+namespace assay::trace {
+namespace {
+
+constinit Profile the_profile;
+
+std::uint64_t clock_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The program's default for SIGTERM is to end: the profile is written first.
+void terminated(int number) {
+  write_profile("signal");
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void catch_termination() {
+  struct sigaction before{};
+  if (sigaction(SIGTERM, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
+  struct sigaction mine{};
+  mine.sa_handler = terminated;
+  sigemptyset(&mine.sa_mask);
+  sigaction(SIGTERM, &mine, nullptr);
+}
+
+__attribute__((destructor)) void at_exit() { write_profile("exit"); }
+
+}  // namespace
+
+Profile& profile() { return the_profile; }
+
+std::uint64_t now() { return clock_of(CLOCK_MONOTONIC); }
+
+Persistent* persistent_of(std::uint64_t request, bool make) {
+  const std::uint64_t begin = (request >> 4) ^ request * 0x9e3779b97f4a7c15ULL >> 40;
+  Persistent* room = nullptr;
+  for (std::uint32_t i = 0; i < kPersistent; ++i) {
+    Persistent& slot = the_profile.persistent[(begin + i) % kPersistent];
+    if (slot.kind > Persistent::kRemoved && slot.request == request) return &slot;
+    if (slot.kind <= Persistent::kRemoved && !room) room = &slot;
+    if (slot.kind == Persistent::kFree) break;
+  }
+  if (!make || !room) return nullptr;
+  room->request = request;
+  return room;
+}
+
+void begin_profile() {
+  Profile& mine = the_profile;
+  if (mine.begin == 0) {
+    mine.begin = now();
+    mine.begin_wall = clock_of(CLOCK_REALTIME);
+    mine.process = getpid();
+    const char* start = getenv("ASSAY_PROFILE_START");
+    mine.on = !start || strcmp(start, "off") != 0;
+    if (const char* most = getenv("ASSAY_PROFILE_ENTRIES")) {
+      store().limit(static_cast<std::uint32_t>(strtoul(most, nullptr, 10)));
+    }
+    catch_termination();
+  }
+  mine.alive = true;
+}
+
+void switch_profile(int level) {
+  if (level != 0) ++the_profile.runs;
+  the_profile.on = level != 0;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,54 @@
+// The profile of this process: switches, times, requests, and the file that it becomes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace assay::trace {
+
+// What a persistent request sends or receives at each start.
+struct Persistent {
+  enum Kind : std::int32_t { kFree, kRemoved, kSend, kReceive, kCollective };
+  std::uint64_t request = 0;
+  std::int64_t bytes = 0;
+  std::int32_t peer = 0;
+  Kind kind = kFree;
+  bool active = false;
+};
+
+constexpr std::uint32_t kPersistent = 1U << 13;
+
+struct Profile {
+  std::atomic<bool> on{false};
+  std::atomic<bool> alive{false};      // between the begin and the end of MPI
+  std::atomic<bool> has_world{false};  // between MPI_Init and MPI_Finalize
+  std::atomic<std::int64_t> unfinished{0};
+  std::atomic<std::int64_t> sessions{0};
+  std::uint64_t begin = 0;  // CLOCK_MONOTONIC, nanoseconds
+  std::uint64_t end = 0;
+  std::uint64_t begin_wall = 0;  // CLOCK_REALTIME, nanoseconds
+  std::uint64_t runs = 0;        // calls of MPI_Pcontrol with a level other than 0
+  int process = 0;
+  int rank = -1;
+  int size = 0;
+  int level = 0;  // the thread level that MPI provides
+  bool fortran = true;
+  bool persistent_lost = false;
+  Persistent persistent[kPersistent];
+};
+
+Profile& profile();
+std::uint64_t now();
+
+// Finds a persistent request; `make`: a slot for it if there is none. nullptr: not there, or no
+// room.
+Persistent* persistent_of(std::uint64_t request, bool make);
+
+void begin_profile();
+void switch_profile(int level);  // MPI_Pcontrol
+void say_fortran() noexcept;     // that calls of Fortran can't be seen
+
+// Writes the file. Doesn't call MPI, doesn't allocate; at most one line on stderr.
+void write_profile(const char* ended) noexcept;
+
+}  // namespace assay::trace

@@ -1,0 +1,114 @@
+"""Building the profiling library: one shared library per MPI, kept like the kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import assay
+from assay.cache import cache_folder
+from assay.errors import AssayError
+from assay.kernels.building import source_digest
+from assay.kernels.builds.sealed import (
+    BUILD_LOG,
+    copy_sources,
+    install,
+    is_intact,
+    key_of,
+    working_folder,
+)
+from assay.kernels.builds.trace_wrappers import read_rules, wrappers
+from assay.kernels.sources import native_sources
+
+LIBRARY = "libassay-trace.so"
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti")
+# No name of C++ leaves the library, and it needs no library of C++.
+_LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
+_HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
+
+
+def build_trace(
+    mpicxx: str,
+    environment: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+    *,
+    sources: Path | None = None,
+) -> Path:
+    """The profiling library for the MPI of ``mpicxx``: from the cache, else built now.
+
+    ``environment``: variables for ``mpicxx`` in addition to this process's. ``progress`` is called
+    with a sentence before it is built, which takes some seconds. Raises AssayError if the library
+    can't be compiled (the compiler's output is in ``detail``), and if the cache can't be written.
+    """
+    folder = (sources or native_sources()) / "trace"
+    variables = {**os.environ, "LC_ALL": "C", **(environment or {})}
+    header = _run([mpicxx, "-E", "-x", "c++", "-"], variables, text="#include <mpi.h>\n")
+    builds = cache_folder("builds")
+    content = _content(mpicxx, header, folder)
+    library = builds / key_of(content) / LIBRARY
+    if is_intact(library.parent, LIBRARY):
+        return library
+    if progress:
+        progress("The profiling library is built (once per MPI).")
+    with working_folder(builds) as work:
+        # A copy is built, since sources edited during the build would be kept under a wrong key.
+        copy = copy_sources(folder, work / "trace")
+        content = _content(mpicxx, header, copy)
+        library = builds / key_of(content) / LIBRARY
+        functions, definitions = wrappers(read_rules(copy / "functions.txt"), header)
+        (copy / "functions.inc").write_text(functions, "utf-8")
+        (copy / "wrappers.cpp").write_text(definitions, "utf-8")
+        files = [path.name for path in sorted(copy.glob("*.cpp"))]
+        flags = [*FLAGS, *_HIDDEN, *_LINK]
+        # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
+        needed = _without_mpi(_run([mpicxx, "-show"], variables).split())
+        log = _run([*needed, *flags, *files, "-o", LIBRARY], variables, copy)
+        (copy / BUILD_LOG).write_text(log, "utf-8")
+        install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)
+    return library
+
+
+def _without_mpi(command: list[str]) -> list[str]:
+    return [word for word in command if not word.startswith(("-l", "-L", "-Wl,"))]
+
+
+def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
+    """All that the library depends on, as JSON."""
+    return {
+        "program": LIBRARY,
+        "assay": assay.__version__,
+        "sources": source_digest(sources),
+        "header": header,
+        "compiler": mpicxx,
+        "flags": [*FLAGS, *_HIDDEN, *_LINK],
+        "machine": os.uname().machine,
+    }
+
+
+def _run(
+    command: list[str],
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    *,
+    text: str = "",
+) -> str:
+    """The standard output of a command, with its errors if it compiles."""
+    try:
+        done = subprocess.run(
+            command, input=text, capture_output=True, encoding="utf-8", errors="replace",
+            env=dict(environment), cwd=folder, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise AssayError(
+            f"The profiling library can't be built: '{command[0]}' can't be run: {error.strerror}.",
+            fix="Name the MPI's C++ compiler wrapper.",
+        ) from None
+    if done.returncode:
+        raise AssayError(
+            f"The profiling library can't be compiled with '{command[0]}'.",
+            fix="A compiler of C++20 is needed (GCC 11, Clang 14 or newer). Its output follows.",
+            detail=done.stderr + done.stdout,
+        )
+    return done.stdout if folder is None else done.stdout + done.stderr

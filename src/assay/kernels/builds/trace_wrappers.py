@@ -1,0 +1,118 @@
+"""The C++ wrappers of the profiling library, from its table of functions and the MPI's mpi.h."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_KINDS = {
+    "point": "kPoint",
+    "start": "kStartKind",
+    "completion": "kCompletion",
+    "probe": "kProbe",
+    "collective": "kCollective",
+    "one-sided": "kOneSided",
+    "file": "kFile",
+    "communicator": "kCommunicator",
+    "life": "kLife",
+}
+# Kinds whose effects on requests and communicators are followed while counting is off, too.
+_FOLLOWED = {"start", "completion", "communicator", "life"}
+_PROTOTYPE = re.compile(r"\bint\s+MPI_(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
+
+
+@dataclass(frozen=True)
+class TraceRule:
+    """A line of ``functions.txt``; ``before`` and ``after`` are calls of methods of ``Call``."""
+
+    name: str
+    kind: str
+    before: str
+    after: str
+
+
+def read_rules(table: Path) -> list[TraceRule]:
+    """The lines of the table."""
+    rules = []
+    for line in table.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            words = [word.strip() for word in line.split("|")]
+            rules.append(TraceRule(*[*words, "", ""][:4]))
+    return rules
+
+
+def prototypes(header: str) -> dict[str, list[tuple[str, str]]]:
+    """The parameters (declaration, name) of each function of a preprocessed mpi.h, by its name
+    without ``MPI_``.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, text in _PROTOTYPE.findall(header):
+        parameters = []
+        for declaration in text.split(","):
+            words = " ".join(declaration.split())
+            match = _NAME.search(words)
+            if words == "void" or match is None:
+                continue
+            parameters.append((words, match.group(1)))
+        found[name] = parameters
+    return found
+
+
+def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
+    """``functions.inc``, with the functions' names, and ``wrappers.cpp`` with the wrappers."""
+    declared = prototypes(header)
+    enumeration, names, bodies = [], [], []
+    for rule in rules:
+        enumeration.append(f"kMpi{rule.name}")
+        names.append(f'{{"{rule.name}", {_KINDS[rule.kind]}}}')
+        both = [name for name in (rule.name, f"{rule.name}_c") if name in declared]
+        bodies += [_wrapper(rule, name, declared[name]) for name in both]
+    enumeration.append("kMpiStart_receive")
+    names.append('{"Start_receive", kStartKind}')
+    functions = (
+        f"enum FunctionId : std::int32_t {{ {', '.join(enumeration)} }};\n"
+        f"inline constexpr Function kFunctions[] = {{{', '.join(names)}}};\n"
+    )
+    start = '#include "call.hpp"\n#include "functions.hpp"\n\nusing namespace assay::trace;\n\n'
+    return functions, start + 'extern "C" {\n' + "".join(bodies) + "}\n"
+
+
+def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> str:
+    """Both names of a function: programs call ``MPI_``; Fortran functions of MPI and other tools
+    may call ``PMPI_``.
+    """
+    declarations = ", ".join(text for text, _ in parameters) or "void"
+    arguments = ", ".join(argument for _, argument in parameters)
+    when = "outermost" if rule.kind in _FOLLOWED else "counted"
+    before = _calls(rule.before, parameters)
+    after = _calls(rule.after, parameters)
+    steps = f"  if (call.{when}()) {{ {before} }}\n" if before else ""
+    done = f"  if (result == MPI_SUCCESS) {{ {after} }}\n" if after else ""
+    return "".join(
+        f"int {prefix}_{name}({declarations}) {{\n"
+        f"  static const auto behind =\n"
+        f'      reinterpret_cast<decltype(&{prefix}_{name})>(next("{prefix}_{name}"));\n'
+        f"  if (!behind) return MPI_ERR_OTHER;\n"
+        f"  Call call(kMpi{rule.name}, __builtin_return_address(0));\n"
+        f"{steps}"
+        f"  call.begin();\n"
+        f"  const int result = behind({arguments});\n"
+        f"  call.end();\n"
+        f"{done}"
+        f"  return result;\n"
+        f"}}\n"
+        for prefix in ("MPI", "PMPI")
+    )
+
+
+def _calls(rule: str, parameters: list[tuple[str, str]]) -> str:
+    """``rule`` as statements, with the names of the parameters."""
+    if not rule:
+        return ""
+    text = re.sub(r"\$(\d+)", lambda match: parameters[int(match.group(1))][1], rule)
+    method = r"(?<![\w.])(?=(?:none|bytes|send|receive|from|exchange|begun|persistent\w*|start"
+    method += r"|freed|pending|completed_\w+|tested|made|unmade|named|initialised|finalising"
+    method += r"|aborting|session|size|sizes|sum|own|ranks|others|neighbours)\()"
+    return re.sub(method, "call.", text) + ";"
