@@ -15,7 +15,7 @@ from contention_phases import (
     learned,
     plainly,
     rank_counts,
-    told_phases,
+    simulated_phases,
     with_threads,
 )
 
@@ -39,7 +39,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         found += good
         settled += explored.settled
         right += explored.settled and good
-        shares.append(explored.taken / explored.exhaustive)
+        shares.append(explored.made / explored.exhaustive)
     share = float(np.median(shares))
     planted = (
         "machines of 8 to 128 cores on 1 to 16 nodes, noise 0.5% to 5% with tails; median share of "
@@ -102,7 +102,7 @@ def _predictions(count: int, seed: int) -> Iterable[Rate]:
             one = [left[random.integers(len(left))]]
             for off, wheres in ((ranks, rank_counts(machine)[1:-1]), (threads, one)):
                 for where in wheres:
-                    predicted = model.predict(told_phases(machine, where, random))
+                    predicted = model.predict(simulated_phases(machine, where, random))
                     candidate = plainly(where) if isinstance(where, int) else where
                     if predicted is not None:
                         off.append(abs(predicted.time / machine.cost(candidate) - 1.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import sys
@@ -103,6 +104,14 @@ def test_results_are_written_and_a_missed_rate_is_reported(
     assert frame.main() == 1
     assert readme.read_text() == "untouched"
     sys.modules.pop("planted_rates", None)
+
+
+def test_every_module_of_rates_can_be_imported(frame: ModuleType) -> None:
+    # They use helpers of the tests, whose names change.
+    names = frame.modules()
+    assert "placement" in names
+    for name in names:
+        assert callable(importlib.import_module(name).rates)
 
 
 @pytest.mark.long
