@@ -39,7 +39,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         found += good
         settled += explored.settled
         right += explored.settled and good
-        shares.append(explored.taken / explored.exhaustive)
+        shares.append(explored.made / explored.exhaustive)
     share = float(np.median(shares))
     planted = (
         "machines of 8 to 128 cores on 1 to 16 nodes, noise 0.5% to 5% with tails; median share of "

@@ -113,6 +113,14 @@ def test_results_are_written_and_a_missed_rate_is_reported(
     sys.modules.pop("planted_rates", None)
 
 
+def test_every_module_of_rates_can_be_imported(frame: ModuleType) -> None:
+    # They use helpers of the tests, whose names change.
+    names = frame.modules()
+    assert "placement" in names
+    for name in names:
+        assert callable(importlib.import_module(name).rates)
+
+
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("trials", [12, 40])
