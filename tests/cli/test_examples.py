@@ -34,6 +34,8 @@ REPLACED = {
     "~/NPB/bin": "NPB",
     "400": "4",
     "100": "5",
+    "nodes=+10%": "nodes=+50%",  # of 4 nodes
+    "largest=64": "largest=8",  # of 16 processors
     "20260101T": "fake",
     "20260201T": "new",
     "@2026-10-01": "old",

@@ -23,6 +23,8 @@ _TIME_LABEL = (
 )
 # Ratios of used to requested above this are drawn there.
 _MOST_RATIO = 1.25
+# Fewest jobs whose shares of the request are drawn: a curve of fewer looks like one of many.
+_FEWEST_DRAWN = 20
 
 
 def figures(found: UsageFindings) -> list[Figure]:
@@ -142,7 +144,7 @@ def week(found: UsageFindings) -> Figure | None:
             "x": {"field": "hour", "type": "ordinal", "title": "hour of the day",
                   "axis": {"labelAngle": 0, "labelOverlap": "greedy"}},
             "y": {"field": "weekday", "type": "ordinal", "sort": _WEEKDAYS, "title": None,
-                  "scale": {"domain": _WEEKDAYS}},
+                  "scale": {"domain": _WEEKDAYS}, "axis": {"grid": False}},
             "color": {"field": "percent", "type": "quantitative", "title": "in use (%)",
                       "scale": {"scheme": "viridis", "domain": [0, 100]},
                       "legend": {"gradientLength": 140}},
@@ -242,7 +244,11 @@ def times_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | 
 
 def ratios_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | None:
     """Distributions of used ÷ requested."""
-    known = [(name, spread) for name, spread in spreads if spread is not None]
+    known = [
+        (name, spread)
+        for name, spread in spreads
+        if spread is not None and spread.n >= _FEWEST_DRAWN
+    ]
     x: Spec = {
         "field": "shown",
         "type": "quantitative",
@@ -294,7 +300,7 @@ def _distribution(
                   "axis": {"grid": True, "tickCount": 5}},
             "order": {"field": "share", "type": "quantitative"},
             "color": {"field": "quantity", "type": "nominal", "sort": None,
-                      "legend": {"title": None}},
+                      "legend": {"title": None, "symbolType": "stroke"}},
             "tooltip": [
                 {"field": "quantity", "title": "quantity"},
                 {"field": "value", "title": f"at most ({unit})", "format": ".4~g"},

@@ -50,7 +50,7 @@ def waits_figure(found: QueueFindings) -> Figure:
                   "axis": {"grid": True, "tickCount": 5}},
             "order": {"field": "share", "type": "quantitative"},
             "color": {"field": "policy", "type": "nominal", "sort": None,
-                      "legend": {"title": None}},
+                      "legend": {"title": None, "symbolType": "stroke"}},
             "tooltip": [
                 {"field": "policy", "title": "policy"},
                 {"field": "wait", "title": "wait at most (s)", "format": ".4~g"},
