@@ -119,7 +119,7 @@ class Reference:
                     times.append(self._next_main(after))
                 if self.changed["full"] and self.timing.backfill:
                     times.append(self._tick("full", self.timing.backfill, after))
-            if not times:
+            if min(times, default=math.inf) == math.inf:
                 break
             now = min(times)
             while any(event[0] <= now for event in self.due):
