@@ -94,7 +94,8 @@ struct Maui {
 };
 
 struct Timing {
-  double main = 0, backfill = 0, resolution = 0, window = 0, launch = 0, done = 0;
+  double main = 0, delay = 0, backfill = 0, offset = 0;
+  double resolution = 0, window = 0, launch = 0, done = 0;
   std::int64_t depth = 0;
 };
 
@@ -106,6 +107,7 @@ struct Policy {
   Backfill backfill = Backfill::easy;
   std::int64_t reservations = 1;
   bool contiguous = false;
+  bool lowest = false;  // reservations take the lowest nodes
   bool shared = false;  // nodes are shared between jobs
   bool kill = true;
   bool requeue = true;

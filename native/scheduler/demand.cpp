@@ -60,7 +60,7 @@ std::int64_t least_nodes(const Case& whole, const Job& job) {
 bool only_counts(const Case& whole) {
   const int last = whole.size() - 1;
   const auto partial = [last](const auto& range) { return range.first != 0 || range.last != last; };
-  return alone_on_equal_nodes(whole) && !whole.policy.contiguous &&
+  return alone_on_equal_nodes(whole) && !whole.policy.contiguous && !whole.policy.lowest &&
          std::none_of(whole.partitions.begin(), whole.partitions.end(), partial) &&
          std::none_of(whole.reservations.begin(), whole.reservations.end(), partial);
 }

@@ -60,6 +60,7 @@ class Engine {
   void passes(double now);
   void pass(double now, bool in_order);
   double next_time() const;
+  double next_main(double time) const;
 
   const Case& whole_;
   LiveJobs live_;
@@ -72,6 +73,8 @@ class Engine {
   std::vector<char> requeued_;           // by job: it is queued when its nodes are free
   Ticks main_, backfill_;
   bool main_due_ = false, backfill_due_ = false;  // something has happened since the last pass
+  bool submitted_ = false;                        // jobs whose pass in order may be delayed
+  double last_submitted_ = -kNever;               // the last pass that only these led to
   double now_ = 0;
   std::vector<Start> starts_;
 };
@@ -82,7 +85,7 @@ Engine::Engine(const Case& whole)
       active_(whole.jobs.size()),
       requeued_(whole.jobs.size()),
       main_(whole.policy.timing.main, origin_of(whole)),
-      backfill_(whole.policy.timing.backfill, origin_of(whole)) {
+      backfill_(whole.policy.timing.backfill, origin_of(whole) + whole.policy.timing.offset) {
   schedule_.jobs.resize(whole.jobs.size());
   for (std::size_t j = 0; j < whole.jobs.size(); ++j) {
     live_[j].limit = whole.jobs[j].limit;
@@ -114,10 +117,18 @@ double Engine::next_time() const {
   if (!events_.empty()) time = std::min(time, events_.top().time);
   const Timing& timing = whole_.policy.timing;
   if (strategy_->waiting() > 0) {
-    if (timing.main > 0 && main_due_) time = std::min(time, main_.next(now_));
+    if (timing.main > 0 || timing.delay > 0) time = std::min(time, next_main(now_));
     if (timing.backfill > 0 && backfill_due_) time = std::min(time, backfill_.next(now_));
   }
   return time;
+}
+
+// When, from `time` on, the next pass in order is; never if nothing has led to one.
+double Engine::next_main(double time) const {
+  const Timing& timing = whole_.policy.timing;
+  if (!main_due_ && !submitted_) return kNever;
+  const double earliest = main_due_ ? time : std::max(time, last_submitted_ + timing.delay);
+  return timing.main > 0 ? main_.next(earliest) : earliest;
 }
 
 Schedule Engine::run() {
@@ -179,7 +190,13 @@ void Engine::process(const Event& event) {
       submit(event.index, event.time);
       break;
   }
-  main_due_ = backfill_due_ = true;
+  const Timing& timing = whole_.policy.timing;
+  backfill_due_ = true;
+  if (event.kind == Kind::submission && timing.delay > 0) {
+    submitted_ = true;
+  } else if (event.kind != Kind::end || timing.done == 0) {
+    main_due_ = true;  // the end of a program whose nodes are not free yet lets no job start
+  }
 }
 
 void Engine::submit(int job, double now) {
@@ -244,17 +261,19 @@ void Engine::finish(int job, double now) {
 void Engine::passes(double now) {
   const Timing& timing = whole_.policy.timing;
   if (strategy_->waiting() == 0) return;
-  const bool main_now = timing.main > 0 ? main_.next(now) == now : true;
+  const bool main_now = next_main(now) == now;
   const bool full_now = timing.backfill > 0 ? backfill_.next(now) == now : main_now;
-  if (full_now && backfill_due_) {
-    pass(now, false);
+  const bool full = full_now && backfill_due_;
+  if (!full && !main_now) return;
+  pass(now, !full);
+  if (full) {
     if (timing.backfill > 0) backfill_.done(now);
-    if (timing.main > 0 && main_now) main_.done(now);
-    backfill_due_ = main_due_ = false;
-  } else if (main_now && main_due_) {
-    pass(now, true);
+    backfill_due_ = false;
+  }
+  if (main_now) {
     if (timing.main > 0) main_.done(now);
-    main_due_ = false;
+    if (!main_due_) last_submitted_ = now;
+    main_due_ = submitted_ = false;
   }
 }
 

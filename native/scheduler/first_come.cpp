@@ -16,8 +16,8 @@ constexpr double kOverdue = 1.0;
 bool first_come_does(const Case& whole) {
   const Policy& policy = whole.policy;
   const Timing& timing = policy.timing;
-  const bool at_once = timing.main == 0 && timing.backfill == 0 && timing.resolution == 0 &&
-                       timing.window == 0 && timing.depth == 0;
+  const bool at_once = timing.main == 0 && timing.delay == 0 && timing.backfill == 0 &&
+                       timing.resolution == 0 && timing.window == 0 && timing.depth == 0;
   const bool simple = policy.backfill == Backfill::none ||
                       (policy.backfill == Backfill::easy && policy.reservations == 1);
   const auto other_tier = [&whole](const Partition& partition) {

@@ -191,6 +191,7 @@ void read_policy(const json& header, Policy& read) {
     refuse("'backfill' of the header is unknown.");
   read.reservations = whole(policy, "reservations", 0, 1'000'000'000);
   read.contiguous = flag(policy, "contiguous");
+  read.lowest = flag(policy, "lowest");
   read.shared = flag(policy, "shared");
   read.kill = flag(policy, "kill");
   read.requeue = flag(policy, "requeue");
@@ -199,6 +200,8 @@ void read_policy(const json& header, Policy& read) {
   const json& timing = field(policy, "timing");
   read.timing.main = quantity(timing, "main", 0);
   read.timing.backfill = quantity(timing, "backfill", 0);
+  read.timing.delay = quantity(timing, "delay", 0);
+  read.timing.offset = quantity(timing, "offset", 0);
   read.timing.resolution = quantity(timing, "resolution", 0);
   read.timing.window = quantity(timing, "window", 0);
   read.timing.launch = quantity(timing, "launch", 0);

@@ -377,11 +377,12 @@ class NodePlan final : public Plan {
     return -1;
   }
 
-  // Prefers nodes that become free last, so that those free now stay for others.
+  // Unless the lowest are asked for, prefers nodes that become free last, so that those free now
+  // stay for others.
   bool choose_late(int job, const NodeSet& usable, const std::vector<NodeSet>& before,
                    std::size_t at, Shares& shares) const {
     const std::int64_t count = demands_[job].nodes;
-    if (whole_.policy.contiguous) return choose(job, usable, shares);
+    if (whole_.policy.contiguous || whole_.policy.lowest) return choose(job, usable, shares);
     if (usable.count() < count) return false;
     NodeSet rest = usable;
     shares.clear();

@@ -202,7 +202,9 @@ def _weigh(rng: random.Random, policy: Policy, family: str) -> Policy:
     if family == "timing":
         timing = Timing(
             main=rng.choice((0, 0, 3)),
+            delay=rng.choice((0, 0, 2, 4)),
             backfill=rng.choice((0, 2, 5)),
+            offset=rng.choice((0, 0, 1, 3)),
             resolution=rng.choice((0, 0, 4)),
             depth=rng.choice((0, 0, 1, 3)),
             window=rng.choice((0, 0, 10)),
@@ -211,4 +213,7 @@ def _weigh(rng: random.Random, policy: Policy, family: str) -> Policy:
         )
     elif family in ("disturbed", "easy", "shared") and rng.random() < 0.2:
         timing = Timing(launch=rng.choice((0, 1)), done=rng.choice((0, 2)))
-    return msgspec.structs.replace(policy, multifactor=multifactor, maui=maui, timing=timing)
+    reserved = rng.choice(("latest", "lowest")) if family in ("timing", "disturbed") else "latest"
+    return msgspec.structs.replace(
+        policy, multifactor=multifactor, maui=maui, timing=timing, reserved=reserved
+    )

@@ -84,6 +84,7 @@ class Reference:
         self.counted = (
             self.equal
             and policy.allocation == "free"
+            and policy.reserved == "latest"
             and all(each.first == 0 and each.last in (None, self.size - 1) for each in whole)
         )
         self.names_nodes = not self.counted or bool(machine.failures)
@@ -106,37 +107,50 @@ class Reference:
             if each.end < math.inf:
                 due.append((each.end, EDGE, k))
         self.due = due
-        self.changed = {"main": False, "full": False}
-        self.ticked = {"main": -math.inf, "full": -math.inf}
+        self.changed = dict.fromkeys(("main", "submitted", "full"), False)
+        self.ticked = dict.fromkeys(("main", "submitted", "full"), -math.inf)
         passes = longest = 0
         now = -math.inf
         while True:
             times = [event[0] for event in self.due]
             if self.waiting:
-                for name, interval in self._intervals():
-                    if interval > 0 and self.changed[name]:
-                        times.append(self._tick(name, interval, max(now, self.origin)))
-            if not times:
+                after = max(now, self.origin)
+                if self.timing.main or self.timing.delay:
+                    times.append(self._next_main(after))
+                if self.changed["full"] and self.timing.backfill:
+                    times.append(self._tick("full", self.timing.backfill, after))
+            if min(times, default=math.inf) == math.inf:
                 break
             now = min(times)
             while any(event[0] <= now for event in self.due):
                 event = min(self.due)
                 self.due.remove(event)
                 self.process(*event)
-                self.changed = {"main": True, "full": True}
+                self.changed["full"] = True
+                if event[1] == SUBMISSION and self.timing.delay:
+                    self.changed["submitted"] = True
+                elif event[1] != END or self.timing.done == 0:
+                    self.changed["main"] = True
             if self.waiting:
                 passes += self.passes(now)
             longest = max(longest, len(self.waiting))
         return {**self.out, "longest_queue": longest, "passes": passes}
 
-    def _intervals(self):
-        return (("main", self.timing.main), ("full", self.timing.backfill))
+    def _next_main(self, time):
+        if self.changed["main"]:
+            earliest = time
+        elif self.changed["submitted"]:
+            earliest = max(time, self.ticked["submitted"] + self.timing.delay)
+        else:
+            return math.inf
+        return self._tick("main", self.timing.main, earliest) if self.timing.main else earliest
 
     def _tick(self, name, interval, time):
+        first = self.origin + (self.timing.offset if name == "full" else 0)
         k = 0
-        while self.origin + k * interval < time or self.origin + k * interval <= self.ticked[name]:
+        while first + k * interval < time or first + k * interval <= self.ticked[name]:
             k += 1
-        return self.origin + k * interval
+        return first + k * interval
 
     def process(self, now, kind, index):
         if kind == END:
@@ -217,25 +231,23 @@ class Reference:
 
     def passes(self, now):
         timing = self.timing
-        main = timing.main == 0 or self._tick("main", timing.main, now) == now
+        main = self._next_main(now) == now
         full = main
         if timing.backfill > 0:
             full = self._tick("full", timing.backfill, now) == now
-        if full and self.changed["full"]:
-            self.one_pass(now, in_order=False)
-            if timing.backfill > 0:
-                self.ticked["full"] = now
-            if timing.main > 0 and main:
-                self.ticked["main"] = now
-            self.changed = {"main": False, "full": False}
-            return 1
-        if main and self.changed["main"]:
-            self.one_pass(now, in_order=True)
-            if timing.main > 0:
-                self.ticked["main"] = now
-            self.changed["main"] = False
-            return 1
-        return 0
+        full = full and self.changed["full"]
+        if not full and not main:
+            return 0
+        self.one_pass(now, in_order=not full)
+        if full:
+            self.ticked["full"] = now
+            self.changed["full"] = False
+        if main:
+            if not self.changed["main"]:
+                self.ticked["submitted"] = now
+            self.ticked["main"] = now
+            self.changed["main"] = self.changed["submitted"] = False
+        return 1
 
     def one_pass(self, now, in_order):
         policy = self.policy
@@ -405,7 +417,7 @@ class Reference:
                     range(n, n + count) for n in nodes if set(range(n, n + count)) <= set(nodes)
                 ]
                 nodes = list(runs[0]) if runs else []
-            elif late:
+            elif late and self.policy.reserved == "latest":
                 nodes.sort(key=lambda node: (-self.since(node, holds, *late), node))
             if len(nodes) < count:
                 return None

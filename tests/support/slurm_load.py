@@ -33,7 +33,9 @@ SETTINGS = {
     "DebugFlags": "Backfill",
     "LogTimeFormat": "iso8601_ms",
 }
-_SIZES = {1: 0.42, 2: 0.22, 3: 0.1, 4: 0.13, 6: 0.06, 8: 0.05, 12: 0.02}
+# Shares of jobs, by nodes and by minutes of the limit. Few jobs have most of the nodes: while the
+# scheduler waits for these, smaller ones pass them.
+_SIZES = {1: 0.38, 2: 0.22, 3: 0.08, 4: 0.16, 8: 0.09, 16: 0.04, 32: 0.03}
 _MINUTES = {1: 0.4, 2: 0.35, 3: 0.25}
 _LINE = re.compile(r"\[([\dT:.-]+)\] (.*)")
 _EVENTS = {
@@ -50,10 +52,11 @@ def machine(nodes: int) -> Machine:
 
 
 def synthetic(
-    seed: int, *, jobs: int = 500, nodes: int = 40, busy: float = 500.0, load: float = 1.3
+    seed: int, *, jobs: int = 500, nodes: int = 40, busy: float = 420.0, load: float = 1.6
 ) -> Workload:
     """Jobs of a few seconds to tens of seconds, with limits of 1 to 3 minutes.
 
+    In the median a limit is about 15 times the run time: users ask for far too much as well.
     ``busy``: s for which they would keep all nodes busy. ``load``: ``busy`` ÷ the time in which
     they are submitted.
     """
@@ -61,7 +64,7 @@ def synthetic(
     size = rng.choice(list(_SIZES), jobs, p=list(_SIZES.values()))
     size = np.minimum(size, nodes)
     minutes = rng.choice(list(_MINUTES), jobs, p=list(_MINUTES.values()))
-    run = 60.0 * minutes * (0.1 + 0.85 * rng.beta(1.0, 1.5, jobs))
+    run = 60.0 * minutes * (0.05 + 0.9 * rng.beta(0.8, 2.0, jobs))
     run *= busy * nodes / np.sum(run * size)
     run = np.round(np.clip(run, 2.0, 54.0 * minutes), 1)
     submit = np.sort(rng.uniform(0.0, busy / load, jobs))

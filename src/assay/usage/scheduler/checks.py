@@ -71,7 +71,7 @@ def _check_policy(policy: Policy) -> None:
     where = "policy"
     _within(policy.reservations, 0, _MOST_PER_NODE, f"{where}, reservations")
     timing = policy.timing
-    for name in ("main", "backfill", "resolution", "window", "launch", "done"):
+    for name in ("main", "delay", "backfill", "offset", "resolution", "window", "launch", "done"):
         _within(getattr(timing, name), 0.0, _LATEST, f"{where}, timing, {name}")
     _within(timing.depth, 0, _MOST_PER_NODE, f"{where}, timing, depth")
     factors = policy.multifactor

@@ -58,14 +58,19 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """When the scheduler looks at the queue, s; by default at each event and without delay.
 
     ``main``: interval of the pass that starts jobs in order (0: at each submission and end).
-    ``backfill``: interval of backfilling (0: with each pass). ``resolution``: times of the plan are
-    rounded up to it. ``depth``: jobs that one pass looks at (0: all). ``window``: how far the plan
-    reaches (0: for ever). ``launch``: from the decision to the start of the job's program,
-    ``done``: from its end until its nodes are free; both with the nodes allocated.
+    ``delay``: least time between two such passes to which only submissions led (Slurm's
+    ``batch_sched_delay``); nodes that become free lead to one at once. ``backfill``: interval of
+    backfilling (0: with each pass), of which the first is ``offset`` after the first submission.
+    ``resolution``: times of the plan are rounded up to it. ``depth``: jobs that one pass looks at
+    (0: all). ``window``: how far the plan reaches (0: for ever). ``launch``: from the decision to
+    the start of the job's program, ``done``: from its end until its nodes are free; both with the
+    nodes allocated.
     """
 
     main: float = 0.0
+    delay: float = 0.0
     backfill: float = 0.0
+    offset: float = 0.0
     resolution: float = 0.0
     depth: int = 0
     window: float = 0.0
@@ -78,6 +83,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     EASY reserves for the first blocked job (``reservations`` = 1, or more as Maui's
     RESERVATIONDEPTH), conservative for all. ``allocation``: any nodes, or consecutive ones.
+    ``reserved``: a reservation takes the nodes that become free last, or the lowest.
     ``sharing``: a node has jobs of one at a time ("node"), or as many as fit by processors, memory
     and GPUs ("processor"). ``kill``: whether jobs end at their requested time. ``requeue``: whether
     jobs that a failed node ended begin anew. ``resubmit``: whether killed jobs come back with twice
@@ -88,6 +94,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     backfill: Backfill = "easy"
     reservations: int = 1
     allocation: Literal["free", "contiguous"] = "free"
+    reserved: Literal["latest", "lowest"] = "latest"
     sharing: Sharing = "node"
     kill: bool = True
     requeue: bool = True

@@ -120,6 +120,7 @@ def _policy(policy: Policy, workload: Workload) -> dict[str, object]:
         "backfill": policy.backfill,
         "reservations": policy.reservations,
         "contiguous": policy.allocation == "contiguous",
+        "lowest": policy.reserved == "lowest",
         "shared": policy.sharing == "processor",
         "kill": policy.kill,
         "requeue": policy.requeue,
