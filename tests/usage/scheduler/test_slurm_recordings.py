@@ -79,7 +79,7 @@ def test_the_model_is_given_nothing_of_the_starts():
 
 @pytest.mark.cluster
 def test_a_slurm_that_runs_now(tmp_path):
-    """Within 20% for 80 jobs: few jobs average less, and the machine has other work."""
+    """Within a third for 80 jobs: few jobs average less, and the machine may be busy."""
     load = synthetic(7, jobs=80, nodes=16, busy=70.0)
     log = tmp_path / "controller.log"
     with running_slurm(16, settings={**SETTINGS, "SlurmctldLogFile": str(log)}) as slurm:
@@ -97,5 +97,5 @@ def test_a_slurm_that_runs_now(tmp_path):
     print(seen)
     wait = float(np.mean(listed["start"] - listed["submit"]))
     assert wait == pytest.approx(seen.real, abs=1.0)
-    assert abs(seen.error) < 0.2
+    assert abs(seen.error) < 1 / 3
     assert seen.pairs[1] > 0.9
