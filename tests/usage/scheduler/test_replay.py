@@ -160,6 +160,28 @@ def test_backfilling_in_intervals():
     assert starts(jobs, timing=Timing(backfill=30)) == [0, 100, 30]
 
 
+def test_nodes_that_a_reservation_takes():
+    # At 1, node 0 is free; nodes 1 and 2 are at 10, node 3 at 100. Job 3 has two from 10 on: the
+    # last to become free leave node 0 to job 4, the lowest do not.
+    jobs = workload(
+        submit=[0, 0, 0, 2, 3],
+        run=[1, 10, 100, 5, 50],
+        limit=[1, 10, 100, 5, 50],
+        nodes=[1, 2, 1, 2, 1],
+    )
+    four = Machine(nodes=(EqualNodes(count=4),))
+    for reserved, expected in (("latest", [0, 0, 0, 10, 3]), ("lowest", [0, 0, 0, 10, 10])):
+        policy = Policy(backfill="conservative", reserved=reserved)
+        assert replay(jobs, four, policy, program=plain()).start.tolist() == expected
+
+
+def test_submissions_wait_for_the_delay_and_ends_do_not():
+    # Job 1 comes 1 s after a pass for a submission. Job 3 waits for the end of job 2 only.
+    jobs = workload(submit=[0, 1, 1, 4], run=[2, 1, 5, 1], nodes=[4, 1, 10, 10])
+    assert starts(jobs, timing=Timing(delay=3)) == [0, 2, 3, 8]
+    assert starts(jobs) == [0, 1, 2, 7]
+
+
 def test_fair_share_prefers_who_used_less():
     # Both of job 1 and job 2 wait for job 0, which is ann's. Job 2 is bob's, who used nothing.
     jobs = workload(submit=[0, 1, 2], run=[100, 5, 5], nodes=[10, 10, 10], user=[0, 0, 1])
