@@ -83,6 +83,26 @@ def test_other_programs_of_that_name_and_scripts_of_libtool_are_refused(tmp_path
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_launcher_is_that_of_mpi_where_fortrans_bindings_are_elsewhere(tmp_path: Path) -> None:
+    bindings, mpi = tmp_path / "fortran" / "lib", tmp_path / "mpi" / "lib"
+    for folder, name in ((bindings, "libmpichfort"), (mpi, "libmpi")):
+        folder.mkdir(parents=True)
+        (folder / "f.c").write_text(f"int {name}(void) {{ return 0; }}\n")
+        assert os.system(f"cc -shared -fPIC -o {folder}/{name}.so {folder}/f.c") == 0
+    (tmp_path / "cg.c").write_text(
+        "int libmpichfort(void), libmpi(void);\n"
+        'const char* s = "NAS Parallel Benchmarks";\n'
+        "int main() { return libmpichfort() + libmpi(); }\n"
+    )
+    linked = f"-L{bindings} -lmpichfort -L{mpi} -lmpi -Wl,-rpath,{bindings}:{mpi}"
+    (tmp_path / "bin").mkdir()
+    assert os.system(f"cc -o {tmp_path}/bin/cg.S.x {tmp_path}/cg.c {linked}") == 0
+    launcher = script(tmp_path / "mpi" / "bin" / "mpirun", "HYDRA build details:\nVersion: 4.0\n")
+    ((program,), refused) = find_programs(tmp_path / "bin")
+    assert (program.mpi, program.mpirun, refused) == ("mpich", str(launcher), [])
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_a_missing_library_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("int f(void) { return 0; }\n")
     (tmp_path / "b.c").write_text(

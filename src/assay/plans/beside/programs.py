@@ -195,23 +195,29 @@ def _parallel(path: Path, content: bytes) -> tuple[Parallel, Flavour | Literal["
     missing = _MISSING.search(linked)
     if missing:
         raise _Refused(f"can't be run: its library {missing[1]} is not found.")
-    library = _MPI.search(linked)
-    if library:
-        place = Path(library[2])
+    libraries = _MPI.findall(linked)
+    if libraries:
         expected: tuple[Flavour, ...] = ("mpich", "intel")
-        if "open-pal" in linked or "open-rte" in linked or ".so.40" in library[1]:
+        if (
+            "open-pal" in linked
+            or "open-rte" in linked
+            or any(".so.40" in name for name, _ in libraries)
+        ):
             expected = ("openmpi",)
-        return ("mpi", *_launcher(place, expected))
+        return ("mpi", *_launcher([Path(place) for _, place in libraries], expected))
     if _STATIC_MPI.search(content) and "=>" not in linked:
         static: tuple[Flavour, ...] = ("openmpi",) if _OPEN_MPI.search(content) else ("mpich",)
-        return ("mpi", *_launcher(None, static))
+        return ("mpi", *_launcher([], static))
     return ("openmp" if _OPENMP.search(linked) else "serial"), "", ""
 
 
-def _launcher(library: Path | None, expected: Sequence[Flavour]) -> tuple[Flavour, str]:
-    """The MPI and the launcher beside its library, else on PATH. Raises _Refused."""
+def _launcher(libraries: Sequence[Path], expected: Sequence[Flavour]) -> tuple[Flavour, str]:
+    """The MPI and the launcher beside one of its libraries, else on PATH. Raises _Refused.
+
+    Fortran's bindings are a library of their own, which may be in another folder than MPI's.
+    """
     folders: list[str | None] = []
-    for place in (library, library.resolve()) if library else ():
+    for place in (each for library in libraries for each in (library, library.resolve())):
         folders += [str(above / "bin") for above in list(place.parents)[1:5]]
     found = {
         launcher: None
@@ -224,5 +230,5 @@ def _launcher(library: Path | None, expected: Sequence[Flavour]) -> tuple[Flavou
         if flavour in expected:
             return flavour, launcher
     whose = "Open MPI" if "openmpi" in expected else "MPICH or Intel MPI"
-    linked = f" ({library})" if library else ""
+    linked = f" ({libraries[0]})" if libraries else ""
     raise _Refused(f"can't be launched: no mpirun of its {whose}{linked} is beside it or on PATH.")
