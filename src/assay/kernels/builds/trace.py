@@ -11,9 +11,11 @@ import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
 from assay.kernels.building import source_digest
+from assay.kernels.builds import trace_wrappers
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
     copy_sources,
+    digest_of,
     install,
     is_intact,
     key_of,
@@ -80,6 +82,7 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "program": LIBRARY,
         "assay": assay.__version__,
         "sources": source_digest(sources),
+        "generator": digest_of(Path(trace_wrappers.__file__)),
         "header": header,
         "compiler": mpicxx,
         "flags": [*FLAGS, *_HIDDEN, *_LINK],
