@@ -358,3 +358,22 @@ def scale_of(values: Iterable[float]) -> tuple[float, str]:
     """The factor and SI prefix for the greatest of the values."""
     top = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
     return next(((f, p) for f, p in _PREFIXES if top >= f), (1.0, ""))
+
+
+_DURATIONS = [1, 10, 60, 600, 3600, 21600, 86400, 604800, 2592000]
+_DURATION_LABEL = (
+    "datum.value >= 86400 ? datum.value / 86400 + ' d' : datum.value >= 3600 ? "
+    "datum.value / 3600 + ' h' : datum.value >= 60 ? datum.value / 60 + ' min' : "
+    "datum.value + ' s'"
+)
+
+
+def duration_axis(title: str | None) -> Spec:
+    """A logarithmic axis of the field ``shown`` (s, 1 at least), from seconds to months."""
+    return {
+        "field": "shown",
+        "type": "quantitative",
+        "title": title,
+        "scale": {"type": "log", "nice": False},
+        "axis": {"values": _DURATIONS, "labelExpr": _DURATION_LABEL, "labelOverlap": "greedy"},
+    }

@@ -87,10 +87,10 @@ def test_a_single_number_has_the_ratio_with_its_interval_and_a_condition(tmp_pat
     # Nobody knows how much the number varies: no verdict without the condition.
     assert (cell.verdict, cell.p, cell.if_exact) == ("open", None, "faster")
     assert verdict_words(cell, 0.01) == "faster, if the imported number is exact"
-    told = answer(found)
-    assert "is faster, if imported numbers are exact, in 1 (nasa-npb.cg " in told.verdict
-    assert "undecided" not in told.verdict
-    assert any("do not contain how much that number varies" in text for text in told.caveats)
+    said = answer(found)
+    assert "is faster, if imported numbers are exact, in 1 (nasa-npb.cg " in said.verdict
+    assert "undecided" not in said.verdict
+    assert any("do not contain how much that number varies" in text for text in said.caveats)
     turned = find([Side("b", other), Side("a", run)]).cells[0]
     assert (turned.verdict, turned.if_exact) == ("open", "slower")
     # Not the same either, though the interval lies within the margin.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
 from assay.kernels.building import source_digest
+from assay.kernels.builds.compiling import compiled
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
     copy_sources,
@@ -24,6 +24,7 @@ from assay.kernels.builds.sealed import (
 from assay.kernels.sources import native_sources
 
 PROGRAM = "assay-scheduler"
+_NAME = "The model of the scheduler"
 # Products are rounded before they are added, so that priorities are equal on all processors.
 FLAGS = ("-std=c++20", "-O2", "-ffp-contract=off", "-DNDEBUG")
 # Folders of the native sources that it is built from.
@@ -92,30 +93,13 @@ def _compile(compiler: str, sources: Path, folder: Path) -> Path:
 
     def compile_file(file: Path) -> str:
         target = folder / f"{file.stem}.o"
-        return _run([compiler, *FLAGS, *include, "-c", str(file), "-o", str(target)])
+        command = [compiler, *FLAGS, *include, "-c", str(file), "-o", str(target)]
+        return "".join(compiled(_NAME, command))
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         output = list(pool.map(compile_file, files))
     program = folder / PROGRAM
-    output.append(_run([compiler, *FLAGS, *objects, "-o", str(program)]))
+    linked = compiled(_NAME, [compiler, *FLAGS, *objects, "-o", str(program)])
+    output.append("".join(linked))
     (folder / BUILD_LOG).write_text("".join(output), "utf-8")
     return program
-
-
-def _run(command: list[str]) -> str:
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
-        check=False,
-    )
-    if done.returncode:
-        raise AssayError(
-            f"The model of the scheduler can't be compiled with '{command[0]}'.",
-            fix="A compiler of C++20 is needed (GCC 11, Clang 14 or newer). Its output follows.",
-            detail=done.stderr + done.stdout,
-        )
-    return done.stderr + done.stdout

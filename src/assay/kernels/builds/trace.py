@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import assay
 from assay.cache import cache_folder
-from assay.errors import AssayError
 from assay.kernels.building import source_digest
 from assay.kernels.builds import trace_wrappers
+from assay.kernels.builds.compiling import compiled
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
     copy_sources,
@@ -25,6 +24,7 @@ from assay.kernels.builds.trace_wrappers import read_rules, wrappers
 from assay.kernels.sources import native_sources
 
 LIBRARY = "libassay-trace.so"
+_NAME = "The profiling library"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti")
 # No name of C++ leaves the library, and it needs no library of C++.
 _LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
@@ -45,8 +45,8 @@ def build_trace(
     can't be compiled (the compiler's output is in ``detail``), and if the cache can't be written.
     """
     folder = (sources or native_sources()) / "trace"
-    variables = {**os.environ, "LC_ALL": "C", **(environment or {})}
-    header = _run([mpicxx, "-E", "-x", "c++", "-"], variables, text="#include <mpi.h>\n")
+    command = [mpicxx, "-E", "-x", "c++", "-"]
+    header = compiled(_NAME, command, environment, text="#include <mpi.h>\n").out
     builds = cache_folder("builds")
     content = _content(mpicxx, header, folder)
     library = builds / key_of(content) / LIBRARY
@@ -65,9 +65,9 @@ def build_trace(
         files = [path.name for path in sorted(copy.glob("*.cpp"))]
         flags = [*FLAGS, *_HIDDEN, *_LINK]
         # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
-        needed = _without_mpi(_run([mpicxx, "-show"], variables).split())
-        log = _run([*needed, *flags, *files, "-o", LIBRARY], variables, copy)
-        (copy / BUILD_LOG).write_text(log, "utf-8")
+        needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
+        log = compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)
+        (copy / BUILD_LOG).write_text("".join(log), "utf-8")
         install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)
     return library
 
@@ -88,30 +88,3 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "flags": [*FLAGS, *_HIDDEN, *_LINK],
         "machine": os.uname().machine,
     }
-
-
-def _run(
-    command: list[str],
-    environment: Mapping[str, str],
-    folder: Path | None = None,
-    *,
-    text: str = "",
-) -> str:
-    """The standard output of a command, with its errors if it compiles."""
-    try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, encoding="utf-8", errors="replace",
-            env=dict(environment), cwd=folder, check=False,
-        )  # fmt: skip
-    except OSError as error:
-        raise AssayError(
-            f"The profiling library can't be built: '{command[0]}' can't be run: {error.strerror}.",
-            fix="Name the MPI's C++ compiler wrapper.",
-        ) from None
-    if done.returncode:
-        raise AssayError(
-            f"The profiling library can't be compiled with '{command[0]}'.",
-            fix="A compiler of C++20 is needed (GCC 11, Clang 14 or newer). Its output follows.",
-            detail=done.stderr + done.stdout,
-        )
-    return done.stdout if folder is None else done.stdout + done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec
+from assay.charts.marks import Row, Spec, duration_axis
 from assay.questions.usage.model import LEVELS, UsageFindings, UsagePart, UsageSpread
 from assay.questions.usage.time_figures import gantt, hourly, node_map
 from assay.questions.usage.words import quantile
@@ -15,12 +15,6 @@ _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # More days than this are drawn as weeks.
 _MOST_DAYS = 500
 _DAY = 86400.0
-_TIMES = [1, 10, 60, 600, 3600, 21600, 86400, 604800, 2592000]
-_TIME_LABEL = (
-    "datum.value >= 86400 ? datum.value / 86400 + ' d' : datum.value >= 3600 ? "
-    "datum.value / 3600 + ' h' : datum.value >= 60 ? datum.value / 60 + ' min' : "
-    "datum.value + ' s'"
-)
 # Ratios of used to requested above this are drawn there.
 _MOST_RATIO = 1.25
 # Fewest jobs whose shares of the request are drawn: a curve of fewer looks like one of many.
@@ -225,13 +219,7 @@ def times_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | 
     """Distributions of times, on a logarithmic axis."""
     known = [(name, spread) for name, spread in spreads if spread is not None]
     rows = _curves(known)
-    x: Spec = {
-        "field": "shown",
-        "type": "quantitative",
-        "title": None,
-        "scale": {"type": "log", "nice": False},
-        "axis": {"values": _TIMES, "labelExpr": _TIME_LABEL, "labelOverlap": "greedy"},
-    }
+    x = duration_axis(None)
     return _distribution(
         "usage-times",
         "Waits and run times",

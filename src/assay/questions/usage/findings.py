@@ -31,7 +31,7 @@ from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.jobs import Ints
 from assay.usage.problems import KINDS
 
-# Steps of the analysis that a watcher is told of.
+# Number of steps of the analysis that are reported to a watcher.
 _STEPS = 16
 _Result = TypeVar("_Result")
 

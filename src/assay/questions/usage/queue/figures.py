@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec
+from assay.charts.marks import Row, Spec, duration_axis
 from assay.questions.usage.model import LEVELS
 from assay.questions.usage.queue.model import QueueFindings, QueueMeasure
 from assay.questions.usage.queue.words import percent, seconds, wait_at
 
-_TIMES = [1, 10, 60, 600, 3600, 21600, 86400, 604800, 2592000]
-_TIME_LABEL = (
-    "datum.value >= 86400 ? datum.value / 86400 + ' d' : datum.value >= 3600 ? "
-    "datum.value / 3600 + ' h' : datum.value >= 60 ? datum.value / 60 + ' min' : "
-    "datum.value + ' s'"
-)
 REAL = "real"
 
 
@@ -43,9 +37,7 @@ def waits_figure(found: QueueFindings) -> Figure:
         ],
         "mark": {"type": "line", "interpolate": "step-before"},
         "encoding": {
-            "x": {"field": "shown", "type": "quantitative", "title": "wait",
-                  "scale": {"type": "log", "nice": False},
-                  "axis": {"values": _TIMES, "labelExpr": _TIME_LABEL, "labelOverlap": "greedy"}},
+            "x": duration_axis("wait"),
             "y": {"field": "percent", "type": "quantitative", "title": "share of the jobs (%)",
                   "axis": {"grid": True, "tickCount": 5}},
             "order": {"field": "share", "type": "quantitative"},
