@@ -61,7 +61,12 @@ def test_what_is_seen_of_a_launcher(
     script: str, beside: str, rank: str, alone: bool, lost: bool
 ) -> None:
     with launcher(script, beside) as (pid, parent):
-        assert warden.is_alone(pid, parent, (rank and shutil.which(rank)) or "/nowhere") == alone
+        program = (rank and shutil.which(rank)) or "/nowhere"
+        # A process started beside it is still a shell until it executes its program.
+        deadline = time.monotonic() + 10.0
+        while warden.is_alone(pid, parent, program) != alone and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert warden.is_alone(pid, parent, program) == alone
         assert warden.has_lost_children(pid) == lost
 
 
