@@ -31,6 +31,7 @@ ORDER = (
     "importers",
     "schedulers",
     "usage",
+    "trace",
     "system",
     "lab",
     "launch",
@@ -57,6 +58,7 @@ APART = {
     "records": {"kernels"},
     "importers": {"reference", "kernels", "plans"},
     "usage": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
+    "trace": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
     "system": {"plans", "records"},
 }
 
@@ -196,7 +198,8 @@ def test_a_question_is_a_package_and_a_line() -> None:
 def test_a_command_is_a_module_and_is_listed() -> None:
     folder = PACKAGE / "cli"
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "app"}
-    assert modules | set(SUBCOMMANDS) == {*COMMANDS, *HIDDEN}
+    assert modules | set(SUBCOMMANDS) == set(COMMANDS)
+    assert {path.stem for path in (folder / "hidden").glob("*.py")} - {"__init__"} == set(HIDDEN)
     for group, commands in SUBCOMMANDS.items():
         modules = {path.stem for path in (folder / group).glob("*.py")}
         assert modules - {"__init__", "describe"} == set(commands)

@@ -20,6 +20,7 @@ import pytest
 from assay.lab import network, slurm
 from assay.lab.store import FOLDER_VARIABLE
 from examples import ROOT, examples, words_of
+from profiles import profiled_program, two_ranks
 from site_programs import npb_program
 from usage_logs import LSF, PBS, SLURM, SWF
 
@@ -137,6 +138,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(PLAN)
     (folder / "my-cluster.toml").write_text(LAB)
     (folder / "ring.toml").write_text(RING)
+    shutil.copy(profiled_program(), folder / "app")
+    two_ranks(folder / "app.profile")
     for name in ("model", "a.out"):
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)

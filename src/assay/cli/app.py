@@ -22,6 +22,7 @@ COMMANDS = (
     "run",
     "measure",
     "watch",
+    "profile",
     "report",
     "history",
     "usage",
@@ -35,7 +36,7 @@ COMMANDS = (
     "lab",
     "doctor",
 )
-# Commands for job scripts, hidden from users.
+# Commands for job scripts, hidden from users: modules of the folder ``hidden``.
 HIDDEN = ("job",)
 # Subcommands of a command that is a package: their functions by name.
 SUBCOMMANDS = {"lab": {"up": "up", "list": "list_labs", "run": "run", "down": "down"}}
@@ -90,7 +91,8 @@ for _name in COMMANDS:
         f"assay.cli.{_name}:{_name}", name=command_name(_name), help=_help, help_epilogue=_examples
     )
 for _name in HIDDEN:
-    app.command(f"assay.cli.{_name}:{_name}", name=_name, help=help_of(_name)[0], show=False)
+    _target = f"assay.cli.hidden.{_name}:{_name}"
+    app.command(_target, name=_name, help=help_of("hidden", _name)[0], show=False)
 
 
 # Bytes of address space below which numerical libraries abort, or wait for memory forever.

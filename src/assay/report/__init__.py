@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assay.stats.core.model import CellSummary
 
 Format = Literal["html", "markdown", "json"]
+ShownFormat = Literal["terminal", "html", "markdown", "json"]
 _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 
@@ -55,6 +56,27 @@ def print_summary(report: ReportModel, console: Console) -> None:
     from assay.report.terminal import print_report
 
     print_report(report, console)
+
+
+def present_report(
+    report: ReportModel,
+    console: Console,
+    form: ShownFormat | None,
+    output: Path | None,
+    usual: Path,
+) -> None:
+    """Print the report, and write it if a format or a file is named.
+
+    The format is by default that of the file's suffix, or HTML. ``usual``: the file without
+    ``output``. Raises AssayError if it can't be written.
+    """
+    print_summary(report, console)
+    named = {".md": "markdown", ".json": "json"}.get(output.suffix, "html") if output else ""
+    chosen = form or named
+    for known in _SUFFIXES:
+        if chosen == known:
+            (written,) = write_report(report, output or usual, [known])
+            console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
 
 
 def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:

@@ -27,6 +27,7 @@ from assay.questions.common.selection import Point
 from assay.questions.compare.findings import find as find_compare
 from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
+from assay.questions.profile.findings import find as find_profile
 from assay.questions.usage.findings import find as find_usage
 from assay.stats.core.model import CellSummary, MetricSummary
 
@@ -34,7 +35,8 @@ _HEAD = """# Findings
 
 What each question found, as plain data for programs: the field `findings` of the sections of a
 [JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
-`assay report --json` print it. `assay usage --json` prints only the findings of a log, and
+`assay report --json` print it. `assay usage --json` prints only the findings of a log,
+`assay profile --json` those of a program, and
 `assay history --json` those of a
 history, with the points of each cell and with whole cells in place of their ids
 ([formats](formats/history.md)). This page is generated from the types in
@@ -56,6 +58,7 @@ _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("compare", "Runs compared (`assay compare`)", find_compare),
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
     ("usage", "Use of a machine (`assay usage`)", find_usage),
+    ("profile", "Profile of a program (`assay profile`)", find_profile),
 )
 _WORDS: dict[object, str] = {
     bool: "true or false",

@@ -1,27 +1,20 @@
-"""Finds the executables of NPB, HPL, STREAM and OSU in a folder, by name and content.
-
-The launcher of an executable is that of the MPI it is linked with: the one beside the library that
-``ldd`` names, else the one on PATH, provided it is of the same MPI.
-"""
+"""Finds the executables of NPB, HPL, STREAM and OSU in a folder, by name and content."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
-from assay.kernels.probes import ask
-from assay.kernels.toolchains import Flavour, mpi_of_launcher
+from assay.kernels.program_mpi import Parallel, ProgramRefused, parallel_of
+from assay.kernels.toolchains import Flavour
 
 Tool = Literal["npb", "hpl", "stream", "osu"]
-# How a program uses several cores.
-Parallel = Literal["mpi", "openmp", "serial"]
 
 # Levels of folders below the named one, and files in all, that are looked at.
 _DEEPEST = 5
@@ -52,13 +45,6 @@ _VERSIONS: dict[Tool, re.Pattern[bytes]] = {
 _OSU_HELP = re.compile(rb"[\0\n][ \t]+-x\b")
 _OSU_SIZE = re.compile(rb"[\0\n][ \t]+-m\b")
 _TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu": "OSU"}
-_MPI = re.compile(r"\s*(libmpi[\w+-]*\.so[\w.]*)\s+=>\s+(\S+)", re.M)
-_MISSING = re.compile(r"\s*(\S+)\s+=>\s+not found", re.M)
-_OPENMP = re.compile(r"lib(?:gomp|omp|iomp5|nvomp)\.so")
-_STATIC_MPI = re.compile(rb"\bMPI_Init\b|\bmpi_init_\b|PMPI_Init")
-# By the MPI's own strings in a statically linked executable.
-_OPEN_MPI = re.compile(rb"Open MPI|opal_init")
-_LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
 
 
 @dataclass(frozen=True)
@@ -89,10 +75,6 @@ class SiteProgram:
         return f"{self.path.name} ({' '.join(filter(None, (_TITLES[self.tool], self.version)))})"
 
 
-class _Refused(Exception):
-    """Why an executable can't be measured: the end of a sentence that begins with its name."""
-
-
 def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
     """The programs in a folder and the folders below it, and a sentence on each one refused.
 
@@ -113,7 +95,7 @@ def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
     for path, tool in _named(folder):
         try:
             program = _examined(path, tool)
-        except _Refused as why:
+        except ProgramRefused as why:
             refused.append(f"{path.name} {why}")
             continue
         key = (tool, program.benchmark, program.size, str(program.ranks))
@@ -160,18 +142,18 @@ def _examined(path: Path, tool: Tool) -> SiteProgram:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise _Refused(f"can't be read: {error.strerror}.") from None
+        raise ProgramRefused(f"can't be read: {error.strerror}.") from None
     if not _CONTENTS[tool].search(content):
-        raise _Refused(f"is left out: it does not look like {_TITLES[tool]}.")
+        raise ProgramRefused(f"is left out: it does not look like {_TITLES[tool]}.")
     if content.startswith(b"#!") and b"libtool" in content:
-        raise _Refused(
+        raise ProgramRefused(
             "is left out: it is a script of libtool; name the folder it is installed to."
         )
     version = _VERSIONS[tool].search(content)
     shown = next(filter(None, version.groups()), b"") if version else b""
     npb = _NPB.fullmatch(path.name)
     named = path.name.removeprefix("osu_") if tool == "osu" else tool
-    parallel, mpi, mpirun = _parallel(path, content)
+    parallel, mpi, mpirun = parallel_of(path, content)
     return SiteProgram(
         path=path.absolute(),
         tool=tool,
@@ -185,50 +167,3 @@ def _examined(path: Path, tool: Tool) -> SiteProgram:
         mpirun=mpirun,
         takes_size=not _OSU_HELP.search(content) or _OSU_SIZE.search(content) is not None,
     )
-
-
-def _parallel(path: Path, content: bytes) -> tuple[Parallel, Flavour | Literal[""], str]:
-    """How it uses several cores, its MPI and the MPI's launcher. Raises _Refused."""
-    if content.startswith(b"#!"):
-        return "serial", "", ""
-    linked = ask(["ldd", str(path)], depends=[path], keep=False).text
-    missing = _MISSING.search(linked)
-    if missing:
-        raise _Refused(f"can't be run: its library {missing[1]} is not found.")
-    libraries = _MPI.findall(linked)
-    if libraries:
-        expected: tuple[Flavour, ...] = ("mpich", "intel")
-        if (
-            "open-pal" in linked
-            or "open-rte" in linked
-            or any(".so.40" in name for name, _ in libraries)
-        ):
-            expected = ("openmpi",)
-        return ("mpi", *_launcher([Path(place) for _, place in libraries], expected))
-    if _STATIC_MPI.search(content) and "=>" not in linked:
-        static: tuple[Flavour, ...] = ("openmpi",) if _OPEN_MPI.search(content) else ("mpich",)
-        return ("mpi", *_launcher([], static))
-    return ("openmp" if _OPENMP.search(linked) else "serial"), "", ""
-
-
-def _launcher(libraries: Sequence[Path], expected: Sequence[Flavour]) -> tuple[Flavour, str]:
-    """The MPI and the launcher beside one of its libraries, else on PATH. Raises _Refused.
-
-    Fortran's bindings are a library of their own, which may be in another folder than MPI's.
-    """
-    folders: list[str | None] = []
-    for place in (each for library in libraries for each in (library, library.resolve())):
-        folders += [str(above / "bin") for above in list(place.parents)[1:5]]
-    found = {
-        launcher: None
-        for folder in dict.fromkeys((*folders, None))
-        for name in _LAUNCHERS
-        if (launcher := shutil.which(name, path=folder))
-    }
-    for launcher in found:
-        flavour, _ = mpi_of_launcher(launcher)
-        if flavour in expected:
-            return flavour, launcher
-    whose = "Open MPI" if "openmpi" in expected else "MPICH or Intel MPI"
-    linked = f" ({libraries[0]})" if libraries else ""
-    raise _Refused(f"can't be launched: no mpirun of its {whose}{linked} is beside it or on PATH.")

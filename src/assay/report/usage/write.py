@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
@@ -15,14 +15,12 @@ from assay.questions.usage.queue.figures import figures as queue_figures
 from assay.questions.usage.queue.tables import tables as queue_tables
 from assay.questions.usage.tables import log_table, span_table, tables
 from assay.questions.usage.words import summary_line
+from assay.report import ShownFormat, present_report
 from assay.report.build import section_of
 from assay.report.model import REPORT_SCHEMA, ReportModel
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-UsageFormat = Literal["terminal", "html", "markdown", "json"]
-_BY_SUFFIX: dict[str, UsageFormat] = {".md": "markdown", ".json": "json"}
 
 
 def build_usage(found: UsageFindings) -> ReportModel:
@@ -56,25 +54,11 @@ def build_usage(found: UsageFindings) -> ReportModel:
 
 
 def present(
-    found: UsageFindings, console: Console, form: UsageFormat | None, output: Path | None
+    found: UsageFindings, console: Console, form: ShownFormat | None, output: Path | None
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     Without a file it is ``usage.html`` (or ``.md``, ``.json``) in the working directory. Raises
     AssayError if it can't be written.
     """
-    from assay.report import print_summary, write_report
-
-    report = build_usage(found)
-    print_summary(report, console)
-    chosen = form or _by_suffix(output)
-    if chosen == "terminal":
-        return
-    (written,) = write_report(report, output or Path("usage.html"), [chosen])
-    console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
-
-
-def _by_suffix(output: Path | None) -> UsageFormat:
-    if output is None:
-        return "terminal"
-    return _BY_SUFFIX.get(output.suffix, "html")
+    present_report(build_usage(found), console, form, output, Path("usage.html"))

@@ -1,0 +1,232 @@
+"""Runs a program with the profiling library, and keeps what its ranks recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay import __version__
+from assay.config import Config
+from assay.errors import AssayError
+from assay.kernels.builds.trace import build_trace
+from assay.kernels.program_mpi import LAUNCHERS, ProgramRefused, is_static_mpi, parallel_of
+from assay.kernels.toolchains import Flavour, Toolchain, detect_toolchains, mpi_of_launcher
+from assay.records.files import cannot_write, pretty_json, write_atomically
+from assay.trace.call_sites import find_places
+from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
+from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_ELF = b"\x7fELF"
+_FLAVOURS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
+
+
+@dataclass(frozen=True)
+class _ProgramMpi:
+    """The MPI of a program: its launcher ("" if unknown)."""
+
+    flavour: Flavour
+    launcher: str
+
+
+def profile_program(
+    command: Sequence[str], folder: Path | None, config: Config, console: Console
+) -> tuple[ProgramProfile, Path]:
+    """Run the command to its end with the profiling library; the profile, and its folder.
+
+    The program's input and output are as without assay; signals to assay reach it.
+
+    Raises AssayError if the command can't be started, its MPI isn't known or has no compiler, the
+    folder can't be written or holds a profile, or no process of the program wrote one.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise AssayError(
+            "There is no such program.", where=command[0], fix="Name a program or its path."
+        )
+    mpi = _mpi_of(command)
+    toolchain = _toolchain_of(mpi, config)
+    library = build_trace(
+        toolchain.mpicxx,
+        toolchain.wrapper_environment,
+        lambda text: console.print(text, style="dim", markup=False),
+    )
+    kept = _new_folder(folder)
+    utc, began = time.time(), time.monotonic()
+    status = _run(command, _variables(library, kept, mpi, os.environ))
+    wall = time.monotonic() - began
+    run = ProfiledRun(
+        schema=RUN_SCHEMA,
+        assay=__version__,
+        command=list(command),
+        folder=str(Path.cwd()),
+        utc=utc,
+        wall=wall,
+        status=status,
+        mpi=" ".join(filter(None, (_FLAVOURS.get(mpi.flavour, "MPI"), toolchain.mpi_version))),
+        library=str(library),
+    )
+    _keep(run, kept)
+    profile = read_profile(kept)
+    # Named at once: later the program may have been compiled anew.
+    _keep(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
+    return read_profile(kept), kept
+
+
+def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
+    """By the first executable that is linked with MPI; otherwise, of a script, by its launcher."""
+    for word in command:
+        path = shutil.which(word)
+        if path is None or Path(path).name in LAUNCHERS:
+            continue
+        try:
+            with Path(path).open("rb") as file:
+                content = file.read() if file.read(4) == _ELF else b""
+        except OSError:
+            continue
+        if not content:
+            continue
+        content = _ELF + content
+        if is_static_mpi(content):
+            raise AssayError(
+                "The program is statically linked: nothing can be preloaded into it, so its MPI "
+                "calls can't be seen. It was not run.",
+                where=word,
+                fix="Link it dynamically (without -static).",
+            )
+        try:
+            parallel, flavour, launcher = parallel_of(Path(path), content)
+        except ProgramRefused as why:
+            raise AssayError(
+                f"{Path(path).name} {why}",
+                where=word,
+                fix="Load the modules that it needs, so that its MPI's launcher is on PATH.",
+            ) from None
+        if parallel != "mpi" or not flavour:
+            continue
+        return _ProgramMpi(flavour, launcher)
+    launcher = next((word for word in command if Path(word).name in LAUNCHERS), "")
+    path = shutil.which(launcher) if launcher else None
+    flavour, _ = mpi_of_launcher(path)
+    return _ProgramMpi(flavour, path or "")
+
+
+def _toolchain_of(mpi: _ProgramMpi, config: Config) -> Toolchain:
+    """One with the program's launcher, else one with its MPI, else the first usable one."""
+    usable = [one for one in detect_toolchains(config) if one.mpicxx]
+    same = [one for one in usable if mpi.launcher and _is_beside(one, mpi.launcher)]
+    alike = [one for one in usable if one.mpi_flavour == mpi.flavour]
+    beside = _compiler_beside(mpi.launcher)
+    if same:
+        return same[0]
+    if beside and usable:
+        return msgspec.structs.replace(
+            usable[0], mpicxx=beside, mpi_flavour=mpi.flavour,
+            mpi_version=mpi_of_launcher(mpi.launcher)[1], environment={},
+        )  # fmt: skip
+    if alike or (usable and mpi.flavour == "other"):
+        return (alike or usable)[0]
+    name = _FLAVOURS.get(mpi.flavour, "the program's MPI")
+    raise AssayError(
+        f"The profiling library can't be built: there is no mpicxx of {name}.",
+        where=mpi.launcher,
+        fix="Install the MPI's development files, or name its mpicxx in assay.toml (toolchains).",
+    )
+
+
+def _is_beside(toolchain: Toolchain, launcher: str) -> bool:
+    with contextlib.suppress(OSError):
+        return toolchain.mpirun is not None and Path(toolchain.mpirun).samefile(launcher)
+    return False
+
+
+def _compiler_beside(launcher: str) -> str | None:
+    """The wrapper of the same installation; with Debian's suffix if the launcher has one."""
+    if not launcher:
+        return None
+    path = Path(launcher)
+    names = [f"mpicxx{path.suffix}"] if path.suffix in (".openmpi", ".mpich") else ["mpicxx"]
+    return next((found for name in names if (found := shutil.which(name, path=path.parent))), None)
+
+
+def _new_folder(folder: Path | None) -> Path:
+    now = datetime.now(UTC)
+    chosen = folder or Path(f"profile-{now:%Y%m%dT%H%M%SZ}")
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(chosen, error, "--folder FOLDER") from None
+    if (chosen / RUN_FILE).exists() or any(chosen.glob(RANK_FILES)) or any(chosen.glob(CUT_FILES)):
+        raise AssayError(
+            "The folder holds a profile already.",
+            where=str(chosen),
+            fix="Name another, or remove it.",
+        )
+    if not os.access(chosen, os.W_OK):
+        raise AssayError("The folder can't be written.", where=str(chosen), fix="Name another.")
+    return chosen.resolve()
+
+
+def _variables(
+    library: Path, folder: Path, mpi: _ProgramMpi, inherited: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment that preloads the library into all ranks.
+
+    Launchers hand it on by themselves, Open MPI's to other hosts only what it is told to.
+    """
+    preloaded = " ".join(filter(None, (str(library), inherited.get("LD_PRELOAD", ""))))
+    mine = {"LD_PRELOAD": preloaded, "ASSAY_PROFILE_DIR": str(folder)}
+    if mpi.flavour == "openmpi":
+        name = "OMPI_MCA_mca_base_env_list"
+        told = [f"{key}={value}" for key, value in mine.items()]
+        mine[name] = ";".join(filter(None, (inherited.get(name, ""), *told)))
+    return {**inherited, **mine}
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Its exit status, as a shell's for signals."""
+    try:
+        process = subprocess.Popen(list(command), env=dict(environment))
+    except OSError as error:
+        raise AssayError(
+            f"The program can't be started: {error.strerror or error}.", where=command[0]
+        ) from None
+    with _handed_on(process):
+        while True:
+            try:
+                status = process.wait()
+            except KeyboardInterrupt:  # of the terminal: the program gets it, too
+                continue
+            return status if status >= 0 else 128 - status
+
+
+@contextlib.contextmanager
+def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Signals that would end assay go to the program; then assay reports what it recorded."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {
+        number: signal.signal(number, lambda number, _: process.send_signal(number))
+        for number in numbers
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _keep(run: ProfiledRun, folder: Path) -> None:
+    write_atomically(folder / RUN_FILE, pretty_json(run), option="--folder FOLDER")

@@ -1,0 +1,1 @@
+"""Commands for job scripts, which users don't call themselves."""

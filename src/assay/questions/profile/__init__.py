@@ -1,0 +1,1 @@
+"""What does the program need? From the profile of its MPI calls."""

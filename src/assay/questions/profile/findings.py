@@ -1,0 +1,243 @@
+"""Findings from the profile of a program."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+
+from assay.errors import AssayError
+from assay.questions.profile.model import (
+    PROFILE_SCHEMA,
+    ProfileDemand,
+    ProfileEfficiencies,
+    ProfileFindings,
+    ProfileFunction,
+    ProfileGrain,
+    ProfileKind,
+    ProfileRank,
+    ProfileSite,
+    RankSpread,
+    SentBetween,
+    SizeShare,
+)
+from assay.questions.profile.unknown import unknown_of
+from assay.trace.model import CallTotal, ProgramProfile, RankProfile
+
+# Their time lies outside of the wall time.
+_LIFE, _STARTS = "life", {"Init", "Init_thread", "Session_init"}
+# Functions that have the bytes of a room that is offered, or of nothing sent.
+_RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv", "Start_receive"}
+_NOT_SENT = {*_RECEIVING, "Probe", "Iprobe", "Mprobe", "Improbe"}
+
+
+def find(profile: ProgramProfile) -> ProfileFindings:
+    """The findings of one profiled run.
+
+    Raises AssayError if no time passed between the begin and the end of MPI.
+    """
+    ranks = [_rank(one, number) for number, one in enumerate(profile.ranks)]
+    whole = sum(rank.wall for rank in ranks)
+    if whole <= 0.0:
+        raise AssayError(
+            "No time passed between the begin and the end of MPI.",
+            where=profile.run.folder,
+            fix="Profile a program that works between MPI_Init and MPI_Finalize.",
+        )
+    threaded = any(one.header.threads == "multiple" for one in profile.ranks)
+    inside = sum(rank.mpi for rank in ranks)
+    calls = _counted(profile)
+    return ProfileFindings(
+        schema=PROFILE_SCHEMA,
+        command=profile.run.command,
+        status=profile.run.status,
+        utc=profile.run.utc,
+        mpi=profile.run.mpi,
+        size=max(len(ranks), *(one.header.ranks for one in profile.ranks)),
+        hosts=len({rank.host for rank in ranks}),
+        absent=profile.absent,
+        endings=dict(sorted(Counter(one.header.ended for one in profile.ranks).items())),
+        wall=max(rank.wall for rank in ranks),
+        total=profile.run.wall,
+        mpi_share=_spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
+        threaded=threaded,
+        efficiencies=_efficiencies(ranks, profile),
+        grain=_grain(ranks, inside, calls),
+        demand=_demand(ranks, profile),
+        kinds=_kinds(profile.ranks, ranks, whole),
+        functions=_functions(profile.ranks, whole),
+        sites=_sites(profile, whole),
+        sizes=_sizes(profile.ranks),
+        sent=_sent(profile.ranks),
+        ranks=ranks,
+        lost=_lost(profile.ranks, calls),
+        unfinished=sum(max(one.header.unfinished, 0) for one in profile.ranks),
+        unknown=unknown_of(profile, ranks),
+    )
+
+
+def _spread(values: Iterable[float]) -> RankSpread:
+    known = list(values)
+    return RankSpread(sum(known) / len(known), min(known), max(known))
+
+
+def _rank(one: RankProfile, number: int) -> ProfileRank:
+    kinds = {kind.kind: kind.time for kind in one.kinds if kind.kind != _LIFE and kind.calls}
+    inside = sum(kinds.values()) + (one.overflow.time if one.overflow else 0.0)
+    return ProfileRank(
+        rank=number if one.header.rank is None else one.header.rank,
+        host=one.header.host,
+        wall=one.header.wall,
+        mpi=inside,
+        computing=max(one.header.wall - inside, 0.0),
+        messages=sum(peer.messages for peer in one.peers),
+        bytes=sum(peer.bytes for peer in one.peers),
+        kinds=kinds,
+    )
+
+
+def _counted(profile: ProgramProfile) -> int:
+    """Calls between the begin and the end of MPI, of all ranks."""
+    kinds = sum(kind.calls for one in profile.ranks for kind in one.kinds if kind.kind != _LIFE)
+    return kinds + sum(one.overflow.calls for one in profile.ranks if one.overflow)
+
+
+def _efficiencies(
+    ranks: Sequence[ProfileRank], profile: ProgramProfile
+) -> ProfileEfficiencies | None:
+    """The standard metrics of the POP Centre of Excellence."""
+    longest = max(rank.computing for rank in ranks)
+    wall = max(rank.wall for rank in ranks)
+    # Where threads wait in MPI at once, the rest of the wall time isn't computing.
+    if longest <= 0.0 or profile.absent or any(rank.mpi > rank.wall for rank in ranks):
+        return None
+    mean = sum(rank.computing for rank in ranks) / len(ranks)
+    return ProfileEfficiencies(mean / wall, mean / longest, longest / wall)
+
+
+def _grain(ranks: Sequence[ProfileRank], inside: float, calls: int) -> ProfileGrain:
+    computing = sum(rank.computing for rank in ranks)
+    return ProfileGrain(
+        ratio=computing / inside if inside > 0.0 else None,
+        fine=inside >= computing,
+        between=computing / max(calls, 1),
+    )
+
+
+def _demand(ranks: Sequence[ProfileRank], profile: ProgramProfile) -> ProfileDemand:
+    walls = sum(rank.wall for rank in ranks)
+    collectives = sum(
+        kind.calls for one in profile.ranks for kind in one.kinds if kind.kind == "collective"
+    )
+    working = [rank for rank in ranks if rank.wall > 0.0]
+    return ProfileDemand(
+        messages=_spread(rank.messages / rank.wall for rank in working),
+        bytes=_spread(rank.bytes / rank.wall for rank in working),
+        collectives=collectives / walls,
+    )
+
+
+def _kinds(
+    profiles: Sequence[RankProfile], ranks: Sequence[ProfileRank], whole: float
+) -> list[ProfileKind]:
+    calls: Counter[str] = Counter()
+    for one in profiles:
+        for kind in one.kinds:
+            calls[kind.kind] += kind.calls
+    found = []
+    for name in dict.fromkeys(name for rank in ranks for name in rank.kinds):
+        times = [rank.kinds.get(name, 0.0) for rank in ranks]
+        found.append(ProfileKind(name, calls[name], _spread(times), sum(times) / whole))
+    return sorted(found, key=lambda kind: -kind.share)
+
+
+def _functions(profiles: Sequence[RankProfile], whole: float) -> list[ProfileFunction]:
+    of: dict[str, list[CallTotal]] = defaultdict(list)
+    for one in profiles:
+        for call in one.calls:
+            if call.function not in _STARTS:
+                of[call.function].append(call)
+    found = []
+    for name, calls in of.items():
+        time = sum(call.time for call in calls)
+        found.append(
+            ProfileFunction(
+                function=name,
+                calls=sum(call.calls for call in calls),
+                failed=sum(call.failed for call in calls),
+                bytes=sum(call.bytes for call in calls),
+                time=time,
+                share=time / whole,
+                longest=max(call.most for call in calls),
+            )
+        )
+    return sorted(found, key=lambda function: (-function.share, -function.calls))
+
+
+def _sites(profile: ProgramProfile, whole: float) -> list[ProfileSite]:
+    """By function and place."""
+    names = {(place.image, place.offset): place for place in profile.run.places}
+
+    def place_of(call: CallTotal) -> str:
+        place = names.get((call.image, call.offset))
+        image = PurePath(call.image).name
+        if place is None or not place.function:
+            return f"{image}+{call.offset:#x}"
+        if not place.file:
+            return f"{place.function} ({image}+{call.offset:#x})"
+        return f"{place.function} ({PurePath(place.file).name}:{place.line})"
+
+    of: dict[tuple[str, str], dict[int, list[CallTotal]]] = {}
+    for number, one in enumerate(profile.ranks):
+        for call in one.calls:
+            if call.function not in _STARTS:
+                key = (call.function, place_of(call))
+                of.setdefault(key, {}).setdefault(number, []).append(call)
+    found = []
+    for (function, place), by_rank in of.items():
+        times = [
+            sum(call.time for call in by_rank.get(number, ()))
+            for number in range(len(profile.ranks))
+        ]
+        every = [call for calls in by_rank.values() for call in calls]
+        found.append(
+            ProfileSite(
+                function=function,
+                place=place,
+                ranks=len(by_rank),
+                calls=sum(call.calls for call in every),
+                bytes=sum(call.bytes for call in every),
+                time=_spread(times),
+                share=sum(times) / whole,
+            )
+        )
+    return sorted(found, key=lambda site: (-site.share, site.function, site.place))
+
+
+def _sizes(profiles: Sequence[RankProfile]) -> list[SizeShare]:
+    calls: Counter[int] = Counter()
+    sent: Counter[int] = Counter()
+    for one in profiles:
+        for call in one.calls:
+            if call.function in _NOT_SENT or call.size_class == 0:
+                continue
+            calls[call.size_class] += call.calls
+            sent[call.size_class] += call.bytes
+    return [
+        SizeShare(1 << (size - 1), 1 << size, calls[size], sent[size]) for size in sorted(calls)
+    ]
+
+
+def _sent(profiles: Sequence[RankProfile]) -> list[SentBetween]:
+    return [
+        SentBetween(number if one.header.rank is None else one.header.rank, peer.peer,
+                    peer.messages, peer.bytes)
+        for number, one in enumerate(profiles)
+        for peer in sorted(one.peers, key=lambda peer: -1 if peer.peer is None else peer.peer)
+        if peer.peer is not None and peer.messages
+    ]  # fmt: skip
+
+
+def _lost(profiles: Sequence[RankProfile], calls: int) -> float:
+    lost = sum(one.overflow.calls for one in profiles if one.overflow)
+    return lost / max(calls, 1)

@@ -1,0 +1,172 @@
+"""Findings on a program's MPI calls: times in s, sizes in bytes, None where unknown."""
+
+from __future__ import annotations
+
+import msgspec
+
+PROFILE_SCHEMA = 1
+
+
+class RankSpread(msgspec.Struct, frozen=True):
+    """A quantity over the ranks: ``mean``, ``least`` and ``most``."""
+
+    mean: float
+    least: float
+    most: float
+
+
+class ProfileKind(msgspec.Struct, frozen=True):
+    """Calls of one kind of function: point, start, completion, probe, collective, one-sided, file,
+    communicator.
+
+    ``calls``: of all ranks. ``time``: over the ranks. ``share``: of the wall time of all ranks.
+    """
+
+    kind: str
+    calls: int
+    time: RankSpread
+    share: float
+
+
+class ProfileFunction(msgspec.Struct, frozen=True):
+    """Calls of one function (named without ``MPI_``), of all ranks together. MPI_Init is left out.
+
+    ``failed``: tests and probes that found nothing. ``share``: of the wall time of all ranks.
+    ``longest``: the longest call.
+    """
+
+    function: str
+    calls: int
+    failed: int
+    bytes: int
+    time: float
+    share: float
+    longest: float
+
+
+class ProfileSite(msgspec.Struct, frozen=True):
+    """Calls of one function from one place of the program.
+
+    ``place``: function and line of the source, or file and return address. ``ranks``: how many
+    ranks called. ``time``: over all ranks, those that didn't call included. ``share``: of the wall
+    time of all ranks.
+    """
+
+    function: str
+    place: str
+    ranks: int
+    calls: int
+    bytes: int
+    time: RankSpread
+    share: float
+
+
+class ProfileRank(msgspec.Struct, frozen=True):
+    """One rank. ``wall``: from the end of MPI_Init on. ``mpi``: in MPI's functions, of all threads.
+    ``computing``: the rest. ``kinds``: ``mpi`` by kind of function.
+    """
+
+    rank: int
+    host: str
+    wall: float
+    mpi: float
+    computing: float
+    messages: int
+    bytes: int
+    kinds: dict[str, float]
+
+
+class ProfileEfficiencies(msgspec.Struct, frozen=True):
+    """The POP efficiencies that a profile gives, as shares of 1.
+
+    ``parallel``: mean computing time ÷ longest wall time, the product of the other two.
+    ``load_balance``: mean ÷ longest computing time. ``communication``: longest computing time ÷
+    longest wall time; waiting and transfer are both in it.
+    """
+
+    parallel: float
+    load_balance: float
+    communication: float
+
+
+class ProfileGrain(msgspec.Struct, frozen=True):
+    """Computation against communication.
+
+    ``ratio``: time outside ÷ inside MPI's functions, of all ranks; None without any time inside.
+    ``fine``: whether communication takes at least as long as computation.
+    ``between``: mean computing time between two calls of a rank.
+    """
+
+    ratio: float | None
+    fine: bool
+    between: float
+
+
+class ProfileDemand(msgspec.Struct, frozen=True):
+    """What is sent per rank and s of wall time, individually to other ranks (``messages`` per s,
+    ``bytes`` per s; the mean and the rank with least and most). ``collectives``: calls of
+    collective functions per rank and s.
+    """
+
+    messages: RankSpread
+    bytes: RankSpread
+    collectives: float
+
+
+class SizeShare(msgspec.Struct, frozen=True):
+    """Calls that send data, by bytes per call: at least ``low``, less than ``high``."""
+
+    low: int
+    high: int
+    calls: int
+    bytes: int
+
+
+class SentBetween(msgspec.Struct, frozen=True):
+    """What rank ``sender`` sent individually to rank ``receiver``."""
+
+    sender: int
+    receiver: int
+    messages: int
+    bytes: int
+
+
+class ProfileFindings(msgspec.Struct, frozen=True):
+    """A program's profile.
+
+    ``command``: the program as it was run; ``status``: its exit status; ``utc``: its start, Unix
+    time. ``mpi``: its MPI. ``size``: ranks of its world; ``hosts``: number of hosts. ``absent``:
+    ranks without a profile. ``endings``: number of ranks by what made them write. ``wall``: the
+    longest wall time of a rank from the end of MPI_Init on. ``total``: from the start of the
+    command to its end, the launcher's work included. ``mpi_share``: time in MPI ÷ wall time, over
+    the ranks. ``threaded``: whether time in MPI of several threads may count at once.
+    ``efficiencies``: None where computing can't be derived. ``unknown``: what the profile can't
+    say, in sentences. ``lost``: share of the calls for whose call site there was no room.
+    ``unfinished``: requests that were never completed.
+    """
+
+    schema: int
+    command: list[str]
+    status: int
+    utc: float
+    mpi: str
+    size: int
+    hosts: int
+    absent: list[int]
+    endings: dict[str, int]
+    wall: float
+    total: float
+    mpi_share: RankSpread
+    threaded: bool
+    efficiencies: ProfileEfficiencies | None
+    grain: ProfileGrain
+    demand: ProfileDemand
+    kinds: list[ProfileKind]
+    functions: list[ProfileFunction]
+    sites: list[ProfileSite]
+    sizes: list[SizeShare]
+    sent: list[SentBetween]
+    ranks: list[ProfileRank]
+    lost: float
+    unfinished: int
+    unknown: list[str]

@@ -1,0 +1,72 @@
+"""The report on a program's profile: on the terminal, and in the requested format."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import __version__
+from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.profile.answer import answer
+from assay.questions.profile.figures import figures
+from assay.questions.profile.model import ProfileFindings
+from assay.questions.profile.tables import program_table, rank_table, tables
+from assay.report import ShownFormat, present_report
+from assay.report.build import section_of
+from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.units import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_WORDS = 80  # characters of a command in the summary
+
+
+def build_profile(found: ProfileFindings) -> ReportModel:
+    """The report, with the layout of a run's report but without cells; ranks are its rows."""
+    utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
+    command = " ".join(found.command)
+    shown = command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …"
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run="profile",
+        suite="",
+        title="Profile of a program",
+        system="",
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=not found.absent,
+        unfinished=_unfinished(found),
+        summary=shown,
+        sections=[
+            section_of(
+                answer(found),
+                figures=figures(found),
+                tables=tables(found),
+                findings=findings_json(found),
+            )
+        ],
+        findings_schema=FINDINGS_SCHEMA,
+        cells=[],
+        cell_table=rank_table(found),
+        system_table=program_table(found),
+        provenance=[],
+    )
+
+
+def _unfinished(found: ProfileFindings) -> str:
+    if found.status:
+        return f"The program ended with exit status {found.status}."
+    return f"{counted(len(found.absent), 'rank')} wrote no profile." if found.absent else ""
+
+
+def present(
+    found: ProfileFindings, console: Console, form: ShownFormat | None, output: Path | None
+) -> None:
+    """Print the report, and write it if a format or a file is named.
+
+    Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory. Raises
+    AssayError if it can't be written.
+    """
+    present_report(build_profile(found), console, form, output, Path("profile.html"))

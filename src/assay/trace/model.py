@@ -1,0 +1,139 @@
+"""A profile of a program: what each rank recorded (docs/formats/profile.md), and how it was run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PROFILE_VERSION = 1
+RUN_SCHEMA = 1
+# Peers that are not ranks of the world.
+NamedPeer = Literal["any", "proc_null", "unknown"]
+
+
+class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
+    """The first record of a rank; times in s. ``rank`` None: the program has no world."""
+
+    version: int
+    rank: int | None
+    ranks: int
+    process: int
+    host: str
+    ended: str
+    threads: str
+    begin: float
+    begin_wall: float
+    wall: float
+    runs: int
+    unfinished: int
+    fortran: bool
+    complete: bool
+
+
+class KindTotal(msgspec.Struct, frozen=True, tag="kind"):
+    """Calls of a kind of function, and their time (s)."""
+
+    kind: str
+    calls: int
+    time: float
+
+
+class CallTotal(msgspec.Struct, frozen=True, tag="call"):
+    """Calls of one function from one call site with one peer and one size class."""
+
+    function: str
+    image: str
+    offset: int
+    peer: int | NamedPeer | None
+    size_class: int
+    calls: int
+    bytes: int
+    time: float
+    least: float
+    most: float
+    failed: int = 0
+
+
+class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
+    """Calls for whose key there was no room."""
+
+    calls: int
+    time: float
+    bytes: int = 0
+
+
+class PeerTotal(msgspec.Struct, frozen=True, tag="peer"):
+    """What was sent individually to one rank; None: to ranks for which there was no room."""
+
+    peer: int | None
+    messages: int
+    bytes: int
+
+
+class CommunicatorRecord(msgspec.Struct, frozen=True, tag="communicator"):
+    """A communicator that the program made."""
+
+    number: int
+    size: int
+
+
+class EndRecord(msgspec.Struct, frozen=True, tag="end"):
+    """The last record of a rank."""
+
+    entries: int
+
+
+ProfileRecord = (
+    RankHeader | KindTotal | CallTotal | OverflowTotal | PeerTotal | CommunicatorRecord | EndRecord
+)
+
+
+class RankProfile(msgspec.Struct, frozen=True):
+    """What one rank recorded. ``overflow`` None: there was room for all."""
+
+    header: RankHeader
+    kinds: list[KindTotal]
+    calls: list[CallTotal]
+    overflow: OverflowTotal | None
+    peers: list[PeerTotal]
+
+
+class SourcePlace(msgspec.Struct, frozen=True):
+    """Where a call site is in the program's source; "" where its debugging information lacks it."""
+
+    image: str
+    offset: int
+    function: str
+    file: str
+    line: int
+
+
+class ProfiledRun(msgspec.Struct, frozen=True):
+    """How the program was run, ``run.json`` in the folder of the profile.
+
+    ``wall``: s from its start to its end, the launcher's work included. ``status``: its exit
+    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for.
+    """
+
+    schema: int
+    assay: str
+    command: list[str]
+    folder: str
+    utc: float
+    wall: float
+    status: int
+    mpi: str
+    library: str
+    places: list[SourcePlace] = []
+
+
+class ProgramProfile(msgspec.Struct, frozen=True):
+    """The profile of a program. ``ranks``: in order of rank; ``absent``: ranks without a file;
+    ``cut``: files that were not written to their end.
+    """
+
+    run: ProfiledRun
+    ranks: list[RankProfile]
+    absent: list[int]
+    cut: list[str]

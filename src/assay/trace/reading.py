@@ -1,0 +1,127 @@
+"""Reads the folder of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.trace.model import (
+    PROFILE_VERSION,
+    RUN_SCHEMA,
+    CallTotal,
+    EndRecord,
+    KindTotal,
+    OverflowTotal,
+    PeerTotal,
+    ProfiledRun,
+    ProfileRecord,
+    ProgramProfile,
+    RankHeader,
+    RankProfile,
+)
+
+RUN_FILE = "run.json"
+# The file of a rank, and the name under which it is written.
+RANK_FILES, CUT_FILES = "rank-*.jsonl", "rank-*.jsonl.part"
+_FIX = "Profile the program again with `assay profile -- COMMAND`."
+
+
+def read_profile(folder: Path) -> ProgramProfile:
+    """The profile in a folder.
+
+    Raises AssayError if it isn't one, if no rank wrote a file, or if a file is damaged (with its
+    line).
+    """
+    run = _run_of(folder)
+    ranks = [_read_rank(path) for path in sorted(folder.glob(RANK_FILES))]
+    ranks.sort(key=lambda one: (one.header.rank is None, one.header.rank or 0))
+    if not ranks:
+        raise AssayError(
+            "No process of the program wrote a profile.",
+            where=str(folder),
+            fix="A profile needs a dynamically linked MPI program that ends by itself or on "
+            "SIGTERM; on several hosts the folder has to be on a file system that they share.",
+        )
+    worlds = {one.header.rank for one in ranks}
+    size = max(one.header.ranks for one in ranks)
+    return ProgramProfile(
+        run=run,
+        ranks=ranks,
+        absent=[rank for rank in range(size) if rank not in worlds],
+        cut=sorted(path.name for path in folder.glob(CUT_FILES)),
+    )
+
+
+def _run_of(folder: Path) -> ProfiledRun:
+    path = folder / RUN_FILE
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=ProfiledRun)
+    except OSError as error:
+        raise AssayError(
+            f"This is not the folder of a profile: {RUN_FILE} can't be read "
+            f"({error.strerror or error}).",
+            where=str(folder),
+            fix=_FIX,
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AssayError(f"The file is damaged: {error}.", where=str(path), fix=_FIX) from None
+    if run.schema != RUN_SCHEMA:
+        raise AssayError(
+            f"The profile has schema {run.schema}; this assay reads {RUN_SCHEMA}.",
+            where=str(path),
+            fix="Use the assay that wrote it, or profile the program again.",
+        )
+    return run
+
+
+def _read_rank(path: Path) -> RankProfile:
+    records = list(_records(path))
+    header = records[0] if records else None
+    if not isinstance(header, RankHeader) or not isinstance(records[-1], EndRecord):
+        raise AssayError(
+            "The file is incomplete: its first record has to be 'profile', its last 'end'.",
+            where=str(path),
+            fix=_FIX,
+        )
+    if header.version != PROFILE_VERSION:
+        raise AssayError(
+            f"The file has version {header.version}; this assay reads {PROFILE_VERSION}.",
+            where=f"{path}:1",
+            fix="Use the assay that wrote it, or profile the program again.",
+        )
+    overflows = [one for one in records if isinstance(one, OverflowTotal) and one.calls]
+    return RankProfile(
+        header=header,
+        kinds=[one for one in records if isinstance(one, KindTotal)],
+        calls=[one for one in records if isinstance(one, CallTotal)],
+        overflow=overflows[0] if overflows else None,
+        peers=[one for one in records if isinstance(one, PeerTotal)],
+    )
+
+
+def _records(path: Path) -> Iterator[ProfileRecord]:
+    decoder = msgspec.json.Decoder(ProfileRecord)
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    record: ProfileRecord = decoder.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise AssayError(
+                        f"The record is damaged: {error}.", where=f"{path}:{number}", fix=_FIX
+                    ) from None
+                _check(record, f"{path}:{number}")
+                yield record
+    except OSError as error:
+        raise AssayError(f"It can't be read: {error.strerror}.", where=str(path)) from None
+
+
+def _check(record: ProfileRecord, where: str) -> None:
+    """Counts and times below 0 can't be."""
+    for name in ("calls", "time", "bytes", "messages", "wall", "ranks", "least", "size_class"):
+        value = getattr(record, name, 0)
+        if value < 0:
+            raise AssayError(f"'{name}' is {value}, below 0.", where=where, fix=_FIX)

@@ -1,0 +1,135 @@
+"""``assay profile`` with real programs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from native_build import TOOLS
+from profiles import profiled_program
+
+pytestmark = pytest.mark.slow
+
+ITERATIONS = 50
+
+
+def _profile(
+    folder: Path, *words: str | Path, options: tuple[str, ...] = (), status: int = 0
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "assay", "profile", *options, "--", *map(str, words)]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == status, done.stderr + done.stdout
+    return done
+
+
+def _findings(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return found
+
+
+def test_a_known_pattern_is_found(tmp_path: Path) -> None:
+    """Counts, bytes and call sites are exact; a rank computes at least as long as it was told."""
+    program = [TOOLS / "mpirun", "-n", "3", profiled_program(), str(ITERATIONS)]
+    done = _profile(tmp_path, *program, options=("--json", "--folder", "kept"))
+    found = _findings(done)
+    assert (found["size"], found["status"], found["absent"]) == (3, 0, [])
+    assert found["endings"] == {"finalize": 3}
+    calls = {each["function"]: (each["calls"], each["bytes"]) for each in found["functions"]}
+    every = 3 * ITERATIONS
+    assert calls == {
+        "Waitall": (every, 0),
+        "Allreduce": (every, 8 * every),
+        "Isend": (every, 8000 * every),
+        "Irecv": (every, 8000 * every),
+    }
+    assert found["sent"] == [
+        {"sender": rank, "receiver": (rank + 1) % 3, "messages": ITERATIONS,
+         "bytes": 8000 * ITERATIONS}
+        for rank in range(3)
+    ]  # fmt: skip
+    for rank in found["ranks"]:
+        assert rank["computing"] >= ITERATIONS * (0.002 if rank["rank"] == 1 else 0.001)
+        assert rank["wall"] == pytest.approx(rank["computing"] + rank["mpi"])
+    places = {each["function"]: each["place"] for each in found["sites"]}
+    assert places["Waitall"].endswith("(known_pattern.cpp:28)")
+    assert "exchange" in places["Waitall"]
+    again = subprocess.run(
+        [sys.executable, "-m", "assay", "profile", "--read", "kept", "--json"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert json.loads(again.stdout) == found
+
+
+def test_the_exit_status_is_the_programs_and_the_report_is_written(tmp_path: Path) -> None:
+    program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "3", "7"]
+    done = _profile(tmp_path, *program, options=("--html",), status=7)
+    assert "What does the program need?" in done.stdout
+    assert "ended with exit status 7" in done.stdout
+    assert "Time by rank" in (tmp_path / "profile.html").read_text()
+    (kept,) = tmp_path.glob("profile-*Z")
+    assert len(list(kept.glob("rank-*.jsonl"))) == 2
+
+
+def test_sigterm_reaches_the_program_and_is_reported(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "assay", "profile", "--folder", "kept", "--"]
+    program = [str(profiled_program()), "1000000"]
+    with subprocess.Popen(
+        [*command, *program], cwd=tmp_path, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        deadline = time.monotonic() + 100.0
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while time.monotonic() < deadline:
+            names = [_name(pid) for pid in children.read_text().split()]
+            if program[0] in names:
+                break
+            time.sleep(0.05)
+        time.sleep(1.0)  # MPI_Init
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=100)
+    assert process.returncode == 128 + signal.SIGTERM, err
+    assert "1 rank got SIGTERM" in " ".join(out.split())
+
+
+def _name(pid: str) -> str:
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return ""
+
+
+def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:
+    done = _profile(tmp_path, "true", status=2)
+    assert "No process of the program wrote a profile." in done.stderr
+    done = _profile(tmp_path, "./none", status=2)
+    assert "./none: There is no such program." in done.stderr
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "run.json").write_text("{}")
+    done = _profile(tmp_path, "true", options=("--folder", "full"), status=2)
+    assert "The folder holds a profile already." in done.stderr
+    source = tmp_path / "static.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("PMPI_Init"); return 0; }\n')
+    subprocess.run(["cc", "-static", source, "-o", tmp_path / "static"], check=True)
+    done = _profile(tmp_path, "./static", status=2)
+    assert "The program is statically linked" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_program_or_a_kept_profile_is_needed(tmp_path: Path) -> None:
+    for words in ([], ["--read", "kept", "--", "true"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "assay", "profile", *words],
+            cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "assay profile -- mpirun" in done.stderr
