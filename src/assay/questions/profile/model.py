@@ -16,8 +16,8 @@ class RankSpread(msgspec.Struct, frozen=True):
 
 
 class ProfileKind(msgspec.Struct, frozen=True):
-    """Calls of one kind of function: point, start, completion, probe, collective, one-sided, file,
-    communicator.
+    """Calls of one ``kind`` of function: point, start, completion, probe, collective, one-sided,
+    file, communicator.
 
     ``calls``: of all ranks. ``time``: over the ranks. ``share``: of the wall time of all ranks.
     """
@@ -29,9 +29,9 @@ class ProfileKind(msgspec.Struct, frozen=True):
 
 
 class ProfileFunction(msgspec.Struct, frozen=True):
-    """Calls of one function (named without ``MPI_``), of all ranks together. MPI_Init is left out.
+    """Calls of one ``function`` (named without ``MPI_``), of all ranks together. MPI_Init is left out.
 
-    ``failed``: tests and probes that found nothing. ``share``: of the wall time of all ranks.
+    ``calls``, ``bytes``, ``time``: sums. ``failed``: tests and probes that found nothing. ``share``: of the wall time of all ranks.
     ``longest``: the longest call.
     """
 
@@ -45,9 +45,9 @@ class ProfileFunction(msgspec.Struct, frozen=True):
 
 
 class ProfileSite(msgspec.Struct, frozen=True):
-    """Calls of one function from one place of the program.
+    """Calls of one ``function`` from one place of the program.
 
-    ``place``: function and line of the source, or file and return address. ``ranks``: how many
+    ``calls``, ``bytes``: of all ranks. ``place``: function and line of the source, or file and return address. ``ranks``: how many
     ranks called. ``time``: over all ranks, those that didn't call included. ``share``: of the wall
     time of all ranks.
     """
@@ -62,8 +62,9 @@ class ProfileSite(msgspec.Struct, frozen=True):
 
 
 class ProfileRank(msgspec.Struct, frozen=True):
-    """One rank. ``wall``: from the end of MPI_Init on. ``mpi``: in MPI's functions, of all threads.
-    ``computing``: the rest. ``kinds``: ``mpi`` by kind of function.
+    """One ``rank`` and its ``host``. ``wall``: from the end of MPI_Init on. ``mpi``: in MPI's
+    functions, of all threads. ``computing``: the rest. ``kinds``: ``mpi`` by kind of function.
+    ``messages``, ``bytes``: what it sent individually to other ranks.
     """
 
     rank: int
@@ -114,7 +115,9 @@ class ProfileDemand(msgspec.Struct, frozen=True):
 
 
 class SizeShare(msgspec.Struct, frozen=True):
-    """Calls that send data, by bytes per call: at least ``low``, less than ``high``."""
+    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``; ``bytes``: in
+    sum.
+    """
 
     low: int
     high: int
@@ -123,7 +126,7 @@ class SizeShare(msgspec.Struct, frozen=True):
 
 
 class SentBetween(msgspec.Struct, frozen=True):
-    """What rank ``sender`` sent individually to rank ``receiver``."""
+    """What rank ``sender`` sent individually to rank ``receiver``: ``messages``, ``bytes`` in sum."""
 
     sender: int
     receiver: int
@@ -140,7 +143,10 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     longest wall time of a rank from the end of MPI_Init on. ``total``: from the start of the
     command to its end, the launcher's work included. ``mpi_share``: time in MPI ÷ wall time, over
     the ranks. ``threaded``: whether time in MPI of several threads may count at once.
-    ``efficiencies``: None where computing can't be derived. ``unknown``: what the profile can't
+    ``efficiencies``: None where computing can't be derived. ``grain``, ``demand``: what it needs of
+    a network. ``kinds``, ``functions``, ``sites``: times by kind of function, function and call
+    site, most first. ``sizes``: calls by bytes. ``sent``: who sent to whom. ``ranks``: each rank.
+    ``schema``: version of this layout. ``unknown``: what the profile can't
     say, in sentences. ``lost``: share of the calls for whose call site there was no room.
     ``unfinished``: requests that were never completed.
     """
