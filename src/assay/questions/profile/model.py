@@ -29,10 +29,10 @@ class ProfileKind(msgspec.Struct, frozen=True):
 
 
 class ProfileFunction(msgspec.Struct, frozen=True):
-    """Calls of one ``function`` (named without ``MPI_``), of all ranks together. MPI_Init is left out.
+    """Calls of one ``function`` (named without ``MPI_``), of all ranks together, without MPI_Init.
 
-    ``calls``, ``bytes``, ``time``: sums. ``failed``: tests and probes that found nothing. ``share``: of the wall time of all ranks.
-    ``longest``: the longest call.
+    ``calls``, ``bytes``, ``time``: sums. ``failed``: tests and probes that found nothing.
+    ``share``: of the wall time of all ranks. ``longest``: the longest call.
     """
 
     function: str
@@ -47,8 +47,8 @@ class ProfileFunction(msgspec.Struct, frozen=True):
 class ProfileSite(msgspec.Struct, frozen=True):
     """Calls of one ``function`` from one place of the program.
 
-    ``calls``, ``bytes``: of all ranks. ``place``: function and line of the source, or file and return address. ``ranks``: how many
-    ranks called. ``time``: over all ranks, those that didn't call included. ``share``: of the wall
+    ``calls``, ``bytes``: of all ranks. ``place``: function and line of the source, or file and
+    return address. ``ranks``: how many ranks called. ``time``: over all ranks, those that didn't call included. ``share``: of the wall
     time of all ranks.
     """
 
@@ -115,8 +115,9 @@ class ProfileDemand(msgspec.Struct, frozen=True):
 
 
 class SizeShare(msgspec.Struct, frozen=True):
-    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``; ``bytes``: in
-    sum.
+    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``.
+
+    ``bytes``: their sum.
     """
 
     low: int
@@ -126,7 +127,7 @@ class SizeShare(msgspec.Struct, frozen=True):
 
 
 class SentBetween(msgspec.Struct, frozen=True):
-    """What rank ``sender`` sent individually to rank ``receiver``: ``messages``, ``bytes`` in sum."""
+    """``messages`` and ``bytes`` that rank ``sender`` sent individually to rank ``receiver``."""
 
     sender: int
     receiver: int

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from assay.questions.common.tables import NOTHING, Table, TableBuilder, fact_table, quantity, share
+from assay.questions.common.tables import (
+    NOTHING,
+    Table,
+    TableBuilder,
+    fact_table,
+    quantity,
+    share,
+    written,
+)
 from assay.questions.profile.answer import kind_name
 from assay.questions.profile.model import ProfileFindings, ProfileRank
 from assay.units import counted, format_duration, format_minute, listed
@@ -39,8 +47,8 @@ def _summary(found: ProfileFindings) -> Table:
         ("Communication efficiency", share(of.communication) if of else NOTHING),
         ("Computing between two calls, mean", quantity(grain.between, "s")),
         ("Sent to other ranks, per rank [least, most]", quantity(demand.bytes.mean, "B/s", span)),
-        ("Messages per rank and s", quantity(demand.messages.mean, "")),
-        ("Collectives per rank and s", quantity(demand.collectives, "")),
+        ("Messages per s, per rank", written(demand.messages.mean, "{:.3g}")),
+        ("Collectives per s, per rank", written(demand.collectives, "{:.3g}")),
     ]
     table = TableBuilder(rows).text("what", "What", lambda row: row[0])
     return table.numbers("value", "Value", lambda row: row[1]).table("profile-summary", "Summary")
