@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, scale_of
+from assay.charts.marks import Row, Spec, colour, scale_of
 from assay.questions.profile.answer import kind_name
 from assay.questions.profile.model import ProfileFindings
 from assay.units import counted, format_quantity, format_share, format_size
@@ -51,8 +51,7 @@ def time_by_rank(found: ProfileFindings) -> Figure:
             "x": _ranks("rank", "rank", len(found.ranks)),
             "y": {"field": "shown", "type": "quantitative", "stack": "zero",
                   "title": f"wall time ({prefix}s)", "axis": {"tickCount": 5}},
-            "color": {"field": "part", "type": "nominal", "sort": names,
-                      "legend": {"title": None}},
+            "color": colour("part", rows),
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [
                 {"field": "rank", "title": "rank"},

@@ -48,8 +48,8 @@ class ProfileSite(msgspec.Struct, frozen=True):
     """Calls of one ``function`` from one place of the program.
 
     ``calls``, ``bytes``: of all ranks. ``place``: function and line of the source, or file and
-    return address. ``ranks``: how many ranks called. ``time``: over all ranks, those that didn't call included. ``share``: of the wall
-    time of all ranks.
+    return address. ``ranks``: how many ranks called. ``time``: over all ranks, those that didn't
+    call included. ``share``: of the wall time of all ranks.
     """
 
     function: str
