@@ -241,7 +241,9 @@ def test_cpu_time_of_ended_children_counts_once(tmp_path):
     assert [own[1] - own[0], own[2] - own[0]] == pytest.approx([50 * tick, 60 * tick])
 
 
-def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
+def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch, tmp_path):
+    # Competitors of the same name are reported as one, and other tests run python.
+    (tmp_path / "competitor").symlink_to(sys.executable)
     monkeypatch.setattr("assay.watch.sampler._MOST_EXAMINED", 10_000)  # others may be busier
     work = "import time\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
     cpu = {min(os.sched_getaffinity(0))}
@@ -253,7 +255,7 @@ def test_this_machine_is_read_and_a_competitor_is_named(monkeypatch):
             sampler.read()
             time.sleep(0.3)
         assert own.pid in sampler.family.members
-        other = subprocess.Popen([sys.executable, "-c", pinned])
+        other = subprocess.Popen([tmp_path / "competitor", "-c", pinned])
         try:
             sampler.look_at_others()
             sampler.read()
