@@ -26,14 +26,14 @@ from slurm_load import SETTINGS, read_recording, recording, run_load, synthetic
 _HEADS = ("recording", "jobs", "passed", "wait, s", "model, s", "error", "pairs", "longest", "rank")
 
 
-def record(seed: int, path: Path, jobs: int, nodes: int, keep: Path | None) -> None:
-    load = synthetic(seed, jobs=jobs, nodes=nodes, busy=420.0 * jobs / 500)
+def record(seed: int, path: Path, jobs: int, nodes: int, busy: float, keep: Path | None) -> None:
+    load = synthetic(seed, jobs=jobs, nodes=nodes, busy=busy)
     with tempfile.TemporaryDirectory() as folder:
         # Without times if it is written to the terminal.
         written = Path(folder, "controller.log")
         settings = {**SETTINGS, "SlurmctldLogFile": str(written)}
         with running_slurm(nodes, settings=settings) as slurm:
-            run_load(slurm, load, Path(folder))
+            run_load(slurm, load, Path(folder), patience=3600.0)
             slurm.await_idle()
             accounts, log = slurm.accounts.read_text(), written.read_text()
             names = [node.name for node in slurm.nodes]
@@ -82,6 +82,7 @@ def main() -> None:
     new.add_argument("file", type=Path)
     new.add_argument("--jobs", type=int, default=500)
     new.add_argument("--nodes", type=int, default=40)
+    new.add_argument("--busy", type=float, default=1260.0, help="s of work for all nodes")
     new.add_argument("--keep", type=Path, help="a folder for the accounts and the log")
     beside = commands.add_parser("compare")
     beside.add_argument("files", type=Path, nargs="+")
@@ -89,7 +90,7 @@ def main() -> None:
     if options.command == "compare":
         show(options.files)
         return
-    record(options.seed, options.file, options.jobs, options.nodes, options.keep)
+    record(options.seed, options.file, options.jobs, options.nodes, options.busy, options.keep)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from slurm_load import Recording, machine, workload
 PASS_GAP = 0.5
 # Settings of the recorded Slurm: batch_sched_delay (its default) and bf_resolution, s.
 _DELAY, _RESOLUTION = 3.0, 1.0
-# From seed-100.txt, which no comparison is made with, s: from the allocation to the program, from
-# the program's end to the end of the last node's epilog, and what bf_interval is exceeded by.
-_LAUNCH, _DONE, _CYCLE = 0.22, 0.07, 0.09
+# From long-200.txt, which no comparison is made with, s: from the allocation to the program, from
+# the program's end to the end of the last node's epilog, what bf_interval is exceeded by, and the
+# period of the controller's loop, in which it looks for submissions.
+_LAUNCH, _DONE, _CYCLE, _TICK = 0.08, 0.026, 0.031, 1.007
 _INTERVAL = re.compile(r"bf_interval=(\d+)")
 
 
@@ -50,22 +51,24 @@ class Comparison:
 
 
 def policy_of(recording: Recording) -> Policy:
-    """Conservative backfilling at Slurm's times; the first backfilling as in the recording.
+    """Slurm's backfilling at its times; its first pass and the controller's loop as recorded.
 
-    Its phase is that of a clock which runs since the controller was started.
+    Both are clocks which run since the controller was started.
     """
     interval = _INTERVAL.search(recording.settings["SchedulerParameters"])
     assert interval is not None
     first = recording.cycles[0] - float(np.min(recording.submit)) if recording.cycles else 0.0
     timing = Timing(
         delay=_DELAY,
+        tick=_TICK,
+        tick_offset=max(0.0, recording.loop - float(np.min(recording.submit))),
         backfill=float(interval[1]) + _CYCLE,
         offset=max(0.0, first),
         resolution=_RESOLUTION,
         launch=_LAUNCH,
         done=_DONE,
     )
-    return Policy(order="fcfs", backfill="conservative", reserved="lowest", timing=timing)
+    return Policy(order="fcfs", backfill="slurm", timing=timing)
 
 
 def load_of(recording: Recording) -> Workload:
