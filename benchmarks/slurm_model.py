@@ -5,7 +5,7 @@
 
 ``compare`` prints a line per file, with the order of starts as logged, and in brackets with jobs
 that Slurm started in the same pass in either order; it needs only the files. ``record`` needs root
-and the packages that requirements/install-slurm.sh installs, and takes about 11 minutes for 500
+and the packages that requirements/install-slurm.sh installs, and takes about 27 minutes for 500
 jobs.
 """
 

@@ -27,10 +27,10 @@ from slurm_lab import running_slurm
 from slurm_load import SETTINGS, account_times, read_recording, recording, run_load, synthetic
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "usage" / "slurm"
-# No constant was chosen with these; seed-100 is the one with which they were.
-HELD_OUT = sorted(path.name for path in FOLDER.glob("*.txt") if path.name != "seed-100.txt")
+# No rule and no constant was chosen with these; long-200 is the one with which they were.
+HELD_OUT = sorted(path.name for path in FOLDER.glob("*.txt") if path.name != "long-200.txt")
 # Of the mean wait, and of the longest common subsequence ÷ jobs.
-ERROR, LONGEST = 0.06, 0.8
+ERROR, LONGEST = 0.02, 0.95
 
 
 @pytest.mark.parametrize("name", HELD_OUT)
@@ -80,10 +80,10 @@ def test_the_model_is_given_nothing_of_the_starts():
 @pytest.mark.cluster
 def test_a_slurm_that_runs_now(tmp_path):
     """Within a third for 80 jobs: few jobs average less, and the machine may be busy."""
-    load = synthetic(7, jobs=80, nodes=16, busy=70.0)
+    load = synthetic(7, jobs=80, nodes=16, busy=90.0)
     log = tmp_path / "controller.log"
     with running_slurm(16, settings={**SETTINGS, "SlurmctldLogFile": str(log)}) as slurm:
-        run_load(slurm, load, tmp_path, patience=240.0)
+        run_load(slurm, load, tmp_path, patience=400.0)
         slurm.await_idle()
         accounts = slurm.accounts.read_text()
         listed = account_times(slurm.accounts)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
+from assay.questions.usage.queue.intervals import LEAST_WEEKS, interval_of
 from assay.questions.usage.queue.load import ReplayedLoad
 from assay.questions.usage.queue.measure import agreement_of, measure_of, real_measure
 from assay.questions.usage.queue.model import (
@@ -25,6 +26,7 @@ from assay.questions.usage.queue.model import (
 from assay.questions.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
 from assay.questions.usage.queue.whatif import Case, WhatIf
 from assay.questions.usage.queue.words import result_sentence
+from assay.units import counted
 from assay.usage.jobs import Floats
 from assay.usage.scheduler.machine import Machine
 from assay.usage.scheduler.policy import Policy
@@ -36,10 +38,6 @@ from assay.usage.workload.resample import resampled, weeks_of
 Replay = Callable[[Workload, Machine, Policy], Schedule]
 # Called with the numbers of finished and of all replays.
 Report = Callable[[int, int], None]
-# Fewest whole weeks that can be resampled.
-_LEAST_WEEKS = 2
-# With fewer, intervals are narrower than they should be.
-_FEW_WEEKS = 10
 
 # What the model leaves out, whatever the load.
 _UNKNOWN = (
@@ -82,7 +80,7 @@ def find_queue(
     policy = policy_of(model, load)
     base = Case(load.workload, load.machine, policy)
     weeks = weeks_of(load.workload, load.end)
-    if weeks.whole < _LEAST_WEEKS or not what_ifs:
+    if weeks.whole < LEAST_WEEKS or not what_ifs:
         resamples = 0
     named = [model_of(name) for name in POLICIES if others and name != model.name]
     total = 1 + len(named) + len(what_ifs) + resamples * (1 + len(what_ifs))
@@ -148,7 +146,7 @@ def find_queue(
         ],
         resamples=resamples,
         seed=seed,
-        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs, resamples)],
+        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs)],
     )
 
 
@@ -170,15 +168,13 @@ def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
     return with_sharing(model, "processor") if load.sharing else model.policy
 
 
-def _few(weeks: int, what_ifs: Sequence[WhatIf], resamples: int) -> list[str]:
+def _few(weeks: int, what_ifs: Sequence[WhatIf]) -> list[str]:
     if not what_ifs:
         return []
-    if weeks < _LEAST_WEEKS:
-        return ["The load is shorter than two weeks: what-ifs have no intervals."]
-    if resamples and weeks < _FEW_WEEKS:
+    if weeks < LEAST_WEEKS:
         return [
-            f"The load has {weeks} whole weeks: intervals from so few are narrower than they "
-            "should be."
+            f"Intervals of what-ifs: the load has {counted(weeks, 'whole week')}, too few to "
+            f"resample; {LEAST_WEEKS} are needed."
         ]
     return []
 
@@ -229,10 +225,10 @@ def _what_if(
         if start <= 0.0:
             return None, None
         kept = before > 0.0
-        return float(getattr(changed, name)) / start - 1.0, _interval(
-            after[kept] / before[kept] - 1.0
-        )
+        change = float(getattr(changed, name)) / start - 1.0
+        return change, interval_of(change, after[kept] / before[kept] - 1.0)
 
+    used = changed.utilisation - own.utilisation
     wait, wait_ci95 = relative("wait")
     slowdown, slowdown_ci95 = relative("slowdown")
     found = QueueWhatIf(
@@ -244,16 +240,8 @@ def _what_if(
         wait_ci95=wait_ci95,
         slowdown=slowdown,
         slowdown_ci95=slowdown_ci95,
-        utilisation=changed.utilisation - own.utilisation,
-        utilisation_ci95=_interval(of("utilisation", others) - of("utilisation", bases)),
+        utilisation=used,
+        utilisation_ci95=interval_of(used, of("utilisation", others) - of("utilisation", bases)),
         sentence="",
     )
     return msgspec.structs.replace(found, sentence=result_sentence(what_if, found, own))
-
-
-def _interval(differences: Floats) -> Bounds | None:
-    """The 2.5% and 97.5% quantiles of paired differences over resamples; None for fewer than 20."""
-    if differences.size < 20:
-        return None
-    low, high = np.quantile(differences, (0.025, 0.975))
-    return float(low), float(high)
