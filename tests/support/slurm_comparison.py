@@ -50,10 +50,10 @@ class Comparison:
         return self.modelled / self.real - 1.0
 
 
-def policy_of(recording: Recording) -> Policy:
+def policy_of(recording: Recording, *, accounts: bool = False) -> Policy:
     """Slurm's backfilling at its times; its first pass and the controller's loop as recorded.
 
-    Both are clocks which run since the controller was started.
+    Both are clocks which run since the controller was started. ``accounts``: see ``load_of``.
     """
     interval = _INTERVAL.search(recording.settings["SchedulerParameters"])
     assert interval is not None
@@ -65,25 +65,39 @@ def policy_of(recording: Recording) -> Policy:
         backfill=float(interval[1]) + _CYCLE,
         offset=max(0.0, first),
         resolution=_RESOLUTION,
-        launch=_LAUNCH,
+        launch=0.0 if accounts else _LAUNCH,
         done=_DONE,
     )
     return Policy(order="fcfs", backfill="slurm", timing=timing)
 
 
-def load_of(recording: Recording) -> Workload:
-    """The recorded jobs, sorted by their submission; start times are not used."""
+def load_of(recording: Recording, *, accounts: bool = False) -> Workload:
+    """The recorded jobs, sorted by their submission; start times are not used.
+
+    They last as long as their sleep, or with ``accounts`` from start to end as Slurm accounts it:
+    what there is to replay of a site's log, where launches take part of the time.
+    """
+    lasted = recording.end - recording.start if accounts else recording.sleep
     order = np.argsort(recording.submit, kind="stable")
     return workload(
         recording.submit[order],
-        recording.sleep[order],
+        lasted[order],
         60.0 * recording.minutes[order],
         recording.nodes[order].astype(np.int64),
     )
 
 
-def modelled(recording: Recording, policy: Policy, program: Path) -> Schedule:
-    return replay(load_of(recording), machine(recording.size), policy, program=program)
+def modelled(
+    recording: Recording, policy: Policy, program: Path, *, accounts: bool = False
+) -> Schedule:
+    load = load_of(recording, accounts=accounts)
+    return replay(load, machine(recording.size), policy, program=program)
+
+
+def compared(recording: Recording, program: Path, *, accounts: bool) -> Comparison:
+    """The recording beside the model; ``accounts``: see ``load_of``."""
+    policy = policy_of(recording, accounts=accounts)
+    return compare(recording, modelled(recording, policy, program, accounts=accounts))
 
 
 def compare(recording: Recording, schedule: Schedule) -> Comparison:

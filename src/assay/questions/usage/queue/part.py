@@ -126,7 +126,7 @@ def _method(found: QueueFindings) -> list[str]:
         method.append(
             "Intervals of what-ifs are bias-corrected 95% intervals of the change over "
             f"{found.resamples} loads of {load.weeks} weeks that are drawn with replacement from "
-            "the load's own; a user's session (think times under 20 min) stays whole, in the week in which it "
-            f"begins. Seed {found.seed}."
+            "the load's own; a user's session (think times under 20 min) stays whole, in the week "
+            f"in which it begins. Seed {found.seed}."
         )
     return method
