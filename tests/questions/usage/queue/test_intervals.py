@@ -8,18 +8,9 @@ import pytest
 from assay.questions.usage.queue.intervals import interval_of
 
 
-def test_without_bias_it_is_the_middle_of_the_values():
+def test_it_is_the_middle_of_the_values():
     values = np.linspace(-1.0, 1.0, 2001)
     assert interval_of(0.0, values) == pytest.approx((-0.95, 0.95), abs=1e-6)
-
-
-def test_a_bias_moves_it_with_the_change():
-    """The levels of Efron's formula at a share of 84.13% below: bias 1."""
-    values = np.random.default_rng(1).normal(0.0, 1.0, 200_000)
-    low, high = interval_of(1.0, values) or (np.nan, np.nan)
-    # With normal values the interval is (2 - 1.96, 2 + 1.96).
-    assert low == pytest.approx(2.0 - 1.96, abs=0.03)
-    assert high == pytest.approx(2.0 + 1.96, abs=0.15)
 
 
 def test_the_change_is_always_within():
@@ -38,17 +29,13 @@ def test_too_few_values_or_a_change_that_none_of_them_reach():
     assert interval_of(0.0, np.zeros(100)) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("bias", [0.0, 0.4])
-def test_coverage_of_a_planted_change(bias):
-    """Estimates of 0 have a bias and scatter by 1; resampled ones about them likewise."""
+def test_coverage_of_a_planted_change():
+    """Estimates of 0 scatter by 1, and resampled ones about them likewise."""
     rng = np.random.default_rng(3)
-    trials, held, plain = 2000, 0, 0
+    trials, held = 2000, 0
     for _ in range(trials):
-        estimate = float(bias + rng.normal(0.0, 1.0))
-        values = estimate + bias + rng.normal(0.0, 1.0, 400)
+        estimate = float(rng.normal(0.0, 1.0))
+        values = estimate + rng.normal(0.0, 1.0, 400)
         low, high = interval_of(estimate, values) or (np.nan, np.nan)
         held += low <= 0.0 <= high
-        plain += bool(np.quantile(values, 0.025) <= 0.0 <= np.quantile(values, 0.975))
     assert 0.93 < held / trials < 0.965
-    if bias:
-        assert plain / trials < 0.9

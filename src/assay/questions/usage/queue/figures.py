@@ -135,7 +135,7 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
         id="queue-what-ifs",
         title="What if: the mean wait",
         caption=f"Change of the mean wait against {found.model} on the same load; lines: "
-        "bias-corrected 95% intervals over resampled weeks.",
+        "95% intervals over resampled weeks.",
         alt=f"Change of the mean wait: {said}.",
         fields=[
             Field("what", "", "what is changed"),

@@ -124,7 +124,7 @@ def _method(found: QueueFindings) -> list[str]:
     ]
     if found.what_ifs and found.resamples:
         method.append(
-            "Intervals of what-ifs are bias-corrected 95% intervals of the change over "
+            "Intervals of what-ifs hold the middle 95% of the changes over "
             f"{found.resamples} loads of {load.weeks} weeks that are drawn with replacement from "
             "the load's own; a user's session (think times under 20 min) stays whole, in the week "
             f"in which it begins. Seed {found.seed}."

@@ -128,7 +128,7 @@ def _what_ifs(found: QueueFindings) -> Table:
         .table(
             "queue-what-ifs",
             "What if",
-            caption="Changes against the chosen policy on the same load, with bias-corrected 95% "
+            caption="Changes against the chosen policy on the same load, with 95% "
             "intervals over resampled weeks; in use: in percent of the machine. "
             + "; ".join(f"{each.text}: {each.words}" for each in found.what_ifs)
             + ".",
