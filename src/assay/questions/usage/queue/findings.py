@@ -38,6 +38,8 @@ from assay.usage.workload.resample import resampled, weeks_of
 Replay = Callable[[Workload, Machine, Policy], Schedule]
 # Called with the numbers of finished and of all replays.
 Report = Callable[[int, int], None]
+# Offered load from which queues last from week to week (docs/scheduler.md, "Intervals").
+_HIGH_LOAD = 0.8
 
 # What the model leaves out, whatever the load.
 _UNKNOWN = (
@@ -146,7 +148,7 @@ def find_queue(
         ],
         resamples=resamples,
         seed=seed,
-        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs)],
+        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs, load)],
     )
 
 
@@ -168,13 +170,18 @@ def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
     return with_sharing(model, "processor") if load.sharing else model.policy
 
 
-def _few(weeks: int, what_ifs: Sequence[WhatIf]) -> list[str]:
+def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str]:
     if not what_ifs:
         return []
     if weeks < LEAST_WEEKS:
         return [
             f"Intervals of what-ifs: the load has {counted(weeks, 'whole week')}, too few to "
             f"resample; {LEAST_WEEKS} are needed."
+        ]
+    if offered_load(load.workload, load.machine.processors) >= _HIGH_LOAD:
+        return [
+            "Queues that last for weeks: at a load this high, intervals over resampled weeks are "
+            "narrower than they should be."
         ]
     return []
 
