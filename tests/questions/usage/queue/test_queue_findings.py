@@ -73,7 +73,9 @@ def test_planted_effects_have_their_sign_and_intervals() -> None:
     shorter, same, more, _ = found.what_ifs
     assert shorter.wait is not None and shorter.wait_ci95 is not None
     assert shorter.wait < 0.0 and shorter.wait_ci95[1] < 0.0
-    assert more.wait is not None and more.wait < 0.0
+    # More than any resampled weeks show: the queue of the saturated load grows over all of them.
+    assert more.wait is not None and more.wait < 0.0 and more.wait_ci95 is None
+    assert more.sentence.endswith("No interval: it holds for this order of weeks only.")
     # First come, first served doesn't look at requests: no change, exactly.
     assert (same.wait, same.wait_ci95) == (0.0, (0.0, 0.0))
     assert "no clear change" in same.sentence

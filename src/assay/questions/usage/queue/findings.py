@@ -12,7 +12,11 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
-from assay.questions.usage.queue.intervals import LEAST_WEEKS, interval_of
+from assay.questions.usage.queue.intervals import (
+    LEAST_RESAMPLES,
+    LEAST_WEEKS,
+    interval_of,
+)
 from assay.questions.usage.queue.load import ReplayedLoad
 from assay.questions.usage.queue.measure import agreement_of, measure_of, real_measure
 from assay.questions.usage.queue.model import (
@@ -251,4 +255,7 @@ def _what_if(
         utilisation_ci95=interval_of(used, of("utilisation", others) - of("utilisation", bases)),
         sentence="",
     )
-    return msgspec.structs.replace(found, sentence=result_sentence(what_if, found, own))
+    sentence = result_sentence(what_if, found, own)
+    if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
+        sentence += " No interval: it holds for this order of weeks only."
+    return msgspec.structs.replace(found, sentence=sentence)
