@@ -94,13 +94,13 @@ struct Maui {
 };
 
 struct Timing {
-  double main = 0, delay = 0, backfill = 0, offset = 0;
+  double main = 0, delay = 0, tick = 0, tick_offset = 0, backfill = 0, offset = 0;
   double resolution = 0, window = 0, launch = 0, done = 0;
   std::int64_t depth = 0;
 };
 
 enum class Order { fcfs, multifactor, maui };
-enum class Backfill { none, easy, conservative };
+enum class Backfill { none, easy, conservative, slurm };
 
 struct Policy {
   Order order = Order::fcfs;

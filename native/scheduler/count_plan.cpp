@@ -4,24 +4,17 @@
 #include "scheduler/demand.hpp"
 #include "scheduler/outages.hpp"
 #include "scheduler/plan.hpp"
+#include "scheduler/running.hpp"
 
 namespace assay::scheduler {
 namespace {
-
-struct Running {
-  double end;  // by its limit
-  int job;
-  bool operator<(const Running& other) const {
-    return end < other.end || (end == other.end && job < other.job);
-  }
-};
 
 class CountPlan final : public Plan {
  public:
   CountPlan(const Case& whole, const LiveJobs& live)
       : whole_(whole),
         live_(live),
-        ends_(whole.jobs.size()),
+        running_(whole.jobs.size()),
         free_(whole.size()),
         named_(!whole.failures.empty()),
         outages_(named_ ? whole.size() : 0) {
@@ -57,7 +50,7 @@ class CountPlan final : public Plan {
       take(now_, rounded(end, whole_.policy.timing.resolution), nodes_[job]);
     }
     free_ -= nodes_[job];
-    insert(job, end);
+    running_.insert(job, end);
     if (named_) name_nodes(job);
     return true;
   }
@@ -90,12 +83,12 @@ class CountPlan final : public Plan {
   int first_node(int job) const override { return named_ ? nodes_of_[job].front() : -1; }
 
   void ended(int job, double free_at) override {
-    erase(job);
-    insert(job, free_at);
+    running_.erase(job);
+    running_.insert(job, free_at);
   }
 
   void release(int job) override {
-    erase(job);
+    running_.erase(job);
     if (!named_) {
       free_ += nodes_[job];
       return;
@@ -135,17 +128,6 @@ class CountPlan final : public Plan {
     double time;
     std::int64_t free;  // from this time to the next step
   };
-
-  void insert(int job, double end) {
-    ends_[job] = end;
-    const Running running{end, job};
-    running_.insert(std::upper_bound(running_.begin(), running_.end(), running), running);
-  }
-
-  void erase(int job) {
-    const Running running{ends_[job], job};
-    running_.erase(std::lower_bound(running_.begin(), running_.end(), running));
-  }
 
   void name_nodes(int job) {
     std::vector<int>& nodes = nodes_of_[job];
@@ -187,7 +169,7 @@ class CountPlan final : public Plan {
     for (const int node : outages_.nodes()) {
       double end = outages_.until(node);
       // A node that fails while its job's nodes are not yet free serves when both are over.
-      if (owner_[node] >= 0) end = std::max(end, ends_[owner_[node]]);
+      if (owner_[node] >= 0) end = std::max(end, running_.end_of(owner_[node]));
       if (end < kNever) gains.push_back({rounded(end, resolution), 1});
     }
     std::sort(gains.begin(), gains.end(),
@@ -219,8 +201,7 @@ class CountPlan final : public Plan {
   const Case& whole_;
   const LiveJobs& live_;
   std::vector<std::int64_t> nodes_;  // by job
-  std::vector<double> ends_;         // by job, as in running_
-  std::vector<Running> running_;     // ascending
+  RunningJobs running_;
   std::int64_t free_;
   double now_ = 0;
   std::vector<Step> steps_;  // ascending; empty: no reservation yet

@@ -36,6 +36,8 @@ class Ticks {
   // The first one at `time` or later that has not been done.
   double next(double time) const {
     double count = std::max(0.0, std::ceil((time - origin_) / interval_));
+    // The quotient may be off by one in its last digit.
+    while (count > 0 && origin_ + (count - 1) * interval_ >= time) --count;
     while (origin_ + count * interval_ < time) ++count;
     if (origin_ + count * interval_ <= done_) ++count;
     return origin_ + count * interval_;
@@ -61,6 +63,7 @@ class Engine {
   void pass(double now, bool in_order);
   double next_time() const;
   double next_main(double time) const;
+  double next_submitted(double time) const;
 
   const Case& whole_;
   LiveJobs live_;
@@ -71,7 +74,7 @@ class Engine {
   std::vector<std::vector<int>> after_;  // jobs that are after a job
   std::vector<char> active_;             // by job: its program runs
   std::vector<char> requeued_;           // by job: it is queued when its nodes are free
-  Ticks main_, backfill_;
+  Ticks main_, clock_, backfill_;
   bool main_due_ = false, backfill_due_ = false;  // something has happened since the last pass
   bool submitted_ = false;                        // jobs whose pass in order may be delayed
   double last_submitted_ = -kNever;               // the last pass that only these led to
@@ -85,6 +88,7 @@ Engine::Engine(const Case& whole)
       active_(whole.jobs.size()),
       requeued_(whole.jobs.size()),
       main_(whole.policy.timing.main, origin_of(whole)),
+      clock_(whole.policy.timing.tick, origin_of(whole) + whole.policy.timing.tick_offset),
       backfill_(whole.policy.timing.backfill, origin_of(whole) + whole.policy.timing.offset) {
   schedule_.jobs.resize(whole.jobs.size());
   for (std::size_t j = 0; j < whole.jobs.size(); ++j) {
@@ -116,8 +120,10 @@ double Engine::next_time() const {
   if (next_submission_ < whole_.jobs.size()) time = whole_.jobs[next_submission_].submit;
   if (!events_.empty()) time = std::min(time, events_.top().time);
   const Timing& timing = whole_.policy.timing;
+  if (timing.tick > 0) time = std::min(time, next_submitted(now_));
   if (strategy_->waiting() > 0) {
-    if (timing.main > 0 || timing.delay > 0) time = std::min(time, next_main(now_));
+    if (timing.main > 0 || timing.delay > 0 || timing.tick > 0)
+      time = std::min(time, next_main(now_));
     if (timing.backfill > 0 && backfill_due_) time = std::min(time, backfill_.next(now_));
   }
   return time;
@@ -125,10 +131,16 @@ double Engine::next_time() const {
 
 // When, from `time` on, the next pass in order is; never if nothing has led to one.
 double Engine::next_main(double time) const {
+  const double earliest = main_due_ ? time : next_submitted(time);
+  return whole_.policy.timing.main > 0 && earliest < kNever ? main_.next(earliest) : earliest;
+}
+
+// When, from `time` on, the next pass is to which submissions led.
+double Engine::next_submitted(double time) const {
+  if (!submitted_) return kNever;
   const Timing& timing = whole_.policy.timing;
-  if (!main_due_ && !submitted_) return kNever;
-  const double earliest = main_due_ ? time : std::max(time, last_submitted_ + timing.delay);
-  return timing.main > 0 ? main_.next(earliest) : earliest;
+  if (timing.tick == 0) return std::max(time, last_submitted_ + timing.delay);
+  return clock_.next(std::max(time, std::floor(last_submitted_) + timing.delay));
 }
 
 Schedule Engine::run() {
@@ -192,7 +204,7 @@ void Engine::process(const Event& event) {
   }
   const Timing& timing = whole_.policy.timing;
   backfill_due_ = true;
-  if (event.kind == Kind::submission && timing.delay > 0) {
+  if (event.kind == Kind::submission && (timing.delay > 0 || timing.tick > 0)) {
     submitted_ = true;
   } else if (event.kind != Kind::end || timing.done == 0) {
     main_due_ = true;  // the end of a program whose nodes are not free yet lets no job start
@@ -260,8 +272,17 @@ void Engine::finish(int job, double now) {
 
 void Engine::passes(double now) {
   const Timing& timing = whole_.policy.timing;
-  if (strategy_->waiting() == 0) return;
+  const bool ticked = timing.tick > 0 && next_submitted(now) == now;
   const bool main_now = next_main(now) == now;
+  if (ticked) {
+    clock_.done(now);
+    last_submitted_ = now;
+    submitted_ = false;
+  }
+  if (strategy_->waiting() == 0) {
+    if (timing.main == 0) main_due_ = false;
+    return;
+  }
   const bool full_now = timing.backfill > 0 ? backfill_.next(now) == now : main_now;
   const bool full = full_now && backfill_due_;
   if (!full && !main_now) return;
@@ -272,8 +293,9 @@ void Engine::passes(double now) {
   }
   if (main_now) {
     if (timing.main > 0) main_.done(now);
-    if (!main_due_) last_submitted_ = now;
-    main_due_ = submitted_ = false;
+    if (!main_due_ && timing.tick == 0) last_submitted_ = now;
+    if (timing.tick == 0) submitted_ = false;
+    main_due_ = false;
   }
 }
 

@@ -187,6 +187,8 @@ void read_policy(const json& header, Policy& read) {
     read.backfill = Backfill::easy;
   else if (backfill == "conservative")
     read.backfill = Backfill::conservative;
+  else if (backfill == "slurm")
+    read.backfill = Backfill::slurm;
   else
     refuse("'backfill' of the header is unknown.");
   read.reservations = whole(policy, "reservations", 0, 1'000'000'000);
@@ -201,6 +203,8 @@ void read_policy(const json& header, Policy& read) {
   read.timing.main = quantity(timing, "main", 0);
   read.timing.backfill = quantity(timing, "backfill", 0);
   read.timing.delay = quantity(timing, "delay", 0);
+  read.timing.tick = quantity(timing, "tick", 0);
+  read.timing.tick_offset = quantity(timing, "tick_offset", 0);
   read.timing.offset = quantity(timing, "offset", 0);
   read.timing.resolution = quantity(timing, "resolution", 0);
   read.timing.window = quantity(timing, "window", 0);

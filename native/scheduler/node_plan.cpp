@@ -1,10 +1,11 @@
 // The plan where it matters which nodes a job has.
 #include <algorithm>
-#include <bit>
 
 #include "scheduler/demand.hpp"
+#include "scheduler/node_set.hpp"
 #include "scheduler/outages.hpp"
 #include "scheduler/plan.hpp"
+#include "scheduler/running.hpp"
 
 namespace assay::scheduler {
 namespace {
@@ -14,61 +15,6 @@ struct Share {
   Amount amount;
 };
 using Shares = std::vector<Share>;
-
-// A set of nodes.
-class NodeSet {
- public:
-  explicit NodeSet(int nodes = 0) : words_((static_cast<std::size_t>(nodes) + 63) / 64) {}
-
-  bool has(int node) const { return (words_[word(node)] >> (node % 64) & 1) != 0; }
-  void set(int node, bool in) {
-    const std::uint64_t bit = std::uint64_t{1} << (node % 64);
-    if (in) {
-      words_[word(node)] |= bit;
-    } else {
-      words_[word(node)] &= ~bit;
-    }
-  }
-  void keep(const NodeSet& other) {
-    for (std::size_t k = 0; k < words_.size(); ++k) words_[k] &= other.words_[k];
-  }
-  void remove(const NodeSet& other) {
-    for (std::size_t k = 0; k < words_.size(); ++k) words_[k] &= ~other.words_[k];
-  }
-  std::int64_t count() const {
-    std::int64_t sum = 0;
-    for (const std::uint64_t each : words_) sum += std::popcount(each);
-    return sum;
-  }
-  // The first node from `from` on, -1 if there is none.
-  int next(int from) const {
-    std::size_t k = word(from);
-    if (k >= words_.size()) return -1;
-    std::uint64_t rest = words_[k] & (~std::uint64_t{0} << (from % 64));
-    while (rest == 0) {
-      if (++k == words_.size()) return -1;
-      rest = words_[k];
-    }
-    return static_cast<int>(k * 64) + std::countr_zero(rest);
-  }
-  // The first of `count` consecutive nodes, -1 if there are none.
-  int run(std::int64_t count) const {
-    for (int first = next(0); first >= 0;) {
-      std::int64_t length = 1;
-      while (length < count &&
-             next(first + static_cast<int>(length)) == first + static_cast<int>(length)) {
-        ++length;
-      }
-      if (length == count) return first;
-      first = next(first + static_cast<int>(length));
-    }
-    return -1;
-  }
-
- private:
-  static std::size_t word(int node) { return static_cast<std::size_t>(node) / 64; }
-  std::vector<std::uint64_t> words_;
-};
 
 Amount least_of(const Amount& a, const Amount& b) {
   return {std::min(a.processors, b.processors), std::min(a.gpus, b.gpus),
@@ -83,7 +29,7 @@ class NodePlan final : public Plan {
         size_(whole.size()),
         resolution_(whole.policy.timing.resolution),
         shares_(whole.jobs.size()),
-        ends_(whole.jobs.size()),
+        running_(whole.jobs.size()),
         outages_(size_) {
     for (const Job& job : whole.jobs) demands_.push_back(demand_of(whole, job));
     for (const NodeKind& kind : whole.kinds) {
@@ -131,7 +77,7 @@ class NodePlan final : public Plan {
     if (less && !choose(job, usable, shares)) return false;
     for (const Share& share : shares) change(share, -1);
     shares_[job] = shares;
-    insert(job, end);
+    running_.insert(job, end);
     if (planned_) {
       const double planned_end = rounded(end, resolution_);
       add_gain(planned_end, &shares_[job]);
@@ -162,12 +108,12 @@ class NodePlan final : public Plan {
   int first_node(int job) const override { return shares_[job].front().node; }
 
   void ended(int job, double free_at) override {
-    erase(job);
-    insert(job, free_at);
+    running_.erase(job);
+    running_.insert(job, free_at);
   }
 
   void release(int job) override {
-    erase(job);
+    running_.erase(job);
     for (const Share& share : shares_[job]) change(share, 1);
   }
 
@@ -191,13 +137,6 @@ class NodePlan final : public Plan {
   }
 
  private:
-  struct Running {
-    double end;  // by its limit
-    int job;
-    bool operator<(const Running& other) const {
-      return end < other.end || (end == other.end && job < other.job);
-    }
-  };
   // Something that becomes free: a job's shares, or a node that failed.
   struct Gain {
     double time;
@@ -217,17 +156,6 @@ class NodePlan final : public Plan {
 
   const Partition& partition_of(int job) const {
     return whole_.partitions[whole_.jobs[job].partition];
-  }
-
-  void insert(int job, double end) {
-    ends_[job] = end;
-    const Running running{end, job};
-    running_.insert(std::upper_bound(running_.begin(), running_.end(), running), running);
-  }
-
-  void erase(int job) {
-    const Running running{ends_[job], job};
-    running_.erase(std::lower_bound(running_.begin(), running_.end(), running));
   }
 
   void change(const Share& share, int sign) {
@@ -533,10 +461,9 @@ class NodePlan final : public Plan {
   const LiveJobs& live_;
   int size_;
   double resolution_;
-  std::vector<Demand> demands_;          // by job
-  std::vector<Shares> shares_;           // by job
-  std::vector<double> ends_;             // by job, as in running_
-  std::vector<Running> running_;         // ascending
+  std::vector<Demand> demands_;  // by job
+  std::vector<Shares> shares_;   // by job
+  RunningJobs running_;
   std::vector<Amount> capacity_, free_;  // by node
   int open_nodes_ = 0;                   // with a free processor
   std::int64_t free_processors_ = 0;

@@ -38,6 +38,7 @@ class Plan {
 
 std::unique_ptr<Plan> make_count_plan(const Case& whole, const LiveJobs& live);
 std::unique_ptr<Plan> make_node_plan(const Case& whole, const LiveJobs& live);
+std::unique_ptr<Plan> make_slurm_plan(const Case& whole, const LiveJobs& live);
 
 // A time of the plan, rounded up to the policy's resolution.
 inline double rounded(double time, double resolution) {

@@ -6,11 +6,18 @@
 #include "scheduler/first_come.hpp"
 
 namespace assay::scheduler {
+namespace {
+
+std::unique_ptr<Plan> choose_plan(const Case& whole, const LiveJobs& live) {
+  if (whole.policy.backfill == Backfill::slurm) return make_slurm_plan(whole, live);
+  return only_counts(whole) ? make_count_plan(whole, live) : make_node_plan(whole, live);
+}
+
+}  // namespace
 
 std::unique_ptr<Strategy> choose_strategy(const Case& whole, const LiveJobs& live) {
   if (first_come_does(whole)) return std::make_unique<FirstCome>(whole, live);
-  auto plan = only_counts(whole) ? make_count_plan(whole, live) : make_node_plan(whole, live);
-  return std::make_unique<Planner>(whole, live, std::move(plan));
+  return std::make_unique<Planner>(whole, live, choose_plan(whole, live));
 }
 
 Planner::Planner(const Case& whole, const LiveJobs& live, std::unique_ptr<Plan> plan)
@@ -59,7 +66,7 @@ bool Planner::share_nodes(int partition, int other) const {
 void Planner::pass(double now, bool in_order, std::vector<Start>& starts) {
   const Policy& policy = whole_.policy;
   in_order = in_order || policy.backfill == Backfill::none;
-  const bool all = policy.backfill == Backfill::conservative;
+  const bool all = policy.backfill == Backfill::conservative || policy.backfill == Backfill::slurm;
   const double horizon = policy.timing.window > 0 ? now + policy.timing.window : kNever;
   sort(now);
   plan_->begin(now);

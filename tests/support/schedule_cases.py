@@ -16,7 +16,7 @@ from assay.usage.scheduler.schedule import Workload
 USERS, ACCOUNTS, QUALITIES = ["ann", "bob", "cy"], ["phys", "chem"], ["low", "high"]
 FAMILIES = (
     *("fcfs", "easy", "conservative", "multifactor", "maui", "contiguous", "shared"),
-    *("disturbed", "partitions", "timing", "feedback"),
+    *("disturbed", "partitions", "timing", "feedback", "slurm"),
 )
 
 
@@ -47,7 +47,7 @@ def draw(family: str, seed: int) -> Replay:
     policy = Policy(
         order=family if family in ("multifactor", "maui") else "fcfs",
         backfill=family
-        if family in ("easy", "conservative")
+        if family in ("easy", "conservative", "slurm")
         else "none"
         if family == "fcfs"
         else rng.choice(("none", "easy", "easy", "conservative")),
@@ -71,7 +71,11 @@ def draw(family: str, seed: int) -> Replay:
         if rng.random() < 0.2:
             policy = msgspec.structs.replace(policy, allocation="contiguous")
     jobs = _jobs(rng, machine, family)
-    if family in ("disturbed", "feedback") or rng.random() < 0.1:
+    if (
+        family in ("disturbed", "feedback")
+        or (family == "slurm" and rng.random() < 0.3)
+        or rng.random() < 0.1
+    ):
         machine = _disturb(rng, machine)
     if family == "partitions" or rng.random() < 0.1:
         machine = _divide(rng, machine)
@@ -199,17 +203,19 @@ def _weigh(rng: random.Random, policy: Policy, family: str) -> Policy:
         targets=rng.choice(({}, {"ann": 20, "cy": 60})),
     )
     timing = policy.timing
-    if family == "timing":
+    if family == "timing" or (family == "slurm" and rng.random() < 0.7):
         timing = Timing(
             main=rng.choice((0, 0, 3)),
             delay=rng.choice((0, 0, 2, 4)),
+            tick=rng.choice((0, 0, 1, 1.25, 3)),
+            tick_offset=rng.choice((0, 0.5, 2)),
             backfill=rng.choice((0, 2, 5)),
             offset=rng.choice((0, 0, 1, 3)),
             resolution=rng.choice((0, 0, 4)),
             depth=rng.choice((0, 0, 1, 3)),
             window=rng.choice((0, 0, 10)),
-            launch=rng.choice((0, 1)),
-            done=rng.choice((0, 0, 2)),
+            launch=rng.choice((0, 1, 0.3)),
+            done=rng.choice((0, 0, 2, 0.2)),
         )
     elif family in ("disturbed", "easy", "shared") and rng.random() < 0.2:
         timing = Timing(launch=rng.choice((0, 1)), done=rng.choice((0, 2)))

@@ -11,6 +11,7 @@ from assay.usage.jobs import State
 from assay.usage.scheduler.machine import Machine, Partition
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Workload
+from schedule_slurm import SlurmPass
 
 END, RELEASE, FAILURE, REPAIR, EDGE, SUBMISSION = range(6)
 ZERO = (0, 0, 0.0)  # processors, GPUs, bytes
@@ -85,6 +86,7 @@ class Reference:
             self.equal
             and policy.allocation == "free"
             and policy.reserved == "latest"
+            and policy.backfill != "slurm"
             and all(each.first == 0 and each.last in (None, self.size - 1) for each in whole)
         )
         self.names_nodes = not self.counted or bool(machine.failures)
@@ -107,15 +109,18 @@ class Reference:
             if each.end < math.inf:
                 due.append((each.end, EDGE, k))
         self.due = due
+        self.last = -math.inf  # the last pass that only submissions led to
         self.changed = dict.fromkeys(("main", "submitted", "full"), False)
-        self.ticked = dict.fromkeys(("main", "submitted", "full"), -math.inf)
+        self.ticked = dict.fromkeys(("main", "clock", "full"), -math.inf)
         passes = longest = 0
         now = -math.inf
         while True:
             times = [event[0] for event in self.due]
+            after = max(now, self.origin)
+            if self.timing.tick:
+                times.append(self._next_submitted(after))
             if self.waiting:
-                after = max(now, self.origin)
-                if self.timing.main or self.timing.delay:
+                if self.timing.main or self.timing.delay or self.timing.tick:
                     times.append(self._next_main(after))
                 if self.changed["full"] and self.timing.backfill:
                     times.append(self._tick("full", self.timing.backfill, after))
@@ -127,26 +132,31 @@ class Reference:
                 self.due.remove(event)
                 self.process(*event)
                 self.changed["full"] = True
-                if event[1] == SUBMISSION and self.timing.delay:
+                if event[1] == SUBMISSION and (self.timing.delay or self.timing.tick):
                     self.changed["submitted"] = True
                 elif event[1] != END or self.timing.done == 0:
                     self.changed["main"] = True
-            if self.waiting:
-                passes += self.passes(now)
+            passes += self.passes(now)
             longest = max(longest, len(self.waiting))
         return {**self.out, "longest_queue": longest, "passes": passes}
 
     def _next_main(self, time):
-        if self.changed["main"]:
-            earliest = time
-        elif self.changed["submitted"]:
-            earliest = max(time, self.ticked["submitted"] + self.timing.delay)
-        else:
+        earliest = time if self.changed["main"] else self._next_submitted(time)
+        if self.timing.main and earliest < math.inf:
+            return self._tick("main", self.timing.main, earliest)
+        return earliest
+
+    def _next_submitted(self, time):
+        if not self.changed["submitted"]:
             return math.inf
-        return self._tick("main", self.timing.main, earliest) if self.timing.main else earliest
+        if not self.timing.tick:
+            return max(time, self.last + self.timing.delay)
+        least = -math.inf if self.last == -math.inf else math.floor(self.last) + self.timing.delay
+        return self._tick("clock", self.timing.tick, max(time, least))
 
     def _tick(self, name, interval, time):
-        first = self.origin + (self.timing.offset if name == "full" else 0)
+        offsets = {"main": 0.0, "full": self.timing.offset, "clock": self.timing.tick_offset}
+        first = self.origin + offsets[name]
         k = 0
         while first + k * interval < time or first + k * interval <= self.ticked[name]:
             k += 1
@@ -201,7 +211,7 @@ class Reference:
                 record[3] = now
         free = now + self.timing.done
         if free > now:
-            self.planned[j] = free
+            self.planned[j] = math.ceil(free) if self.policy.backfill == "slurm" else free
             self.due.append((free, RELEASE, j))
         else:
             del self.shares[j], self.planned[j]
@@ -232,6 +242,13 @@ class Reference:
     def passes(self, now):
         timing = self.timing
         main = self._next_main(now) == now
+        if timing.tick and self._next_submitted(now) == now:
+            self.last = self.ticked["clock"] = now
+            self.changed["submitted"] = False
+        if not self.waiting:
+            if not timing.main:
+                self.changed["main"] = False
+            return 0
         full = main
         if timing.backfill > 0:
             full = self._tick("full", timing.backfill, now) == now
@@ -243,16 +260,20 @@ class Reference:
             self.ticked["full"] = now
             self.changed["full"] = False
         if main:
-            if not self.changed["main"]:
-                self.ticked["submitted"] = now
+            if not timing.tick:
+                if not self.changed["main"]:
+                    self.last = now
+                self.changed["submitted"] = False
             self.ticked["main"] = now
-            self.changed["main"] = self.changed["submitted"] = False
+            self.changed["main"] = False
         return 1
 
     def one_pass(self, now, in_order):
         policy = self.policy
         in_order = in_order or policy.backfill == "none"
-        most = math.inf if policy.backfill == "conservative" else policy.reservations
+        every = policy.backfill in ("conservative", "slurm")
+        most = math.inf if every else policy.reservations
+        slurm = SlurmPass(self, now) if policy.backfill == "slurm" else None
         horizon = now + policy.timing.window if policy.timing.window else math.inf
         queue = self.sorted_queue(now)
         if policy.timing.depth:
@@ -265,13 +286,17 @@ class Reference:
                 blocked.append(mine)
                 skipped = True
                 continue
-            placed = self.place(j, now, now, late=False)
+            placed = self.place(j, now, now, late=False) if slurm is None else None
+            if slurm is not None and (nodes := slurm.start(j)) is not None:
+                placed = dict.fromkeys(nodes, self.capacity[0])
             if placed is not None:
                 self.start(j, now, placed, skipped)
                 continue
             skipped = True
             if in_order:
                 blocked.append(mine)
+            elif slurm is not None:
+                slurm.reserve(j, horizon)
             elif reserved < most:
                 found = self.earliest(j, now, horizon)
                 if found:
@@ -289,7 +314,8 @@ class Reference:
     def start(self, j, now, shares, backfilled):
         self.waiting.remove(j)
         self.shares[j] = shares
-        self.planned[j] = now + self.limit[j]
+        whole = self.policy.backfill == "slurm"  # seconds
+        self.planned[j] = (math.floor(now) if whole else now) + self.limit[j]
         self.plan.append((now, self.rounded(self.planned[j]), shares))
         self.active.add(j)
         self.out["start"][j] = now

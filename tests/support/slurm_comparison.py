@@ -18,9 +18,10 @@ from slurm_load import Recording, machine, workload
 PASS_GAP = 0.5
 # Settings of the recorded Slurm: batch_sched_delay (its default) and bf_resolution, s.
 _DELAY, _RESOLUTION = 3.0, 1.0
-# From seed-100.txt, which no comparison is made with, s: from the allocation to the program, from
-# the program's end to the end of the last node's epilog, and what bf_interval is exceeded by.
-_LAUNCH, _DONE, _CYCLE = 0.22, 0.07, 0.09
+# From long-200.txt, which no comparison is made with, s: from the allocation to the program, from
+# the program's end to the end of the last node's epilog, what bf_interval is exceeded by, and the
+# period of the controller's loop, in which it looks for submissions.
+_LAUNCH, _DONE, _CYCLE, _TICK = 0.08, 0.026, 0.031, 1.007
 _INTERVAL = re.compile(r"bf_interval=(\d+)")
 
 
@@ -49,38 +50,54 @@ class Comparison:
         return self.modelled / self.real - 1.0
 
 
-def policy_of(recording: Recording) -> Policy:
-    """Conservative backfilling at Slurm's times; the first backfilling as in the recording.
+def policy_of(recording: Recording, *, accounts: bool = False) -> Policy:
+    """Slurm's backfilling at its times; its first pass and the controller's loop as recorded.
 
-    Its phase is that of a clock which runs since the controller was started.
+    Both are clocks which run since the controller was started. ``accounts``: see ``load_of``.
     """
     interval = _INTERVAL.search(recording.settings["SchedulerParameters"])
     assert interval is not None
     first = recording.cycles[0] - float(np.min(recording.submit)) if recording.cycles else 0.0
     timing = Timing(
         delay=_DELAY,
+        tick=_TICK,
+        tick_offset=max(0.0, recording.loop - float(np.min(recording.submit))),
         backfill=float(interval[1]) + _CYCLE,
         offset=max(0.0, first),
         resolution=_RESOLUTION,
-        launch=_LAUNCH,
+        launch=0.0 if accounts else _LAUNCH,
         done=_DONE,
     )
-    return Policy(order="fcfs", backfill="conservative", reserved="lowest", timing=timing)
+    return Policy(order="fcfs", backfill="slurm", timing=timing)
 
 
-def load_of(recording: Recording) -> Workload:
-    """The recorded jobs, sorted by their submission; start times are not used."""
+def load_of(recording: Recording, *, accounts: bool = False) -> Workload:
+    """The recorded jobs, sorted by their submission; start times are not used.
+
+    They last as long as their sleep, or with ``accounts`` from start to end as Slurm accounts it:
+    what there is to replay of a site's log, where launches take part of the time.
+    """
+    lasted = recording.end - recording.start if accounts else recording.sleep
     order = np.argsort(recording.submit, kind="stable")
     return workload(
         recording.submit[order],
-        recording.sleep[order],
+        lasted[order],
         60.0 * recording.minutes[order],
         recording.nodes[order].astype(np.int64),
     )
 
 
-def modelled(recording: Recording, policy: Policy, program: Path) -> Schedule:
-    return replay(load_of(recording), machine(recording.size), policy, program=program)
+def modelled(
+    recording: Recording, policy: Policy, program: Path, *, accounts: bool = False
+) -> Schedule:
+    load = load_of(recording, accounts=accounts)
+    return replay(load, machine(recording.size), policy, program=program)
+
+
+def compared(recording: Recording, program: Path, *, accounts: bool) -> Comparison:
+    """The recording beside the model; ``accounts``: see ``load_of``."""
+    policy = policy_of(recording, accounts=accounts)
+    return compare(recording, modelled(recording, policy, program, accounts=accounts))
 
 
 def compare(recording: Recording, schedule: Schedule) -> Comparison:

@@ -19,24 +19,25 @@ from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload.as_slurm import NAME, as_slurm
 
-# Whole nodes, first in first out with backfilling; intervals are as short as the jobs are.
+# Whole nodes, first in first out with backfilling every 30 s (the default of bf_interval).
 SETTINGS = {
     "SelectType": "select/linear",
     "SelectTypeParameters": "CR_ONE_TASK_PER_CORE",
     "PriorityType": "priority/basic",
     "SchedulerType": "sched/backfill",
-    "SchedulerParameters": "bf_interval=10,bf_resolution=1",
+    "SchedulerParameters": "bf_interval=30,bf_resolution=1",
     # With an epilog, as most sites have one, the end of each job requests a pass over the queue.
     "Epilog": "/bin/true",
     # Times in ms of what its accounts state in whole seconds.
     "SlurmctldDebug": "debug2",
-    "DebugFlags": "Backfill",
     "LogTimeFormat": "iso8601_ms",
 }
 # Shares of jobs, by nodes and by minutes of the limit. Few jobs have most of the nodes: while the
 # scheduler waits for these, smaller ones pass them.
-_SIZES = {1: 0.38, 2: 0.22, 3: 0.08, 4: 0.16, 8: 0.09, 16: 0.04, 32: 0.03}
-_MINUTES = {1: 0.4, 2: 0.35, 3: 0.25}
+_SIZES = {1: 0.45, 2: 0.25, 3: 0.06, 4: 0.12, 6: 0.04, 8: 0.04, 16: 0.02, 24: 0.01, 32: 0.01}
+_MINUTES = {1: 0.3, 2: 0.3, 3: 0.2, 5: 0.2}
+# No job sleeps for less, s.
+_LEAST = 10.0
 _LINE = re.compile(r"\[([\dT:.-]+)\] (.*)")
 _EVENTS = {
     "submit": re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+) "),
@@ -44,6 +45,7 @@ _EVENTS = {
     "end": re.compile(r"_job_complete: JobId=(\d+) done"),
     "free": re.compile(r"debug2: _slurm_rpc_epilog_complete: JobId=(\d+) "),
 }
+_PASS = "sched: Running job scheduler"
 COLUMNS = ("sleep", "minutes", "nodes", "submit", "start", "end", "free", "first", "backfilled")
 
 
@@ -52,7 +54,7 @@ def machine(nodes: int) -> Machine:
 
 
 def synthetic(
-    seed: int, *, jobs: int = 500, nodes: int = 40, busy: float = 420.0, load: float = 1.6
+    seed: int, *, jobs: int = 500, nodes: int = 40, busy: float = 1260.0, load: float = 1.6
 ) -> Workload:
     """Jobs of a few seconds to tens of seconds, with limits of 1 to 3 minutes.
 
@@ -66,7 +68,7 @@ def synthetic(
     minutes = rng.choice(list(_MINUTES), jobs, p=list(_MINUTES.values()))
     run = 60.0 * minutes * (0.05 + 0.9 * rng.beta(0.8, 2.0, jobs))
     run *= busy * nodes / np.sum(run * size)
-    run = np.round(np.clip(run, 2.0, 54.0 * minutes), 1)
+    run = np.round(np.clip(run, _LEAST, 54.0 * minutes), 1)
     submit = np.sort(rng.uniform(0.0, busy / load, jobs))
     return workload(submit - submit[0], run, 60.0 * minutes, size)
 
@@ -101,13 +103,15 @@ class Recording:
     ``sleep``: s requested of the job's program. ``minutes``: its limit. ``submit``, ``start``,
     ``end`` and ``free`` (all its nodes are): s by the controller's log, after the first whole
     second. ``first``: the lowest index of its nodes. ``backfilled``: 1 if backfilling started it.
-    ``cycles``: times at which backfilling began.
+    ``cycles``: times at which backfilling began; ``loop``: of the first pass in order, which the
+    controller's loop makes.
     """
 
     columns: dict[str, Floats]
     size: int
     settings: dict[str, str] = field(default_factory=dict)
     cycles: list[float] = field(default_factory=list)
+    loop: float = 0.0
 
     def __getattr__(self, name: str) -> Floats:
         try:
@@ -118,6 +122,7 @@ class Recording:
     def write(self, path: Path) -> None:
         lines = [f"# nodes {self.size}"]
         lines += [f"# {name} {value}" for name, value in self.settings.items()]
+        lines += [f"# loop {self.loop:.3f}"]
         lines += [f"# cycles {' '.join(f'{time:.2f}' for time in self.cycles)}"]
         lines += [" ".join(COLUMNS)]
         lines += [
@@ -134,7 +139,8 @@ def read_recording(path: Path) -> Recording:
     values = np.array(body[1:], dtype=np.float64)
     cycles = [float(word) for word in head.pop("cycles").split()]
     columns = {name: values[:, index] for index, name in enumerate(body[0])}
-    return Recording(columns, int(head.pop("nodes")), head, cycles)
+    loop = float(head.pop("loop"))
+    return Recording(columns, int(head.pop("nodes")), head, cycles, loop)
 
 
 def run_load(slurm: SlurmCluster, load: Workload, folder: Path, patience: float = 900.0) -> None:
@@ -172,7 +178,7 @@ def recording(
     columns["nodes"] = load.nodes.astype(np.float64)
     columns["backfilled"] = np.zeros(len(load))
     cycles = []
-    begin = None
+    begin = loop = None
     for line in log.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
@@ -180,6 +186,8 @@ def recording(
         now = datetime.fromisoformat(match[1]).timestamp()
         if match[2].endswith("_attempt_backfill: beginning"):
             cycles.append(now)
+        if begin is not None and loop is None and _PASS in match[2]:
+            loop = now - begin
         for name, pattern in _EVENTS.items():
             found = pattern.match(match[2])
             if found is None:
@@ -191,11 +199,11 @@ def recording(
             columns[name][index] = now - begin  # the last one: the last node is free
             if name == "start":
                 columns["backfilled"][index] = float(found[1] is None)
-    assert begin is not None
+    assert begin is not None and loop is not None
     for match in re.finditer(r"JobId=(\d+) .* NodeList=(\S+) ", accounts):
         columns["first"][ids[int(match[1])]] = names.index(first_name(match[2]))
     since = [time - begin for time in cycles if time >= begin]
-    return Recording(columns, len(names), dict(settings), since)
+    return Recording(columns, len(names), dict(settings), since, loop)
 
 
 def first_name(listed: str) -> str:

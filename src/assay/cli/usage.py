@@ -126,8 +126,7 @@ def usage(
         find_with_queue,
         slurm_script,
     )
-    from assay.report.usage.log_progress import UsageProgress
-    from assay.report.usage.replay_progress import replay_progress
+    from assay.report.usage.progress import UsageProgress
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
     from assay.report.usage.write import present
     from assay.usage.accounts.reading import read_accounts
@@ -159,9 +158,14 @@ def usage(
         return 0
     if asked.wanted:
         steadiness = None if run is None else steadiness_of_run(run)
-        with replay_progress() as report:
+        with UsageProgress(console(stderr=True)) as watch:
             found = find_with_queue(
-                accounts, query, asked, native_replay, steadiness=steadiness, report=report
+                accounts,
+                query,
+                asked,
+                native_replay,
+                steadiness=steadiness,
+                report=watch.replays,
             )
     else:
         assert accounts is not None, "check_query has found a log"

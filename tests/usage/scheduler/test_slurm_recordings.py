@@ -15,6 +15,7 @@ from assay.usage.scheduler.policy import Policy
 from schedule_program import plain
 from slurm_comparison import (
     compare,
+    compared,
     load_of,
     longest,
     modelled,
@@ -27,21 +28,26 @@ from slurm_lab import running_slurm
 from slurm_load import SETTINGS, account_times, read_recording, recording, run_load, synthetic
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "usage" / "slurm"
-# No constant was chosen with these; seed-100 is the one with which they were.
-HELD_OUT = sorted(path.name for path in FOLDER.glob("*.txt") if path.name != "seed-100.txt")
+# No rule and no constant was chosen with these; long-200 is the one with which they were.
+HELD_OUT = sorted(path.name for path in FOLDER.glob("*.txt") if path.name != "long-200.txt")
 # Of the mean wait, and of the longest common subsequence ÷ jobs.
-ERROR, LONGEST = 0.06, 0.8
+ERROR, LONGEST = 0.02, 0.95
+# The latter where jobs last as long as they sleep, and launches take as long as in long-200.
+SLEPT = 0.9
 
 
 @pytest.mark.parametrize("name", HELD_OUT)
 def test_waits_and_order_are_close_to_those_of_slurm(name):
     real = read_recording(FOLDER / name)
-    seen = compare(real, modelled(real, policy_of(real), plain()))
+    seen = compared(real, plain(), accounts=True)
     assert seen.jobs == 500
     assert seen.passed > 0.1
     assert abs(seen.error) < ERROR
-    assert seen.pairs[0] > 0.99
-    assert seen.longest[1] > LONGEST
+    assert min(seen.longest) > LONGEST
+    slept = compared(real, plain(), accounts=False)
+    assert abs(slept.error) < ERROR
+    assert slept.pairs[0] > 0.99
+    assert slept.longest[1] > SLEPT
 
 
 def test_without_the_times_of_slurm_the_waits_differ():
@@ -80,10 +86,10 @@ def test_the_model_is_given_nothing_of_the_starts():
 @pytest.mark.cluster
 def test_a_slurm_that_runs_now(tmp_path):
     """Within a third for 80 jobs: few jobs average less, and the machine may be busy."""
-    load = synthetic(7, jobs=80, nodes=16, busy=70.0)
+    load = synthetic(7, jobs=80, nodes=16, busy=90.0)
     log = tmp_path / "controller.log"
     with running_slurm(16, settings={**SETTINGS, "SlurmctldLogFile": str(log)}) as slurm:
-        run_load(slurm, load, tmp_path, patience=240.0)
+        run_load(slurm, load, tmp_path, patience=400.0)
         slurm.await_idle()
         accounts = slurm.accounts.read_text()
         listed = account_times(slurm.accounts)

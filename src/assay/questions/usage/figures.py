@@ -133,7 +133,7 @@ def week(found: UsageFindings) -> Figure | None:
     spec: Spec = {
         "height": 20 * len(_WEEKDAYS),
         "transform": [{"calculate": "100 * datum.utilisation", "as": "percent"}],
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 1},
+        "mark": "rect",
         "encoding": {
             "x": {"field": "hour", "type": "ordinal", "title": "hour of the day",
                   "axis": {"labelAngle": 0, "labelOverlap": "greedy"}},

@@ -28,6 +28,7 @@ def check(workload: Workload, machine: Machine, policy: Policy) -> None:
     """
     _check_machine(machine)
     _check_policy(policy)
+    _check_slurm(machine, policy)
     _check_workload(workload, max(1, len(machine.partitions)))
 
 
@@ -71,7 +72,8 @@ def _check_policy(policy: Policy) -> None:
     where = "policy"
     _within(policy.reservations, 0, _MOST_PER_NODE, f"{where}, reservations")
     timing = policy.timing
-    for name in ("main", "delay", "backfill", "offset", "resolution", "window", "launch", "done"):
+    times = ("main", "delay", "tick", "tick_offset", "backfill", "offset")
+    for name in (*times, "resolution", "window", "launch", "done"):
         _within(getattr(timing, name), 0.0, _LATEST, f"{where}, timing, {name}")
     _within(timing.depth, 0, _MOST_PER_NODE, f"{where}, timing, depth")
     factors = policy.multifactor
@@ -91,6 +93,18 @@ def _check_policy(policy: Policy) -> None:
     _within(maui.decay, 0.0, 1.0, f"{where}, maui, decay")
     for name, value in maui.targets.items():
         _within(value, -1e100, 1e100, f"{where}, maui, targets, '{name}'")
+
+
+def _check_slurm(machine: Machine, policy: Policy) -> None:
+    """Slurm's own plan is known for whole nodes that are all equal."""
+    if policy.backfill != "slurm":
+        return
+    if len(machine.nodes) > 1 or policy.sharing != "node" or policy.allocation != "free":
+        raise AssayError(
+            "Slurm's plan is modelled for jobs that have equal nodes of their own, in any place.",
+            where="policy, backfill",
+            fix="Use 'conservative', or one kind of nodes, sharing 'node' and allocation 'free'.",
+        )
 
 
 def _check_workload(workload: Workload, partitions: int) -> None:

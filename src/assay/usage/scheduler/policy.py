@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 Order = Literal["fcfs", "multifactor", "maui"]
-Backfill = Literal["none", "easy", "conservative"]
+Backfill = Literal["none", "easy", "conservative", "slurm"]
 Sharing = Literal["node", "processor"]
 
 
@@ -59,7 +59,9 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     ``main``: interval of the pass that starts jobs in order (0: at each submission and end).
     ``delay``: least time between two such passes to which only submissions led (Slurm's
-    ``batch_sched_delay``); nodes that become free lead to one at once. ``backfill``: interval of
+    ``batch_sched_delay``); nodes that become free lead to one at once. ``tick``: the former passes
+    are at times of a clock with this period only (0: at any time), which are ``tick_offset`` after
+    the first submission and a multiple of it. ``backfill``: interval of
     backfilling (0: with each pass), of which the first is ``offset`` after the first submission.
     ``resolution``: times of the plan are rounded up to it. ``depth``: jobs that one pass looks at
     (0: all). ``window``: how far the plan reaches (0: for ever). ``launch``: from the decision to
@@ -69,6 +71,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     main: float = 0.0
     delay: float = 0.0
+    tick: float = 0.0
+    tick_offset: float = 0.0
     backfill: float = 0.0
     offset: float = 0.0
     resolution: float = 0.0

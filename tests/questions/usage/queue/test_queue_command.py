@@ -25,7 +25,7 @@ from plain_scheduler import first_come
 from planted_loads import planted_load
 from usage_logs import swf_of
 
-JOBS = [(n, 500 * n, 60 * (n % 7), 300 * (n % 9) + 10, 1 + n % 8) for n in range(1, 400)]
+JOBS = [(n, 500 * n, 60 * (n % 7), 300 * (n % 9) + 10, 1 + n % 8) for n in range(1, 1000)]
 
 
 def run(*words: str | Path) -> int:
@@ -94,8 +94,8 @@ def native() -> Replay:
 @pytest.mark.slow
 def test_the_command_reports_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
-    jobs = [(n, 5000 * n, 60 * (n % 7), 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 400)]
-    log.write_text(swf_of(jobs, processors=8, users=400))
+    jobs = [(n, 5000 * n, 60 * (n % 7), 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 1000)]
+    log.write_text(swf_of(jobs, processors=8, users=1000))
     words = ("--what-if", "nodes=+50%", "--what-if", "cov=5.7%:1%", "--resamples", 20)
     assert run(log, *words, "-o", tmp_path / "a.json") == 0
     out = " ".join(capsys.readouterr().out.split())

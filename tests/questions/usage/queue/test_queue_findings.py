@@ -31,7 +31,7 @@ from usage_logs import read_text, swf_of
 EXCERPT = Path(__file__).parents[3] / "data" / "usage" / "seth-2002-excerpt.swf"
 
 
-def planted(seed: int = 1, jobs: int = 400, weeks: int = 6) -> ReplayedLoad:
+def planted(seed: int = 1, jobs: int = 400, weeks: int = 8) -> ReplayedLoad:
     """A load of four processors, nearly saturated, without sessions of several jobs."""
     random = np.random.default_rng(seed)
     submit = np.sort(random.uniform(0, weeks * WEEK, jobs))
@@ -71,15 +71,17 @@ def asked(what_ifs: Sequence[str], load: ReplayedLoad | None = None, resamples: 
 def test_planted_effects_have_their_sign_and_intervals() -> None:
     found = asked(["heartbeat=20%", "estimates=2", "nodes=8", "largest=2"])
     shorter, same, more, _ = found.what_ifs
-    for each in (shorter, more):
-        assert each.wait is not None and each.wait_ci95 is not None
-        assert each.wait < 0.0 and each.wait_ci95[1] < 0.0
+    assert shorter.wait is not None and shorter.wait_ci95 is not None
+    assert shorter.wait < 0.0 and shorter.wait_ci95[1] < 0.0
+    # More than any resampled weeks show: the queue of the saturated load grows over all of them.
+    assert more.wait is not None and more.wait < 0.0 and more.wait_ci95 is None
+    assert more.sentence.endswith("No interval: it holds for this order of weeks only.")
     # First come, first served doesn't look at requests: no change, exactly.
     assert (same.wait, same.wait_ci95) == (0.0, (0.0, 0.0))
     assert "no clear change" in same.sentence
     assert more.sentence.startswith("100% more nodes shorten the mean wait by ")
-    assert found.resamples == 40 and found.load.weeks == 6
-    assert any("6 whole weeks" in text for text in found.unknown)
+    assert found.resamples == 40 and found.load.weeks == 8
+    assert not any("whole week" in text for text in found.unknown)
 
 
 def test_pairs_make_intervals_narrow() -> None:
@@ -88,7 +90,7 @@ def test_pairs_make_intervals_narrow() -> None:
     (low, high) = found.what_ifs[0].wait_ci95 or (np.nan, np.nan)
     assert high < 0.0
     assert high - low < 0.1
-    # The waits of six weeks drawn from such ones differ by this share between draws.
+    # The waits of eight weeks drawn from such ones differ by this share between draws.
     waits = [asked([], planted(seed)).replay.wait for seed in range(8)]
     assert np.ptp(waits) / np.mean(waits) > 3 * (high - low)
 
@@ -100,11 +102,11 @@ def test_a_seed_gives_the_same_numbers() -> None:
     assert first.what_ifs[0].wait_ci95 != other.what_ifs[0].wait_ci95
 
 
-def test_shorter_than_two_weeks_has_no_intervals() -> None:
-    found = asked(["nodes=+100%"], planted(weeks=1, jobs=60))
+def test_fewer_than_eight_weeks_have_no_intervals() -> None:
+    found = asked(["nodes=+100%"], planted(weeks=7, jobs=60))
     assert found.resamples == 0 and found.what_ifs[0].wait_ci95 is None
     assert found.what_ifs[0].wait is not None
-    assert any("shorter than two weeks" in text for text in found.unknown)
+    assert any("7 whole weeks, too few" in text for text in found.unknown)
 
 
 def test_nothing_waits() -> None:

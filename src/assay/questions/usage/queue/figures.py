@@ -134,8 +134,8 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
     return Figure(
         id="queue-what-ifs",
         title="What if: the mean wait",
-        caption=f"Change of the mean wait against {found.model} on the same load; lines: 95% "
-        "intervals of paired differences over resampled weeks.",
+        caption=f"Change of the mean wait against {found.model} on the same load; lines: "
+        "95% intervals over resampled weeks.",
         alt=f"Change of the mean wait: {said}.",
         fields=[
             Field("what", "", "what is changed"),

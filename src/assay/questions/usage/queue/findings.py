@@ -12,6 +12,11 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
+from assay.questions.usage.queue.intervals import (
+    LEAST_RESAMPLES,
+    LEAST_WEEKS,
+    interval_of,
+)
 from assay.questions.usage.queue.load import ReplayedLoad
 from assay.questions.usage.queue.measure import agreement_of, measure_of, real_measure
 from assay.questions.usage.queue.model import (
@@ -25,6 +30,7 @@ from assay.questions.usage.queue.model import (
 from assay.questions.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
 from assay.questions.usage.queue.whatif import Case, WhatIf
 from assay.questions.usage.queue.words import result_sentence
+from assay.units import counted
 from assay.usage.jobs import Floats
 from assay.usage.scheduler.machine import Machine
 from assay.usage.scheduler.policy import Policy
@@ -36,10 +42,8 @@ from assay.usage.workload.resample import resampled, weeks_of
 Replay = Callable[[Workload, Machine, Policy], Schedule]
 # Called with the numbers of finished and of all replays.
 Report = Callable[[int, int], None]
-# Fewest whole weeks that can be resampled.
-_LEAST_WEEKS = 2
-# With fewer, intervals are narrower than they should be.
-_FEW_WEEKS = 10
+# Offered load from which queues last from week to week (docs/scheduler.md, "Intervals").
+_HIGH_LOAD = 0.8
 
 # What the model leaves out, whatever the load.
 _UNKNOWN = (
@@ -82,7 +86,7 @@ def find_queue(
     policy = policy_of(model, load)
     base = Case(load.workload, load.machine, policy)
     weeks = weeks_of(load.workload, load.end)
-    if weeks.whole < _LEAST_WEEKS or not what_ifs:
+    if weeks.whole < LEAST_WEEKS or not what_ifs:
         resamples = 0
     named = [model_of(name) for name in POLICIES if others and name != model.name]
     total = 1 + len(named) + len(what_ifs) + resamples * (1 + len(what_ifs))
@@ -148,7 +152,7 @@ def find_queue(
         ],
         resamples=resamples,
         seed=seed,
-        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs, resamples)],
+        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs, load)],
     )
 
 
@@ -170,15 +174,18 @@ def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
     return with_sharing(model, "processor") if load.sharing else model.policy
 
 
-def _few(weeks: int, what_ifs: Sequence[WhatIf], resamples: int) -> list[str]:
+def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str]:
     if not what_ifs:
         return []
-    if weeks < _LEAST_WEEKS:
-        return ["The load is shorter than two weeks: what-ifs have no intervals."]
-    if resamples and weeks < _FEW_WEEKS:
+    if weeks < LEAST_WEEKS:
         return [
-            f"The load has {weeks} whole weeks: intervals from so few are narrower than they "
-            "should be."
+            f"Intervals of what-ifs: the load has {counted(weeks, 'whole week')}, too few to "
+            f"resample; {LEAST_WEEKS} are needed."
+        ]
+    if offered_load(load.workload, load.machine.processors) >= _HIGH_LOAD:
+        return [
+            "Queues that last for weeks: at a load this high, intervals over resampled weeks are "
+            "narrower than they should be."
         ]
     return []
 
@@ -229,10 +236,10 @@ def _what_if(
         if start <= 0.0:
             return None, None
         kept = before > 0.0
-        return float(getattr(changed, name)) / start - 1.0, _interval(
-            after[kept] / before[kept] - 1.0
-        )
+        change = float(getattr(changed, name)) / start - 1.0
+        return change, interval_of(change, after[kept] / before[kept] - 1.0)
 
+    used = changed.utilisation - own.utilisation
     wait, wait_ci95 = relative("wait")
     slowdown, slowdown_ci95 = relative("slowdown")
     found = QueueWhatIf(
@@ -244,16 +251,11 @@ def _what_if(
         wait_ci95=wait_ci95,
         slowdown=slowdown,
         slowdown_ci95=slowdown_ci95,
-        utilisation=changed.utilisation - own.utilisation,
-        utilisation_ci95=_interval(of("utilisation", others) - of("utilisation", bases)),
+        utilisation=used,
+        utilisation_ci95=interval_of(used, of("utilisation", others) - of("utilisation", bases)),
         sentence="",
     )
-    return msgspec.structs.replace(found, sentence=result_sentence(what_if, found, own))
-
-
-def _interval(differences: Floats) -> Bounds | None:
-    """The 2.5% and 97.5% quantiles of paired differences over resamples; None for fewer than 20."""
-    if differences.size < 20:
-        return None
-    low, high = np.quantile(differences, (0.025, 0.975))
-    return float(low), float(high)
+    sentence = result_sentence(what_if, found, own)
+    if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
+        sentence += " No interval: it holds for this order of weeks only."
+    return msgspec.structs.replace(found, sentence=sentence)

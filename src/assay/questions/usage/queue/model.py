@@ -94,9 +94,9 @@ class QueueWhatIf(msgspec.Struct, frozen=True):
     ``text``: as requested. ``words``: what was changed. ``measure``: of the changed load.
     ``request``: relative change of the requested times, None where they don't change by a factor.
     ``wait``, ``slowdown``: relative changes of their means, ``utilisation``: absolute change; None
-    where nothing waits. Each with the 95% interval of paired differences over resampled weeks, None
-    without resamples: ``wait_ci95``, ``slowdown_ci95``, ``utilisation_ci95``. ``sentence``: the
-    result.
+    where nothing waits. Each with the 95% interval over resampled weeks
+    (``intervals.interval_of``), None where there is none: ``wait_ci95``, ``slowdown_ci95``,
+    ``utilisation_ci95``. ``sentence``: the result.
     """
 
     text: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from assay.questions.common.answer import Answer, Evidence
+from assay.questions.usage.queue.intervals import LEAST_RESAMPLES
 from assay.questions.usage.queue.model import QueueFindings
 from assay.questions.usage.queue.words import replay_sentence, signed
 from assay.units import counted, format_share
@@ -99,14 +100,13 @@ def _caveats(found: QueueFindings) -> list[str]:
     outside = [
         each.text
         for each in found.what_ifs
-        if each.wait is not None
-        and each.wait_ci95 is not None
-        and not each.wait_ci95[0] <= each.wait <= each.wait_ci95[1]
+        if found.resamples >= LEAST_RESAMPLES and each.wait is not None and each.wait_ci95 is None
     ]
     if outside:
         caveats.append(
-            f"{', '.join(outside)}: the change on the load itself lies outside the interval of the "
-            "resampled weeks, which mix its busy and quiet weeks anew."
+            f"{', '.join(outside)}: no interval, as the change on the load itself is not among "
+            "those of the resampled weeks, which mix its busy and quiet weeks anew. It holds for "
+            "this order of weeks only."
         )
     if any(each.measure.refused for each in found.policies):
         refused = max(each.measure.refused for each in found.policies)
@@ -124,9 +124,9 @@ def _method(found: QueueFindings) -> list[str]:
     ]
     if found.what_ifs and found.resamples:
         method.append(
-            f"Intervals of what-ifs hold 95% of the paired differences over {found.resamples} "
-            f"loads of {load.weeks} weeks that are drawn with replacement from the load's own; a "
-            "user's session (think times under 20 min) stays whole, in the week in which it "
-            f"begins. Seed {found.seed}."
+            "Intervals of what-ifs hold the middle 95% of the changes over "
+            f"{found.resamples} loads of {load.weeks} weeks that are drawn with replacement from "
+            "the load's own; a user's session (think times under 20 min) stays whole, in the week "
+            f"in which it begins. Seed {found.seed}."
         )
     return method

@@ -128,8 +128,8 @@ def _what_ifs(found: QueueFindings) -> Table:
         .table(
             "queue-what-ifs",
             "What if",
-            caption="Changes against the chosen policy on the same load, with 95% intervals of the "
-            "paired differences over resampled weeks; in use: in percent of the machine. "
+            caption="Changes against the chosen policy on the same load, with 95% "
+            "intervals over resampled weeks; in use: in percent of the machine. "
             + "; ".join(f"{each.text}: {each.words}" for each in found.what_ifs)
             + ".",
         )

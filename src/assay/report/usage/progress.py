@@ -1,4 +1,4 @@
-"""Progress of reading and counting a long log, on a terminal."""
+"""Progress of reading, counting and replaying a long log."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-# Time (s) after which progress is shown.
+# Time (s) after which a terminal shows progress, and between two lines elsewhere.
 DELAY = 2.0
+INTERVAL = 10.0
 
 
 class UsageProgress:
-    """Shows how far each stage is and how long it will take, once ``DELAY`` s have passed.
+    """Shows how far each stage is and how long it will take.
 
-    Nothing is shown where the console is no terminal, and nothing remains at the end.
+    A terminal has a bar per stage once ``DELAY`` s have passed, and nothing remains at the end.
+    Elsewhere a line is written every ``INTERVAL`` s. The time of a stage counts from its first
+    report: programs may have to be built before.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
-        self._began = clock()
+        self._began = self._written = clock()
         self._progress: Progress | None = None
         self._tasks: dict[str, int] = {}
+        self._stages: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -40,10 +44,29 @@ class UsageProgress:
         if self._progress is not None:
             self._progress.stop()
 
+    def replays(self, done: int, total: int) -> None:
+        """``done`` of all replays of a load."""
+        self("replays", done, total)
+
     def __call__(self, stage: str, done: float, total: float) -> None:
         """``done`` of ``total`` of a stage."""
-        if not self._console.is_terminal or self._clock() - self._began < DELAY:
+        now = self._clock()
+        begun = self._stages.setdefault(stage, now)
+        if not self._console.is_terminal:
+            self._line(stage, done, total, now - begun)
+        elif now - self._began >= DELAY:
+            self._bar(stage, done, total)
+
+    def _line(self, stage: str, done: float, total: float, passed: float) -> None:
+        if self._clock() - self._written < INTERVAL or not 0 < done < total or passed <= 0:
             return
+        from assay.units import format_duration
+
+        self._written = self._clock()
+        left = format_duration(passed * (total - done) / done)
+        self._console.print(f"{stage}: {done / total:.0%}, {left} left")
+
+    def _bar(self, stage: str, done: float, total: float) -> None:
         if self._progress is None:
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
