@@ -3,7 +3,7 @@
     python benchmarks/equal_runs.py measure STORE [--runs 40] [--beside-load]
     python benchmarks/equal_runs.py compare STORE [--apart]
 
-``measure`` makes runs of a small plan of ten cells, about 8 s each, one after the other.
+``measure`` makes runs of a small plan of ten cells, about 13 s each, one after the other.
 ``--beside-load`` keeps a random number of other processes busy meanwhile. ``compare`` compares the
 first with the second, the third with the fourth, and so on: with the other runs of the store that
 precede them, or, with ``--apart``, each pair alone. It prints a line per pair and the share of
@@ -33,12 +33,12 @@ PLAN = """schema = 1
 title = "Equal runs"
 [replication]
 precision = "0.1%"
-budget = "8 s"
+budget = "20 s"
 min_launches = 6
 max_launches = 6
 min_samples = 3
 max_samples = 200
-cell_budget = "40 ms"
+cell_budget = "120 ms"
 
 [[measure]]
 kernel = "memory.stream"
@@ -83,11 +83,11 @@ while True:
 def other_load(seed: int) -> Iterator[str]:
     """One or two other processes, each busy for 0.1 to 3 s and idle as long, on average."""
     drawn = random.Random(seed)
-    spans = [(drawn.uniform(0.1, 3.0), drawn.uniform(0.1, 3.0)) for _ in range(drawn.choice((1, 2)))]
+    spans = [
+        (drawn.uniform(0.1, 3.0), drawn.uniform(0.1, 3.0)) for _ in range(drawn.choice((1, 2)))
+    ]
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", LOAD, str(busy), str(idle)], stdin=subprocess.PIPE
-        )
+        subprocess.Popen([sys.executable, "-c", LOAD, str(busy), str(idle)], stdin=subprocess.PIPE)
         for busy, idle in spans
     ]
     try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
+from assay.stats.cells.contention import Contention
 from assay.stats.compare.levels import Ints
 from assay.stats.core.intervals import Floats
 
@@ -50,7 +51,7 @@ class SideResult:
     of each, in bracket notation; both may be empty. ``code``: what was timed, with its version;
     empty if it is not stated. ``foreign``: imported or published. ``subject``: None for what can
     only be compared with itself. ``note``: how a published value is stated. ``clock``: of the
-    processors, in Hz.
+    processors, in Hz. ``contention``: by other processes while it was measured; None if unknown.
     """
 
     cell: Cell
@@ -66,6 +67,7 @@ class SideResult:
     hosts: tuple[str, ...] = ()
     note: str = ""
     clock: float | None = None
+    contention: Contention | None = None
 
 
 def fits(one: Subject, other: Subject) -> bool:

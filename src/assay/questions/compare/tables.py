@@ -29,6 +29,7 @@ _NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 def verdict_words(cell: ComparedCell, margin: float) -> str:
     """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``.
 
+    Of two runs ``can't tell: 4 runs per side would (slower in these two runs)``.
     Of other codes ``no verdict: another code (HPL 2.3)``; where one side is a single number,
     ``faster, if the published number is exact``.
     """
@@ -38,6 +39,13 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
         return f"the same within {format_limit(margin)}"
     if cell.verdict != "open":
         return cell.verdict
+    seen = f" ({cell.in_runs} in these two runs)" if cell.in_runs else ""
+    if cell.disturbed:
+        return f"can't tell: other processes{seen}"
+    if cell.runs is not None:
+        return f"can't tell: {cell.runs:,} runs per side would{seen}"
+    if cell.separate and seen:
+        return f"can't tell{seen}"
     if cell.more is not None:
         return (
             f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
@@ -149,11 +157,13 @@ def interval_words(found: CompareFindings) -> str:
     units = {cell.unit_of_test for cell in found.cells}
     words = " or ".join(unit for unit in ("launches", "sessions", "nodes") if unit in units)
     text = f"Brackets: 95% intervals over {words}"
+    if any(cell.separate for cell in found.cells):
+        text += ", and over runs"
     if "launches" not in units:
         return text + "."
     if found.worth < 1.0:
         return f"{text}; each launch counts as {found.worth:.2g} of an independent one."
-    return text + ", as if launches were independent."
+    return text + "; launches count as independent."
 
 
 def _counts(cell: ComparedCell) -> str:
