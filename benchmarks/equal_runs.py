@@ -143,13 +143,14 @@ def compare(store: Path, apart: bool) -> None:
 
 def _compared(store: Path, pair: Sequence[RunDirectory], apart: bool) -> Any:
     """The findings; of pairs that are not apart, with the runs of the store that precede them."""
+    names = [run.name for run in pair]
     last = pair[-1].manifest().utc
     with tempfile.TemporaryDirectory() as folder:
         for run in list_runs(store):
-            if run in pair or (not apart and run.manifest().utc <= last):
+            if run.name in names or (not apart and run.manifest().utc <= last):
                 shutil.copytree(run.path, Path(folder, run.name), symlinks=True)
         done = subprocess.run(
-            [*ASSAY, "compare", *(run.name for run in pair), "--runs", folder, "--json"],
+            [*ASSAY, "compare", *names, "--runs", folder, "--json"],
             check=True,
             capture_output=True,
         )
