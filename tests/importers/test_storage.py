@@ -117,7 +117,7 @@ def test_mdtest_4_per_rank_and_in_time(read: Read) -> None:
 def test_mdtest_prints_only_the_mean_of_what_a_stonewall_cut_off(tmp_path: Path) -> None:
     text = output("mdtest-3.3.out").replace(
         "   Tree creation             :       1021.501",
-        "   File create (stonewall)   :             NA             NA      11500.250             NA\n"
+        "   File create (stonewall)   :    NA             NA      11500.250             NA\n"
         "   Tree creation             :       1021.501",
     )
     found = probe(text, tmp_path / "output")
