@@ -231,6 +231,27 @@ def test_hpcg_2_with_an_invalid_result(read: Read) -> None:
     assert [result.verified for result in found.results] == [False]
 
 
+@pytest.mark.parametrize(
+    ("header", "model"),
+    [
+        ("4.1 CUDA C++ version", "CUDA"),
+        ("4.1 Serial C++ version", "SER"),
+        ("4.1 Parallel C++ version with OpenMP", None),
+    ],
+)
+def test_ports_of_the_npb_to_several_models_are_different_cells(
+    tmp_path: Path, header: str, model: str | None
+) -> None:
+    text = output("npb-cpp.out")
+    known = "4.1 Parallel C++ version with OpenMP"
+    assert known in text
+    found = probe(text.replace(known, header), tmp_path / "output")
+    (result,) = found.results
+    assert result.code == "npb-cpp.is"
+    have = result.parameters.get("model")
+    assert (have.value if have else None) == model
+
+
 def test_npb_in_java(read: Read) -> None:
     found = read("npb-java.out")
     mg, cg = found.results

@@ -125,6 +125,8 @@ def subject_of(cell: Cell, metric: str) -> Subject:
 
 
 # The kernels of assay that imported codes are like, with the metric of each.
+# Ports to accelerators are not.
+_ACCELERATORS = ("CUDA", "OpenCL", "OpenACC", "SYCL", "HIP", "oneAPI", "ACC", "OCL")
 _NPB_CODES = ("nasa-npb", "npb-c", "npb-cpp", "npb-unknown")
 _ALIKE: Mapping[str, tuple[str, str, str]] = {
     # Code: kernel, metric of the import, metric of the kernel.
@@ -138,6 +140,8 @@ def alike_of(cell: Cell) -> tuple[str, Subject] | None:
     """The metric of an imported cell to compare, and its subject; None for other codes."""
     head, _, benchmark = cell.kernel.partition(".")
     parameters = cell.parameters
+    if head in _NPB_CODES and parameters.get("model") in _ACCELERATORS:
+        return None
     if head in _NPB_CODES:
         serial = parameters.get("model") == "SER"
         return "time", Subject(
