@@ -35,8 +35,8 @@ class HpcgImporter(TextImporter):
     """See the module."""
 
     SIGNATURE = (
-        r"HPCG-Benchmark|version=HPCG-Benchmark_|HPCG result is (?:IN)?VALID|Mini-Application Name: +hpcg"
-        r"|Final Summary.{0,20}::HPCG result is"
+        r"HPCG-Benchmark|version=HPCG-Benchmark_|HPCG result is (?:IN)?VALID"
+        r"|Mini-Application Name: +hpcg|Final Summary.{0,20}::HPCG result is"
     )
 
     def __init__(self, out: Output) -> None:

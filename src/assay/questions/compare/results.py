@@ -124,10 +124,10 @@ def subject_of(cell: Cell, metric: str) -> Subject:
     )
 
 
-# The kernels of assay that imported codes are like, with the metric of each.
-# Ports to accelerators are not.
-_ACCELERATORS = ("CUDA", "OpenCL", "OpenACC", "SYCL", "HIP", "oneAPI", "ACC", "OCL")
+# The kernels of assay that imported codes are like, with the metric of each; ports to accelerators
+# are not like any.
 _NPB_CODES = ("nasa-npb", "npb-c", "npb-cpp", "npb-unknown")
+_ACCELERATORS = ("CUDA", "OpenCL", "OpenACC", "SYCL", "HIP", "oneAPI", "ACC", "OCL")
 _ALIKE: Mapping[str, tuple[str, str, str]] = {
     # Code: kernel, metric of the import, metric of the kernel.
     "hpl": ("linpack", "rate", "rate"),
