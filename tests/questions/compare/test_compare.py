@@ -23,6 +23,7 @@ from assay.questions.compare.findings import find
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.query import FailOn, parse_margin
 from assay.questions.compare.sides import Side, read_sides
+from assay.questions.compare.tables import cell_table
 from assay.records.model import ImportedSource
 from assay.report import write_report
 from assay.report.comparison.build import build_comparison
@@ -195,6 +196,10 @@ def test_imported_numbers_are_called_so() -> None:
     caveats = " ".join(answer(found).caveats)
     assert "different programs" in caveats
     assert "imported" in caveats
+    assert cell_table(found).caption.endswith(" Imported: A.")
+    assert " Imported: A." in figures(found)[0].caption
+    measured = find([side("a", of_times(1)), side("bb", of_times(2))])
+    assert "Imported" not in figures(measured)[0].caption
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def cell_table(found: CompareFindings) -> Table:
         "compare-cells",
         "Cells",
         caption="Speed over A: above 1 the other run is faster (of times the inverse ratio). "
-        f"{interval_words(found)}",
+        f"{interval_words(found)}{origin_words(found)}",
         notes=dict.fromkeys(f"{cell.name}: {cell.note}." for cell in found.cells if cell.note),
     )
 
@@ -164,6 +164,16 @@ def interval_words(found: CompareFindings) -> str:
     if found.worth < 1.0:
         return f"{text}; each launch counts as {found.worth:.2g} of an independent one."
     return text + "; launches count as independent."
+
+
+def origin_words(found: CompareFindings) -> str:
+    """Which sides assay did not measure: `` Imported: A. Published: B.``; else empty."""
+    text = ""
+    for kind, word in (("imported", "Imported"), ("published", "Published")):
+        names = [run.name for run in found.runs if run.kind == kind]
+        if names:
+            text += f" {word}: {', '.join(names)}."
+    return text
 
 
 def _counts(cell: ComparedCell) -> str:
@@ -221,7 +231,7 @@ def mean_table(found: CompareFindings) -> Table:
             "compare-means",
             "Geometric means",
             caption="Each cell with the same code on both sides has the same weight. The "
-            "intervals allow for what cells of one launch have in common.",
+            f"intervals allow for what cells of one launch have in common.{origin_words(found)}",
         )
     )
 
