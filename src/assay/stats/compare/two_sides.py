@@ -95,17 +95,14 @@ def runs_needed(
     if not speed or speed <= 0.0 or between.variance <= 0.0:
         return None
     difference, limit = abs(math.log(speed)), math.log1p(margin)
-    for n in range(3, MOST_RUNS + 1):
-        error, freedom = math.sqrt(between.variance / n), 2.0 * (n - 1)
-        significant = float(stdtrit(freedom, 1.0 - 0.025 / max(tests, 1)))
-        room = limit / error - float(stdtrit(freedom, 0.975))
-        differs = 1.0 - float(nctdtr(freedom, difference / error, significant))
-        alike = float(
-            stdtr(freedom, room - difference / error) - stdtr(freedom, -room - difference / error)
-        )
-        if max(differs, alike) >= _POWER:
-            return n
-    return None
+    n = np.arange(3, MOST_RUNS + 1, dtype=np.float64)
+    error, freedom = np.sqrt(between.variance / n), 2.0 * (n - 1.0)
+    significant = stdtrit(freedom, 1.0 - 0.025 / max(tests, 1))
+    differs = 1.0 - nctdtr(freedom, difference / error, significant)
+    room = limit / error - stdtrit(freedom, 0.975)
+    alike = stdtr(freedom, room - difference / error) - stdtr(freedom, -room - difference / error)
+    enough = np.flatnonzero(np.fmax(differs, alike) >= _POWER)
+    return int(n[enough[0]]) if enough.size else None
 
 
 def mean_ratio(
