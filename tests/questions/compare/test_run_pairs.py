@@ -14,12 +14,11 @@ from assay.model.cell import Cell
 from assay.questions.compare.answer import answer
 from assay.questions.compare.findings import find
 from assay.questions.compare.model import CompareFindings
-from assay.questions.compare.other_runs import OtherRun, OtherRuns, read_other_runs
+from assay.questions.compare.other_runs import OtherRun, OtherRuns, machine_of, read_other_runs
 from assay.questions.compare.sides import Side, read_sides
 from assay.questions.compare.tables import interval_words, verdict_words
 from assay.records.model import RunData
 from assay.records.reading import read_run
-from assay.records.summary import machine_identity
 from assay.stats.repeats.repeats import repeats_of
 from named_runs import store_named
 from variation_builder import BEGAN, normal, npb, run_of
@@ -80,7 +79,7 @@ def verdicts(found: CompareFindings) -> set[str]:
 
 def test_runs_that_differ_as_other_runs_do_are_undecided() -> None:
     one, other = side(1, 0.05), side(2, 0.05, hour=100)
-    machine = machine_identity(one.run.manifest.system)
+    machine = machine_of(one)
     known = OtherRuns({machine: others(one.run, range(3, 23), 0.05)})
     found = find([one, other], others=known)
     assert verdicts(found) == {"open"}
@@ -100,7 +99,7 @@ def test_runs_that_differ_as_other_runs_do_are_undecided() -> None:
 def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
     """1.5% at a scatter of 0.5%: too little for two runs alone, enough beside 20 others."""
     one, other = side(1), side(2, hour=100, factor=1.015)
-    machine = machine_identity(one.run.manifest.system)
+    machine = machine_of(one)
     alone = find([one, other])
     assert "slower" not in verdicts(alone)
     assert {cell.in_runs for cell in alone.cells} == {"slower"}
@@ -115,7 +114,7 @@ def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
 def test_a_change_between_the_sides_is_no_scatter() -> None:
     """Ten runs before it and ten after it, 10% slower."""
     one, other = side(1, hour=13.5), side(2, hour=40.5, factor=1.1)
-    machine = machine_identity(one.run.manifest.system)
+    machine = machine_of(one)
     before = others(one.run, range(3, 13), 0.003)
     after = others(one.run, range(41, 51), 0.003, factor=1.1)
     found = find([one, other], others=OtherRuns({machine: [*before, *after]}))
@@ -221,7 +220,7 @@ def test_several_runs_are_one_side_whose_runs_count(tmp_path: Path) -> None:
 
 def test_other_runs_are_read_from_the_folder(tmp_path: Path) -> None:
     stored = [store_named(tmp_path).name for _ in range(6)]
-    store_named(tmp_path, hosts=("elsewhere", "zqhost8", "zqhost12"))
+    store_named(tmp_path, system="elsewhere")
     sides = read_sides(tmp_path, stored[:2])
     read = read_other_runs(tmp_path, sides)
     (found,) = read.of_machine.values()

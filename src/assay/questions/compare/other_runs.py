@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.questions.compare.sides import AnySide, Side
+from assay.records.model import system_name
 from assay.records.store import RunFilter, Store
 from assay.records.summary import Identity, machine_identity
+from assay.stats.compare.levels import numbered, places_of
 from assay.stats.compare.run_scatter import RunScatter, run_scatter
 from assay.stats.core.intervals import Floats
 from assay.stats.core.one_thread import one_thread
@@ -41,7 +43,7 @@ class OtherRuns:
         """
         if not isinstance(one, Side) or not isinstance(other, Side):
             return None
-        first, second = _machine(one), _machine(other)
+        first, second = machine_of(one), machine_of(other)
         if first != second:
             groups = [self._values(machine, cell) for machine in (first, second)]
         else:
@@ -61,8 +63,8 @@ class OtherRuns:
 def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
     """The complete runs under ``root`` of the machines of these sides, without the sides.
 
-    Sides that are groups of runs, imported or published have none. Runs that can't be read are left
-    out.
+    Sides that are groups of runs, imported or published have none, and neither have parts of a
+    single run. Runs that can't be read are left out.
     """
     import polars as pl
 
@@ -72,14 +74,16 @@ def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
         for side in sides
         if isinstance(side, Side) and not side.members and not side.run.manifest.imported
     ]
+    if len(compared) < 2:
+        return OtherRuns()
     store = Store(root)
     found: dict[Identity, list[OtherRun]] = {}
-    for machine in dict.fromkeys(map(_machine, measured)):
-        begun = [side.run.manifest.utc for side in measured if _machine(side) == machine]
+    for machine in dict.fromkeys(map(machine_of, measured)):
+        begun = [side.run.manifest.utc for side in measured if machine_of(side) == machine]
         known = {
             run.name: summary.utc
-            for run, summary in store.of_machine(machine)
-            if summary is not None and run.name not in compared
+            for run, summary in store.complete()
+            if run.name not in compared and (summary.system, *summary.machine[1:]) == machine
         }
         distance = {name: min(abs(utc - each) for each in begun) for name, utc in known.items()}
         nearest = set(sorted(known, key=distance.__getitem__)[:MOST])
@@ -101,11 +105,16 @@ def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
 def _runs(store: Store, begun: Mapping[str, float]) -> list[OtherRun]:
     values: dict[str, dict[str, Floats]] = defaultdict(dict)
     for repeats in repeats_in(store, RunFilter()):
-        for name in dict.fromkeys(repeats.run):
-            which = [run == name for run in repeats.run]
-            values[name][repeats.cell.id] = repeats.values[which]
+        codes, names = numbered(repeats.run)
+        for name, places in zip(names, places_of(codes, len(names)), strict=True):
+            values[name][repeats.cell.id] = repeats.values[places]
     return [OtherRun(begun[name], of_run) for name, of_run in values.items()]
 
 
-def _machine(side: Side) -> Identity:
-    return machine_identity(side.run.manifest.system)
+def machine_of(side: Side) -> Identity:
+    """What runs of one machine have in common: system, processor and its number of cores.
+
+    Not the host name, because jobs of a scheduler may begin on any node.
+    """
+    manifest = side.run.manifest
+    return (system_name(manifest, side.name), *machine_identity(manifest.system)[1:])
