@@ -270,7 +270,9 @@ def _decided(
         return replace(
             found,
             in_runs=_direction(found, pair) if found.p_launches <= LEVEL else None,
-            runs=found.between and runs_needed(found.between, found.speed, margin, count),
+            runs=None
+            if found.between is None
+            else runs_needed(found.between, found.speed, margin, count),
         )
     if pair.code_factor is not None or within:
         return found
