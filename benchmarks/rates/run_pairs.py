@@ -117,7 +117,7 @@ def _equal_beside_others(table: Table) -> Iterator[Rate]:
     for name, of_runs in states.items():
         for others in (5, 20):
             # Of five runs none is late in a third of the cases, and Student's t then errs.
-            most = 0.20 if of_runs is _skewed and others == 5 else 0.05
+            most = 0.25 if of_runs is _skewed and others == 5 else 0.05
             share = 1.0 if others == 20 and of_runs in (_alike, launches) else SHARE
             yield _called_different(
                 table, f"normal, {name}", CELLS, others, normal, of_runs, most, share
@@ -143,7 +143,7 @@ def _slower(table: Table) -> Iterator[Rate]:
         (1, 6, 0.03, 0.80),
         (1, 10, 0.03, 0.90),
         (CELLS, 10, 0.03, 0.60),
-        (CELLS, 20, 0.03, 0.90),
+        (CELLS, 20, 0.03, 0.80),
         (1, 0, 0.03, 0.30),
         (1, 0, 0.06, 0.90),
         (CELLS, 0, 0.10, 0.95),
@@ -166,10 +166,10 @@ def _slower(table: Table) -> Iterator[Rate]:
 
         def said(rng: Rng, cells: int = cells) -> bool:
             each = first(rng, cells, 0, 1.03)
-            return each.verdict == "slower" or (each.in_runs == "slower" and each.runs is not None)
+            return each.verdict == "slower" or each.runs is not None
 
         yield table.rate(
-            "it is called slower, or slower in these runs with the number of runs per side",
+            "it is called slower, or the note says how many runs per side it takes",
             f"3%, CoV 1%, {LAUNCHES} launches, {cells} cells, no other runs",
             0.95,
             "detection",

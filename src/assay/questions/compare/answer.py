@@ -76,9 +76,20 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
     ):
         count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
         if count:
-            parts.append(f"{words} {count}")
+            seen = _in_runs(cells) if verdict == "open" else ""
+            parts.append(f"{words} {count}{seen}")
     shared = counted(len(cells), "shared cell")
     return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
+
+
+def _in_runs(cells: Sequence[ComparedCell]) -> str:
+    """`` (in these two runs slower in 2 and faster in 1)``; empty without any."""
+    counts = [
+        (verdict, sum(cell.in_runs == verdict for cell in cells))
+        for verdict in ("slower", "faster")
+    ]
+    seen = [f"{verdict} in {count}" for verdict, count in counts if count]
+    return f" (in these two runs {listed(seen)})" if seen else ""
 
 
 def _extreme(cells: Sequence[ComparedCell]) -> str:
