@@ -184,6 +184,23 @@ def test_few_other_processes_limit_the_confidence_alone() -> None:
     assert answer(quiet).confidence == "high"
 
 
+def test_other_processes_without_a_difference_are_not_its_reason() -> None:
+    found = find([side(1), busy(side(2, hour=1), 1.2)])
+    assert verdicts(found) == {"open"}
+    for cell in found.cells:
+        assert cell.disturbed
+        assert "other processes" not in verdict_words(cell, 0.01)
+    assert any("During B" in sentence for sentence in answer(found).caveats)
+
+
+def test_other_processes_of_several_runs_of_a_machine_are_a_mean() -> None:
+    runs = [busy(side(seed, hour=seed), cpus).run for seed, cpus in ((2, 0.6), (3, 1.2))]
+    pooled = Side("b", runs[0], members=tuple(runs), name="b", pooled=True)
+    contention = find([side(1), pooled]).runs[1].contention
+    assert contention is not None
+    assert (contention.busy, contention.cpus) == (pytest.approx(0.9), 2)
+
+
 def test_a_short_cell_does_not_hide_the_contention_of_another() -> None:
     """Ten milliseconds of sampling show nothing, whatever the counters say."""
     one, other = side(1), side(2, hour=1)

@@ -121,7 +121,7 @@ def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
 
 def _advice(found: CompareFindings) -> list[str]:
     advice = []
-    runs = [cell.runs for cell in found.cells if cell.runs is not None and not cell.disturbed]
+    runs = [cell.runs for cell in found.cells if cell.runs is not None]
     if runs:
         advice.append(
             f"To decide {counted(len(runs), 'more comparison')}, measure up to {max(runs):,} runs "
@@ -184,9 +184,9 @@ def _caveats(found: CompareFindings) -> list[str]:
             )
         if run.contention is not None and run.contention.noticeable:
             cells = sum(
-                cell.disturbed
+                cell.disturbed and cell.in_runs is not None
                 for cell in found.cells
-                if run.name in ("A", cell.side) and cell.verdict == "open"
+                if run.name in ("A", cell.side)
             )
             caveats.append(
                 f"During {run.name} {busy_text(run.contention)} in the cell that had most of it."

@@ -77,9 +77,12 @@ class RunResults:
 
     def contention(self) -> Contention | None:
         """Other processes during all measurements of the side together."""
-        return together(
-            contention_of(run.measurements, run.manifest.system) for run in self.side.runs
-        )
+        runs = self.side.runs
+        if self.side.pooled:
+            return contention_of(
+                [m for run in runs for m in run.measurements], runs[0].manifest.system
+            )
+        return together(contention_of(run.measurements, run.manifest.system) for run in runs)
 
     def _results(self, metric: str | None) -> list[SideResult]:
         side = self.side
@@ -103,8 +106,11 @@ class RunResults:
 
     @cached_property
     def _contention(self) -> dict[str, Contention | None]:
-        """Other processes while each cell was measured, by its id; of several runs all together."""
-        found: dict[str, list[Contention | None]] = {}
+        """Other processes while each cell was measured, by its id.
+
+        Runs of a group are of different machines, runs named as one side of one.
+        """
+        by_run: list[tuple[RunData, dict[str, list[Measurement]]]] = []
         for run in self.side.runs:
             by_cell: dict[str, list[Measurement]] = {}
             for measurement in run.measurements:
@@ -112,9 +118,22 @@ class RunResults:
                 if self.side.nodes is not None:
                     cell = _without_set(cell)
                 by_cell.setdefault(cell.id, []).append(measurement)
-            for cell_id, alike in by_cell.items():
-                found.setdefault(cell_id, []).append(contention_of(alike, run.manifest.system))
-        return {cell_id: together(each) for cell_id, each in found.items()}
+            by_run.append((run, by_cell))
+        cells = dict.fromkeys(cell for _, by_cell in by_run for cell in by_cell)
+        if self.side.pooled:
+            system = self.side.run.manifest.system
+            return {
+                cell: contention_of([m for _, each in by_run for m in each.get(cell, ())], system)
+                for cell in cells
+            }
+        return {
+            cell: together(
+                contention_of(each[cell], run.manifest.system)
+                for run, each in by_run
+                if cell in each
+            )
+            for cell in cells
+        }
 
 
 def _result(

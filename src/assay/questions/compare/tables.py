@@ -40,7 +40,7 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
     if cell.verdict != "open":
         return cell.verdict
     seen = f" ({cell.in_runs} in these two runs)" if cell.in_runs else ""
-    if cell.disturbed:
+    if cell.disturbed and seen:
         return f"can't tell: other processes{seen}"
     if cell.runs is not None:
         return f"can't tell: {cell.runs:,} runs per side would{seen}"
