@@ -1,4 +1,4 @@
-"""Two runs compared: equal ones called different, different ones called the same."""
+"""Two parts of one run compared: equal ones called different, different ones called the same."""
 
 from __future__ import annotations
 

@@ -43,6 +43,8 @@ REPLACED = {
     "@2026-11-01": "new",
     "old:toolchain=gcc": "old:toolchain=embedded",
     "new:toolchain=clang": "new:toolchain=embedded",
+    "old1+old2+old3": "old+sets",
+    "new1+new2+new3": "new",
     "RUN": "sets",
     "RUN:nodes=n[001-016]": "sets:nodes=fake[0-7]",
     "RUN:rest": "sets:rest",

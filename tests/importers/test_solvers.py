@@ -211,11 +211,45 @@ def test_hpcg_3(read: Read) -> None:
     assert (result.verified, result.version) == (True, "3.1")
 
 
+def test_hpcg_of_intel_names_the_benchmark_with_its_version_alone(tmp_path: Path) -> None:
+    lines = output("hpcg-3.1.txt").splitlines(keepends=True)
+    start = next(n for n, line in enumerate(lines) if line.strip() == "HPCG-Benchmark")
+    lines[start] = "node01-2ranks-4threads\n"
+    version = next(n for n, line in enumerate(lines) if line.startswith("version"))
+    lines[version] = "version=HPCG-Benchmark_3.0\n"
+    found = probe("".join(lines), tmp_path / "output")
+    (result,) = found.results
+    assert result.version == "3.0"
+    assert found.value("hpcg", "rate.spmv", ranks=8, threads=4, nx=208) == 14.0011e9
+    assert found.value("hpcg", "rate", nz=208) == 13.1012e9
+
+
 def test_hpcg_2_with_an_invalid_result(read: Read) -> None:
     found = read("hpcg-2.4.yaml")
     assert found.value("hpcg", "rate", ranks=2, nz=52) == 1.10221e9
     assert found.value("hpcg", "rate.ddot") == 1.5e9
     assert [result.verified for result in found.results] == [False]
+
+
+@pytest.mark.parametrize(
+    ("header", "model"),
+    [
+        ("4.1 CUDA C++ version", "CUDA"),
+        ("4.1 Serial C++ version", "SER"),
+        ("4.1 Parallel C++ version with OpenMP", None),
+    ],
+)
+def test_ports_of_the_npb_to_several_models_are_different_cells(
+    tmp_path: Path, header: str, model: str | None
+) -> None:
+    text = output("npb-cpp.out")
+    known = "4.1 Parallel C++ version with OpenMP"
+    assert known in text
+    found = probe(text.replace(known, header), tmp_path / "output")
+    (result,) = found.results
+    assert result.code == "npb-cpp.is"
+    have = result.parameters.get("model")
+    assert (have.value if have else None) == model
 
 
 def test_npb_in_java(read: Read) -> None:

@@ -114,6 +114,20 @@ def test_mdtest_4_per_rank_and_in_time(read: Read) -> None:
     assert found.value("mdtest", "time", op="file_creation") == pytest.approx(0.363e-3, rel=1e-15)
 
 
+def test_mdtest_prints_only_the_mean_of_what_a_stonewall_cut_off(tmp_path: Path) -> None:
+    text = output("mdtest-3.3.out").replace(
+        "   Tree creation             :       1021.501",
+        "   File create (stonewall)   :    NA             NA      11500.250             NA\n"
+        "   Tree creation             :       1021.501",
+    )
+    found = probe(text, tmp_path / "output")
+    assert found.skipped == []
+    (cut,) = [r for r in found.results if r.parameters["op"].value == "file_create_stonewall"]
+    assert [series.metric for series in cut.series] == ["rate"]
+    assert found.value("mdtest", "rate", op="file_create_stonewall", ranks=8) == 11500.25
+    assert len(found.results) == 9
+
+
 def test_iozone(read: Read) -> None:
     found = read("iozone.out")
     whole = {"file_bytes": 2**30, "record_bytes": 2**20}

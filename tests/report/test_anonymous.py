@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ from assay.cli.export import export
 from assay.cli.history import history
 from assay.cli.report import report
 from assay.importers.importing import import_files
+from assay.questions.common.tables import Entry, Table, TableBuilder
 from assay.questions.history.findings import find
 from assay.questions.history.query import HistoryQuery
 from assay.records.reading import read_run
@@ -21,7 +23,7 @@ from assay.records.store import RunFilter
 from assay.report.anonymous.collect import names_of
 from assay.report.anonymous.history import history_without_names
 from assay.report.anonymous.names import FoundNames, Names
-from assay.report.anonymous.runs import without_names
+from assay.report.anonymous.runs import replaced, without_names
 from fleet_builder import make_group
 from history_builder import BEGIN, DAY, TOOLCHAIN, file_run, system_with, triad
 from importing_probe import output
@@ -363,6 +365,22 @@ def test_a_host_with_the_name_of_a_word_is_replaced_where_it_is_a_host(tmp_path)
     assert all(re.fullmatch(r"host-\d", host) for host in hosts)
     assert re.fullmatch(r"\d{8}T\d{6}Z-system-\d-test", changed.manifest.run)
     assert names.text("a sample of rank b") == "a sample of rank b"
+
+
+def test_numbers_in_a_column_called_hosts_stay() -> None:
+    """The shares of variation between sets of hosts, and tones, are no hosts."""
+    rows = [("n2", "12%"), ("n7", "–")]
+    builder = TableBuilder(rows)
+    builder.text("hosts", "Hosts", lambda row: row[0], tone="quiet")
+    builder.numbers("host", "Hosts", lambda row: Entry(row[1], tone="quiet"))
+    table = msgspec.to_builtins(builder.table("sources", "Sources of variation"))
+    changed = replaced(table, names_with(host="n2 n7 quiet"))
+    assert [[entry["text"] for entry in row] for row in changed["rows"]] == [
+        ["host-1", "12%"],
+        ["host-2", "–"],
+    ]
+    assert {entry["tone"] for row in changed["rows"] for entry in row} == {"quiet"}
+    assert msgspec.convert(changed, Table).columns == builder.table("sources", "").columns
 
 
 def test_a_host_may_be_called_like_a_replacement() -> None:

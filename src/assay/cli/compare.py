@@ -6,6 +6,7 @@ Examples::
     assay compare @2026-10-01 @2026-11-01         the newest runs of two days
     assay compare old:toolchain=gcc new:toolchain=clang
     assay compare old new --fail-on slower:3%     exit with 1 if a cell is 3% slower
+    assay compare old1+old2+old3 new1+new2+new3   several runs per side
     assay compare RUN ref:seaborg --scale-clock   published figures, also at equal clock rates
     assay compare RUN:nodes=n[001-016] RUN:rest   nodes of a run with the others
     assay compare RUN:node=n003                   one node with the others
@@ -42,7 +43,8 @@ def compare(
     sides
         The runs: directories, unique parts of their names, or @DATE for the newest run on or before
         a day; with :toolchain=NAME only the cells of that toolchain, with :nodes=NAMES only what
-        was measured on these nodes, with :rest on the others. ref:NAME is a cluster of
+        was measured on these nodes, with :rest on the others; RUN+RUN+RUN are several runs as one
+        side. ref:NAME is a cluster of
         `assay references`, or one of its figures.
     same
         The relative difference within which cells are the same.
@@ -66,6 +68,7 @@ def compare(
     from assay.console import console, print_json
     from assay.questions.common.findings import findings_json
     from assay.questions.compare.findings import find
+    from assay.questions.compare.other_runs import read_other_runs
     from assay.questions.compare.query import FailOn, parse_margin
     from assay.questions.compare.sides import read_sides
     from assay.report import write_report
@@ -77,7 +80,7 @@ def compare(
     margin = parse_margin(same)
     root = runs or load_config(config).runs
     read = read_sides(root, sides)
-    found = find(read, margin, scale_clock=scale_clock)
+    found = find(read, margin, scale_clock=scale_clock, others=read_other_runs(root, read))
     screen = console()
     if json:
         print_json(findings_json(found))

@@ -23,6 +23,7 @@ from assay.questions.compare.findings import find
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.query import FailOn, parse_margin
 from assay.questions.compare.sides import Side, read_sides
+from assay.questions.compare.tables import cell_table
 from assay.records.model import ImportedSource
 from assay.report import write_report
 from assay.report.comparison.build import build_comparison
@@ -52,10 +53,10 @@ def by_code(found: CompareFindings) -> dict[str, str]:
 
 
 def test_planted_ratios_are_found_with_their_direction() -> None:
-    other = of_times(2)
-    other["lu"] = (npb("lu"), 1.05 * normal(7, 6, 0.002))  # takes 5% longer
-    other["cg"] = (npb("cg"), normal(8, 6, 0.002) / 1.10)
-    found = find([side("a", of_times(1)), side("bb", other)])
+    other = of_times(2, cov=0.001)
+    other["lu"] = (npb("lu"), 1.05 * normal(7, 6, 0.001))  # takes 5% longer
+    other["cg"] = (npb("cg"), normal(8, 6, 0.001) / 1.10)
+    found = find([side("a", of_times(1, cov=0.001)), side("bb", other)])
     assert by_code(found) == {**dict.fromkeys(CODES, "same"), "lu": "slower", "cg": "faster"}
     first, second = found.cells[:2]  # the greatest changes first
     assert (first.cell.kernel, second.cell.kernel) == ("npb.cg", "npb.lu")
@@ -85,7 +86,8 @@ def test_exchanged_sides_exchange_the_verdicts() -> None:
 def test_too_few_or_scattered_launches_are_open_and_say_what_is_missing() -> None:
     noisy = find([side("a", of_times(1, cov=0.05)), side("bb", of_times(2, cov=0.05))])
     assert set(by_code(noisy).values()) == {"open"}
-    assert max(cell.more or 0 for cell in noisy.cells) > 10
+    assert max(cell.runs or 0 for cell in noisy.cells) > 10
+    assert {cell.more for cell in noisy.cells} == {None}
     assert answer(noisy).advice
     single = find([side("a", of_times(1, launches=1)), side("bb", of_times(2, launches=1))])
     assert set(by_code(single).values()) == {"open"}
@@ -94,19 +96,24 @@ def test_too_few_or_scattered_launches_are_open_and_say_what_is_missing() -> Non
     assert answer(single).confidence == "low"
 
 
+def of_toolchains(seed: int, launches: int) -> CompareFindings:
+    """Two toolchains of one run, whose times differ by 1.5% at a CoV of 2%."""
+    run = run_of(
+        {
+            "gcc": (npb("ep", toolchain="gcc"), normal(seed, launches, 0.02)),
+            "clang": (npb("ep", toolchain="clang"), 1.015 * normal(1000 + seed, launches, 0.02)),
+        }
+    )
+    return find([Side("r:toolchain=gcc", run, "gcc"), Side("r:toolchain=clang", run, "clang")])
+
+
 @pytest.mark.long
 def test_the_proposed_launches_decide() -> None:
-    """In eight of ten pairs, with a difference of 1.5% at a CoV of 2%."""
+    """In eight of ten pairs of toolchains in one run."""
     decided = 0
     for seed in range(30):
-        one = {"ep": (npb("ep"), normal(seed, 6, 0.02))}
-        other = {"ep": (npb("ep"), 1.015 * normal(1000 + seed, 6, 0.02))}
-        (cell,) = find([side("a", one), side("bb", other)]).cells
-        more = cell.more or 0
-        launches = 6 + min(more, 400)
-        one = {"ep": (npb("ep"), normal(seed, launches, 0.02))}
-        other = {"ep": (npb("ep"), 1.015 * normal(1000 + seed, launches, 0.02))}
-        (cell,) = find([side("a", one), side("bb", other)]).cells
+        (cell,) = of_toolchains(seed, 6).cells
+        (cell,) = of_toolchains(seed, 6 + min(cell.more or 0, 400)).cells
         decided += cell.verdict != "open"
     assert decided >= 18  # the difference is estimated from six launches
 
@@ -195,6 +202,10 @@ def test_imported_numbers_are_called_so() -> None:
     caveats = " ".join(answer(found).caveats)
     assert "different programs" in caveats
     assert "imported" in caveats
+    assert cell_table(found).caption.endswith(" Imported: A.")
+    assert " Imported: A." in figures(found)[0].caption
+    measured = find([side("a", of_times(1)), side("bb", of_times(2))])
+    assert "Imported" not in figures(measured)[0].caption
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from decimal import Decimal
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter
 from assay.importers.numbers import FIELD, WHOLE, number
 
+# Intel's version has no line with the name of the benchmark alone.
+_NAMED_VERSION = re.compile(r"version=HPCG-Benchmark_(\d[\w.]*)")
 _VERSION = re.compile(r"(?:version\s*=|HPCG version:|Mini-Application Version:)\s*(\d[\w.]*).*")
 _RATING = re.compile(
     rf"(?:\S.*::)?HPCG result is (VALID|INVALID)(?: with a GFLOP/s rating of\s*[=:]\s*({FIELD}))?.*"
@@ -33,8 +35,8 @@ class HpcgImporter(TextImporter):
     """See the module."""
 
     SIGNATURE = (
-        r"HPCG-Benchmark|HPCG result is (?:IN)?VALID|Mini-Application Name: +hpcg"
-        r"|Final Summary.{0,20}::HPCG result is"
+        r"HPCG-Benchmark|version=HPCG-Benchmark_|HPCG result is (?:IN)?VALID"
+        r"|Mini-Application Name: +hpcg|Final Summary.{0,20}::HPCG result is"
     )
 
     def __init__(self, out: Output) -> None:
@@ -52,6 +54,9 @@ class HpcgImporter(TextImporter):
         text = line.text.strip()
         if text == "HPCG-Benchmark" or text.startswith("Mini-Application Name:"):
             self._reset()
+        elif named := _NAMED_VERSION.fullmatch(text):
+            self._reset()
+            self._version = named[1]
         elif version := _VERSION.fullmatch(text):
             self._version = version[1]
         elif rating := _RATING.fullmatch(text):

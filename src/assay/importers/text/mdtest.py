@@ -20,7 +20,7 @@ _SUMMARY = re.compile(
 )
 _ITEMS = re.compile(r"(\d{1,9}) tasks, (\d{1,12}) (files/directories|files|directories).*")
 _ROW = re.compile(
-    r"((?:Directory|File|Tree) [a-z]+(?: [a-z]+)?)\s*:?\s+"
+    r"((?:Directory|File|Tree) [a-z]+(?: [a-z]+| \([a-z]+\))?)\s*:?\s+"
     rf"({FIELD}(?:\s+{FIELD}){{3,6}})\s*"
 )
 _LIKE_ROW = re.compile(r"(?:Directory|File|Tree) (?:creation|stat|read|removal|rename)\b")
@@ -70,13 +70,15 @@ class MdtestImporter(TextImporter):
         metric, unit, factor = ("rate", "op/s", 1) if self._kind == "rate" else ("time", "s", MS)
         series = []
         for printed, ending in zip(fields[-4:], _METRICS, strict=True):
+            if printed == "NA":  # of what the stonewall cut off only the mean is printed
+                continue
             found = number(printed, line, factor)
             if found is None:
                 self.out.skip(line, f"'{printed}' is not a number.")
                 return
             series.append(Series(metric + ending, unit, [found]))
         # Operations that were not requested have zeros.
-        if all(each.found[0].value == 0 for each in series):
+        if not series or all(each.found[0].value == 0 for each in series):
             return
         self.out.result(
             Result(

@@ -26,6 +26,9 @@ _JAVA_LINE = re.compile(r"\s*\*(.*?)\*?\s*")
 _BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\s*")
 _ITEM = re.compile(r"\s{0,4}([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
 _VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
+# As NASA's names have it ("NPB3.4-OMP"), and as words of the headers of ports.
+_MODEL = re.compile(r"NPB[\d.]+-(?:MZ-)?(\w+)")
+_PORT_MODEL = re.compile(r"\b(Serial|CUDA|OpenCL|OpenACC|SYCL|HIP|oneAPI)\b")
 _MOPS = Decimal(10) ** 6
 # Maximum lines of a block.
 _LONGEST = 40
@@ -192,10 +195,11 @@ class NpbImporter(TextImporter):
         matches = header is not None and header[0][:2] == block.benchmark[:2]
         about = header[1] if header is not None and matches else ""
         code = _code(about) if matches else "npb-unknown"
-        model = re.search(r"NPB[\d.]+-(?:MZ-)?(\w+)", about)
+        model = _MODEL.search(about) or _PORT_MODEL.search(about)
         parameters = dict(block.parameters)
         if model is not None and header is not None:
-            parameters["model"] = words(model[1], header[2])
+            name = "SER" if model[1] == "Serial" else model[1]
+            parameters["model"] = FoundValue(name, model[1], header[2])
         version = _VERSION.search(about)
         self.out.result(
             Result(

@@ -15,6 +15,9 @@ from assay.units import counted
 MUCH = 0.25
 # Relative half-width of an interval above which an answer under contention has low confidence.
 WIDE = 0.1
+# Share above which a difference between two runs may be theirs: what takes a twentieth of the CPUs
+# slows a cell that uses all of them by as much.
+DISTURBING = 0.05
 ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
@@ -31,9 +34,17 @@ def worst_contention(run: RunData, ids: Collection[str]) -> Contention | None:
 
 
 def worst(found: Iterable[Contention | None]) -> Contention | None:
-    """That with the most CPUs busy per machine, impossible ones first; None if none is known."""
+    """That with the most CPUs busy per machine; None if none is known.
+
+    Noticeable ones first, because of short measurements the number is hardly known, and among them
+    impossible ones.
+    """
     known = [each for each in found if each is not None]
-    return max(known, key=lambda each: (not each.possible, each.busy / each.machines), default=None)
+    return max(
+        known,
+        key=lambda each: (each.noticeable, not each.possible, each.busy / each.machines),
+        default=None,
+    )
 
 
 def together(found: Iterable[Contention | None]) -> Contention | None:
@@ -58,6 +69,13 @@ def level_under(found: Contention, half_width: float) -> Confidence:
     share = found.share
     much = share > MUCH if share is not None else found.busy > found.machines
     return "low" if much or half_width > WIDE or not found.possible else "medium"
+
+
+def disturbs(found: Contention | None) -> bool:
+    """Whether a difference from another run may be due to other processes."""
+    if found is None or not found.noticeable:
+        return False
+    return found.share is None or found.share > DISTURBING or not found.possible
 
 
 def capped(answer: Answer, found: Contention | None) -> Answer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.code_factors import same_program
+from assay.questions.common.contention import busy_text, capped, worst
 from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
 from assay.questions.compare.results import OWN_CODES
 from assay.questions.compare.tables import nodes_text, other_code, single_number, speed_text
@@ -19,7 +20,7 @@ _ENOUGH = 6
 def answer(found: CompareFindings) -> Answer:
     """One sentence per side; confidence by the share of decided cells and their launches."""
     confidence, why = _confidence(found)
-    return Answer(
+    found_answer = Answer(
         question="compare",
         title=TITLE,
         status="answered",
@@ -31,11 +32,18 @@ def answer(found: CompareFindings) -> Answer:
             "its values (findings in the JSON); p is corrected for all "
             f"{counted(len(_decidable(found)), 'comparison')} (Holm). The same: the 95% interval "
             f"of the ratio lies within {format_limit(found.margin)}."
+            + (
+                " Two runs differ only if they do so by the scatter of their launches and by that "
+                "between runs."
+                if any(cell.separate for cell in found.cells)
+                else ""
+            )
         ],
         limits=[],
         advice=_advice(found),
         caveats=_caveats(found),
     )
+    return capped(found_answer, worst(run.contention for run in found.runs))
 
 
 def side_name(run: ComparedRun) -> str:
@@ -68,9 +76,20 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
     ):
         count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
         if count:
-            parts.append(f"{words} {count}")
+            seen = _in_runs(cells) if verdict == "open" else ""
+            parts.append(f"{words} {count}{seen}")
     shared = counted(len(cells), "shared cell")
     return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
+
+
+def _in_runs(cells: Sequence[ComparedCell]) -> str:
+    """`` (in these two runs slower in 2 and faster in 1)``; empty without any."""
+    counts = [
+        (verdict, sum(cell.in_runs == verdict for cell in cells))
+        for verdict in ("slower", "faster")
+    ]
+    seen = [f"{verdict} in {count}" for verdict, count in counts if count]
+    return f" (in these two runs {listed(seen)})" if seen else ""
 
 
 def _extreme(cells: Sequence[ComparedCell]) -> str:
@@ -102,6 +121,13 @@ def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
 
 def _advice(found: CompareFindings) -> list[str]:
     advice = []
+    runs = [cell.runs for cell in found.cells if cell.runs is not None]
+    if runs:
+        advice.append(
+            f"To decide {counted(len(runs), 'more comparison')}, measure up to {max(runs):,} runs "
+            "per side, in sessions (`assay run … --every 1h --sessions N`), or name several runs "
+            "as one side (`RUN+RUN+RUN`)."
+        )
     for unit, how in (
         ("launches", "`assay run … --launches N`"),
         ("sessions", "`assay run … --every 6h --sessions N`"),
@@ -156,6 +182,16 @@ def _caveats(found: CompareFindings) -> list[str]:
                 f"The numbers of {run.name} are published ({run.suite}): single numbers without "
                 "launches."
             )
+        if run.contention is not None and run.contention.noticeable:
+            cells = sum(
+                cell.disturbed and cell.in_runs is not None
+                for cell in found.cells
+                if run.name in ("A", cell.side)
+            )
+            caveats.append(
+                f"During {run.name} {busy_text(run.contention)} in the cell that had most of it."
+                + (f" {counted(cells, 'comparison')} can't be decided for that." if cells else "")
+            )
         if run.unshared:
             unshared = counted(len(run.unshared), "cell")
             caveats.append(f"Without a counterpart: {unshared} of run {run.name}.")
@@ -187,11 +223,17 @@ def _scope(found: CompareFindings) -> list[str]:
     held = {cell.holds_for for cell in cells}
     caveats = []
     if "machines" in held:
-        count = sum(cell.holds_for == "machines" for cell in cells)
-        of = "The verdicts are" if len(held) == 1 else f"{counted(count, 'verdict')} are"
+        machines = [cell for cell in cells if cell.holds_for == "machines"]
+        of = "The verdicts are" if len(held) == 1 else f"{counted(len(machines), 'verdict')} are"
+        others = max(cell.other_runs for cell in machines)
+        by = "the sessions of each run"
+        represent = "the sessions"
+        if others:
+            by = f"{counted(others, 'other run')} in the folder"
+            represent = "these runs"
         caveats.append(
-            f"{of} on these machines: by the scatter between the sessions of each run. They hold "
-            "as far as the sessions represent the machine."
+            f"{of} on these machines: by the scatter between {by}. They hold "
+            f"as far as {represent} represent the machine."
         )
     if "nodes" in held:
         caveats.append("Verdicts are on these nodes: by the scatter between nodes, not launches.")
@@ -199,11 +241,14 @@ def _scope(found: CompareFindings) -> list[str]:
         what = "these two runs" if len(found.runs) == 2 else "these runs"
         if len({run.run for run in found.runs}) == 1:
             what = "these launches of one run"
+        of = "The verdicts" if len(held) == 1 else "The other verdicts"
+        assumed = any(cell.separate for cell in cells if cell.holds_for == "runs")
         caveats.append(
-            f"The verdicts are on {what}. How much runs of one machine differ from each other is "
-            "not in them: `assay run --every` and `assay history` show it."
-            if len(held) == 1
-            else f"The other verdicts are on {what}."
+            f"{of} are on {what}. How much runs of one machine differ is not known: they are "
+            "assumed to differ as much as launches within a run do. Four other runs of the machine "
+            "in the folder, or sessions (`assay run --every`), show it."
+            if assumed
+            else f"{of} are on {what}."
         )
         if found.worth < 1.0:
             caveats.append(

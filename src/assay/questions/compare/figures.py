@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
 from assay.questions.compare.model import ComparedCell, CompareFindings
+from assay.questions.compare.tables import origin_words
 from assay.units import format_limit
 
 # Maximum number of cells in the figure, and height of one in pixels.
@@ -33,7 +34,7 @@ def figures(found: CompareFindings) -> list[Figure]:
             title="Speed relative to run A",
             caption="Right of the dashed line the other run is faster. Whiskers: 95% intervals "
             "where there are enough launches. Grey area: the same within "
-            f"{format_limit(found.margin)}."
+            f"{format_limit(found.margin)}.{origin_words(found)}"
             + (f" {left_out} more comparisons are in the table." if left_out else ""),
             alt=f"Speeds relative to run A of {len(shown)} cells, from "
             f"{min(cell.speed or 1.0 for cell in shown):.3g} to "

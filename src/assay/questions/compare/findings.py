@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from assay.errors import AssayError
 from assay.kernels import known_kernel
+from assay.questions.common.contention import worst
 from assay.questions.compare.matching import (
     MatchedResult,
     SideResults,
@@ -24,11 +26,13 @@ from assay.questions.compare.model import (
     MeanSpeed,
     PerClock,
 )
+from assay.questions.compare.other_runs import OtherRuns
 from assay.questions.compare.published import PublishedSide
 from assay.questions.compare.results import SideResult
 from assay.questions.compare.run_results import codes_of
 from assay.questions.compare.sides import AnySide
 from assay.records.model import system_name
+from assay.stats.cells.contention import Contention
 from assay.stats.compare.two_sides import contributions, mean_ratio
 from assay.stats.compare.verdicts import PairDecision, decide, shared_worth
 from assay.stats.core.launches import launch_interval
@@ -43,6 +47,7 @@ def find(
     margin: float = MARGIN,
     *,
     scale_clock: bool = False,
+    others: OtherRuns | None = None,
 ) -> CompareFindings:
     """Compare the first side with each other one, cell by cell.
 
@@ -51,7 +56,8 @@ def find(
     matched as far as they state kernel, class and processors. Raises AssayError where nothing is
     common, and for more sides than letters. ``margin``: between 0 and 1, as ``parse_margin``
     returns it. Results of different codes have no verdict unless a side's run measured the ratio of
-    the codes. ``scale_clock``: speeds also at equal clock rates.
+    the codes. ``scale_clock``: speeds also at equal clock rates. ``others``: other runs of the
+    sides' machines, from ``read_other_runs``.
     """
     if len(sides) > MOST_SIDES:
         raise AssayError(f"At most {MOST_SIDES} runs can be compared.")
@@ -60,7 +66,7 @@ def find(
     found = [
         each
         for letter, other in zip(_LETTERS[1:], results[1:], strict=False)
-        for each in matched(letter, results[0], other, across)
+        for each in matched(letter, results[0], other, across, others)
     ]
     if not found:
         raise AssayError(
@@ -95,11 +101,18 @@ def _runs(results: Sequence[SideResults], found: Sequence[MatchedResult]) -> lis
             if letter in ("A", each.side)
         }
         unshared = [each.name for each in of_side.main if each.cell.id not in shared]
-        runs.append(_run(letter, of_side, unshared))
+        compared = [
+            each.one if letter == "A" else each.other
+            for each in found
+            if letter in ("A", each.side)
+        ]
+        runs.append(_run(letter, of_side, unshared, worst(each.contention for each in compared)))
     return runs
 
 
-def _run(letter: str, of_side: SideResults, unshared: list[str]) -> ComparedRun:
+def _run(
+    letter: str, of_side: SideResults, unshared: list[str], contention: Contention | None
+) -> ComparedRun:
     side = of_side.side
     codes = [code or "not stated" for code in codes_of(of_side.main)]
     if isinstance(side, PublishedSide):
@@ -121,6 +134,7 @@ def _run(letter: str, of_side: SideResults, unshared: list[str]) -> ComparedRun:
             cells=len(side.results),
             unshared=[*unshared, *side.others],
             left_out=0,
+            contention=None,
         )
     manifest = side.run.manifest
     return ComparedRun(
@@ -141,6 +155,7 @@ def _run(letter: str, of_side: SideResults, unshared: list[str]) -> ComparedRun:
         cells=len(of_side.main),
         unshared=unshared,
         left_out=side.left_out(),
+        contention=contention,
     )
 
 
@@ -151,6 +166,8 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
     held: Literal["runs", "machines", "nodes"] = "runs"
     if each.unit != "launches":
         held = "machines" if each.unit == "sessions" else "nodes"
+    elif each.scatter is not None:
+        held = "machines"
     return ComparedCell(
         side=each.side,
         cell=one.cell,
@@ -183,8 +200,16 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
         p_corrected=found.p_corrected,
         verdict=found.verdict,
         holds_for=held,
+        separate=each.pair().between_runs,
+        other_runs=0 if each.scatter is None else each.scatter.runs,
+        in_runs=found.in_runs,
+        disturbed=each.disturbed,
+        reference_busy=None if one.contention is None else one.contention.busy,
+        other_busy=None if other.contention is None else other.contention.busy,
+        p_launches=found.p_launches,
         if_exact=found.if_exact,
         more=found.more,
+        runs=found.runs,
     )
 
 
@@ -225,10 +250,11 @@ def _means(found: Sequence[MatchedResult]) -> list[MeanSpeed]:
 def _mean(what: str, group: Sequence[MatchedResult]) -> MeanSpeed:
     """The mean of the cells; their values are launches unless all have the same other unit."""
     if len({each.unit for each in group}) > 1:
-        group = [MatchedResult(g.side, g.one, g.other, "launches", None) for g in group]
+        group = [replace(each, unit="launches", codes=None) for each in group]
     pairs = [each.pair() for each in group]
     one, other = [pair.one for pair in pairs], [pair.other for pair in pairs]
-    speed, interval = mean_ratio(one, other, shared_worth(pairs))
+    separate = all(pair.between_runs for pair in pairs)
+    speed, interval = mean_ratio(one, other, shared_worth(pairs), separate=separate)
     parts: list[CellContribution] = []
     if speed is not None:
         parts = [

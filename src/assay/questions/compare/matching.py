@@ -9,12 +9,16 @@ import numpy as np
 
 from assay.model.cell import Cell
 from assay.questions.common.code_factors import CellFactor
+from assay.questions.common.contention import disturbs
 from assay.questions.compare.codes import CodeRatio, code_ratio, side_factors
 from assay.questions.compare.model import CompareUnit
+from assay.questions.compare.other_runs import OtherRuns
 from assay.questions.compare.published import PublishedSide
 from assay.questions.compare.results import SideResult, best_of
 from assay.questions.compare.run_results import RunResults
 from assay.questions.compare.sides import AnySide, Side
+from assay.stats.cells.contention import Contention
+from assay.stats.compare.run_scatter import RunScatter
 from assay.stats.compare.verdicts import SidePair
 from assay.stats.core.intervals import Floats
 
@@ -27,6 +31,9 @@ class MatchedResult:
     """One cell on the reference and on another side, whose letter is ``side``.
 
     ``codes``: the ratio of the codes of both; None for the same code, and if it is not known.
+    ``separate``: whether they are different runs of assay; ``scatter``: how much runs of their
+    machine differ in this cell, None if it is not known or if they are of one run. ``disturbed``:
+    whether other processes disturbed either, during the cell or on average over the run.
     """
 
     side: str
@@ -34,6 +41,9 @@ class MatchedResult:
     other: SideResult
     unit: CompareUnit
     codes: CodeRatio | None
+    separate: bool = False
+    scatter: RunScatter | None = None
+    disturbed: bool = False
 
     @property
     def same_code(self) -> bool:
@@ -52,14 +62,24 @@ class MatchedResult:
             one, other = other, one
         comparable = self.same_code or self.codes is not None
         factor = self.codes.estimate if self.codes is not None else None
-        return SidePair(one, other, comparable, factor, self.unit)
+        return SidePair(
+            one,
+            other,
+            comparable,
+            factor,
+            self.unit,
+            separate=self.separate,
+            scatter=self.scatter,
+            disturbed=self.disturbed,
+        )
 
 
 @dataclass(frozen=True)
 class SideResults:
     """The results of a side: by their main metrics, and those of any metric.
 
-    ``factors``: of assay's code over others, as its runs measured them.
+    ``factors``: of assay's code over others, as its runs measured them. ``contention``: by other
+    processes, over all its measurements.
     """
 
     side: AnySide
@@ -68,6 +88,7 @@ class SideResults:
     sessions: int
     clock: float | None
     factors: Sequence[CellFactor] = ()
+    contention: Contention | None = None
 
 
 def results_of(side: AnySide) -> SideResults:
@@ -87,7 +108,15 @@ def results_of(side: AnySide) -> SideResults:
         return SideResults(
             side, main, lambda metric: [each for each in main if each.metric == metric], 0, None
         )
-    return SideResults(side, main, found.of, found.sessions(), found.clock(), side_factors(side))
+    return SideResults(
+        side,
+        main,
+        found.of,
+        found.sessions(),
+        found.clock(),
+        side_factors(side),
+        found.contention(),
+    )
 
 
 def across_toolchains(sides: Sequence[SideResults]) -> bool:
@@ -107,12 +136,14 @@ def matched(
     reference: SideResults,
     other: SideResults,
     across: bool,
+    others: OtherRuns | None = None,
 ) -> list[MatchedResult]:
     """The results of both sides that are of the same cell.
 
     Cells of assay are equal by kernel, parameters, placement and, unless ``across``, toolchain;
     imported ones by code, version and parameters. Imported and published results are further
-    compared with the best result of the other side that they fit (``results.fits``).
+    compared with the best result of the other side that they fit (``results.fits``). ``others``:
+    other runs of the sides' machines.
     """
     keyed = {_key(each, across): each for each in other.main}
     pairs = [(each, keyed[key]) for each in reference.main if (key := _key(each, across)) in keyed]
@@ -130,15 +161,37 @@ def matched(
             if best is not None:
                 pairs.append((each, best))
     return [
-        MatchedResult(
-            letter,
-            one,
-            two,
-            _unit(reference.side, other.side, one, two),
-            code_ratio(one, reference.factors, two, other.factors),
-        )
-        for one, two in pairs
+        _matched(letter, reference, other, (one, two), others or OtherRuns()) for one, two in pairs
     ]
+
+
+def _matched(
+    letter: str,
+    reference: SideResults,
+    other: SideResults,
+    pair: tuple[SideResult, SideResult],
+    others: OtherRuns,
+) -> MatchedResult:
+    one, two = pair
+    sides = (reference.side, other.side)
+    separate = (
+        all(isinstance(side, Side) for side in sides)
+        and not (one.foreign or two.foreign)
+        and len({side.title for side in sides if isinstance(side, Side)}) > 1
+    )
+    same = one.cell.id == two.cell.id
+    unit = _unit(*sides, one, two)
+    contention = (one.contention, two.contention, reference.contention, other.contention)
+    return MatchedResult(
+        letter,
+        one,
+        two,
+        unit,
+        code_ratio(one, reference.factors, two, other.factors),
+        separate,
+        others.scatter(one.cell.id, *sides) if separate and same else None,
+        separate and unit == "launches" and any(map(disturbs, contention)),
+    )
 
 
 def _key(result: SideResult, across: bool) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.model.cell import Cell
+from assay.stats.cells.contention import Contention
 from assay.stats.compare.verdicts import PairVerdict as CompareVerdict
 from assay.stats.core.intervals import Interval
 
@@ -27,6 +28,8 @@ class ComparedRun:
     Hz; null if unknown. ``cells``: number of its cells with results;
     ``unshared``: those of them that the other side lacks (of the reference: that all others lack),
     as text. ``left_out``: launches that used nodes of this side and others, and belong to none.
+    ``contention``: by other processes during the compared cell that had most of it; null if it was
+    not recorded.
     """
 
     name: str
@@ -46,6 +49,7 @@ class ComparedRun:
     cells: int
     unshared: list[str]
     left_out: int
+    contention: Contention | None
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,25 @@ class ComparedCell:
     value of the other side is the faster one (0.5: alike). ``per_clock``: the speed at equal clock
     rates (``--scale-clock``); null if it was not asked for or a rate is unknown. ``test``, ``why``:
     the test of a difference and why it was chosen, empty where there are too few launches for any;
-    ``p`` and ``p_corrected``: of no difference, the latter by Holm for all cells of all sides.
+    ``p`` and ``p_corrected``: of no difference, the latter by Holm for all cells of all sides; of
+    two runs the greater of p by launches and by runs. ``p_launches``: by the launches alone,
+    corrected in the same way.
     ``verdict``: ``faster``, ``slower``, ``same`` (the interval lies within the margin), ``open`` or
     ``none`` (another code, so that there is no verdict on machines). ``holds_for``: what the
-    verdict is on: ``runs``, ``machines`` (by the scatter between sessions) or ``nodes`` (by that
-    between nodes). ``if_exact``: of an open cell with a code factor and a single number on one
+    verdict is on: ``runs``, ``machines`` (by the scatter between sessions or other runs) or
+    ``nodes`` (by that between nodes). ``separate``: whether the sides are different runs that are
+    compared by their launches; ``other_runs``: the number of other runs of the machines that tell
+    how much runs of one differ, 0 where runs are assumed to differ as much as launches.
+    ``in_runs``: of an open cell of two runs, ``faster`` or ``slower`` by the launches alone: in
+    these two runs, if runs of a machine did not differ; null if neither. ``disturbed``: whether
+    other processes disturbed a side, so that a difference is not one of the machine;
+    ``reference_busy``, ``other_busy``: CPUs that they kept busy, null if not recorded.
+    ``if_exact``: of an open cell with a code factor and a single number on one
     side, ``faster`` or ``slower`` if that number has no error: by ``speed_ci95``, after Holm's
     correction for all such cells; null if the interval permits neither. ``more``: further values
     per side with which an open verdict would probably be decided; null if they are not known or
-    more than a thousand.
+    more than a thousand. ``runs``: of two runs instead, the number of runs or sessions per side;
+    null if more than a hundred.
     """
 
     side: str
@@ -124,8 +138,16 @@ class ComparedCell:
     p_corrected: float | None
     verdict: CompareVerdict
     holds_for: Literal["runs", "machines", "nodes"]
+    separate: bool
+    other_runs: int
+    in_runs: Literal["faster", "slower"] | None
+    disturbed: bool
+    reference_busy: float | None
+    other_busy: float | None
+    p_launches: float | None
     if_exact: Literal["faster", "slower"] | None
     more: int | None
+    runs: int | None
 
 
 @dataclass(frozen=True)

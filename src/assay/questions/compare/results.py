@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
+from assay.stats.cells.contention import Contention
 from assay.stats.compare.levels import Ints
 from assay.stats.core.intervals import Floats
 
@@ -50,7 +51,7 @@ class SideResult:
     of each, in bracket notation; both may be empty. ``code``: what was timed, with its version;
     empty if it is not stated. ``foreign``: imported or published. ``subject``: None for what can
     only be compared with itself. ``note``: how a published value is stated. ``clock``: of the
-    processors, in Hz.
+    processors, in Hz. ``contention``: by other processes while it was measured; None if unknown.
     """
 
     cell: Cell
@@ -66,6 +67,7 @@ class SideResult:
     hosts: tuple[str, ...] = ()
     note: str = ""
     clock: float | None = None
+    contention: Contention | None = None
 
 
 def fits(one: Subject, other: Subject) -> bool:
@@ -122,8 +124,10 @@ def subject_of(cell: Cell, metric: str) -> Subject:
     )
 
 
-# The kernels of assay that imported codes are like, with the metric of each.
+# The kernels of assay that imported codes are like, with the metric of each; ports to accelerators
+# are not like any.
 _NPB_CODES = ("nasa-npb", "npb-c", "npb-cpp", "npb-unknown")
+_ACCELERATORS = ("CUDA", "OpenCL", "OpenACC", "SYCL", "HIP", "oneAPI", "ACC", "OCL")
 _ALIKE: Mapping[str, tuple[str, str, str]] = {
     # Code: kernel, metric of the import, metric of the kernel.
     "hpl": ("linpack", "rate", "rate"),
@@ -136,6 +140,8 @@ def alike_of(cell: Cell) -> tuple[str, Subject] | None:
     """The metric of an imported cell to compare, and its subject; None for other codes."""
     head, _, benchmark = cell.kernel.partition(".")
     parameters = cell.parameters
+    if head in _NPB_CODES and parameters.get("model") in _ACCELERATORS:
+        return None
     if head in _NPB_CODES:
         serial = parameters.get("model") == "SER"
         return "time", Subject(

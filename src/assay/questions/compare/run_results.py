@@ -15,6 +15,7 @@ from assay.kernels.naming import cell_title
 from assay.kernels.npb.common import is_plain
 from assay.model.cell import Cell
 from assay.questions.common.code_factors import printed_codes
+from assay.questions.common.contention import together
 from assay.questions.compare.results import (
     OUTSIDE_CODE,
     OWN_CODE,
@@ -25,7 +26,9 @@ from assay.questions.compare.results import (
     subject_of,
 )
 from assay.questions.compare.sides import Side
-from assay.records.model import RunData
+from assay.records.model import Measurement, RunData
+from assay.stats.cells.contention import Contention, contention_of
+from assay.stats.compare.levels import combined, numbered
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats, joined, repeats_of
 
@@ -72,6 +75,15 @@ class RunResults:
         known = [each.clock for each in self.main if each.clock]
         return float(np.median(known)) if known else None
 
+    def contention(self) -> Contention | None:
+        """Other processes during all measurements of the side together."""
+        runs = self.side.runs
+        if self.side.pooled:
+            return contention_of(
+                [m for run in runs for m in run.measurements], runs[0].manifest.system
+            )
+        return together(contention_of(run.measurements, run.manifest.system) for run in runs)
+
     def _results(self, metric: str | None) -> list[SideResult]:
         side = self.side
         parts = [each for run in side.runs for each in repeats_of(run, metric) if len(each)]
@@ -80,11 +92,56 @@ class RunResults:
             parts = [_without_node_set(part) for part in parts]
         codes, printed = _codes(side.run), printed_codes(side.run)
         reported = _reported_clock(side.run)
-        return [_result(each, codes, printed, reported) for each in joined(parts)]
+        contention = self._contention
+        return [
+            _result(
+                _by_run(each) if side.pooled else each,
+                codes,
+                printed,
+                reported,
+                contention.get(each.cell.id),
+            )
+            for each in joined(parts)
+        ]
+
+    @cached_property
+    def _contention(self) -> dict[str, Contention | None]:
+        """Other processes while each cell was measured, by its id.
+
+        Runs of a group are of different machines, runs named as one side of one.
+        """
+        by_run: list[tuple[RunData, dict[str, list[Measurement]]]] = []
+        for run in self.side.runs:
+            by_cell: dict[str, list[Measurement]] = {}
+            for measurement in run.measurements:
+                cell = measurement.cell
+                if self.side.nodes is not None:
+                    cell = _without_set(cell)
+                by_cell.setdefault(cell.id, []).append(measurement)
+            by_run.append((run, by_cell))
+        cells = dict.fromkeys(cell for _, by_cell in by_run for cell in by_cell)
+        if self.side.pooled:
+            system = self.side.run.manifest.system
+            return {
+                cell: contention_of([m for _, each in by_run for m in each.get(cell, ())], system)
+                for cell in cells
+            }
+        return {
+            cell: together(
+                contention_of(each[cell], run.manifest.system)
+                for run, each in by_run
+                if cell in each
+            )
+            for cell in cells
+        }
 
 
 def _result(
-    found: Repeats, codes: dict[str, str], printed: dict[str, str], reported: float | None
+    found: Repeats,
+    codes: dict[str, str],
+    printed: dict[str, str],
+    reported: float | None,
+    contention: Contention | None,
 ) -> SideResult:
     code = codes.get(found.cell.id)
     own = _own_code(found.cell, printed)
@@ -107,6 +164,7 @@ def _result(
         session=found.session_numbers(),
         hosts=found.hosts,
         clock=_clock(found) or (None if code is not None else reported),
+        contention=contention,
     )
 
 
@@ -121,12 +179,21 @@ def _own_code(cell: Cell, printed: dict[str, str]) -> str:
 
 
 def _without_node_set(found: Repeats) -> Repeats:
-    cell = found.cell
+    return replace(found, cell=_without_set(found.cell))
+
+
+def _by_run(found: Repeats) -> Repeats:
+    """The results with each run, or each session of it, as a session."""
+    run, _ = numbered(found.run)
+    session = found.session_numbers()
+    return replace(found, session=combined([run, session + 1], len(found)))
+
+
+def _without_set(cell: Cell) -> Cell:
     if not cell.placement.node_set:
-        return found
+        return cell
     placement = msgspec.structs.replace(cell.placement, node_set=0)
-    same = Cell(cell.kernel, cell.parameters, placement, cell.toolchain)
-    return replace(found, cell=same)
+    return Cell(cell.kernel, cell.parameters, placement, cell.toolchain)
 
 
 def _codes(run: RunData) -> dict[str, str]:

@@ -12,7 +12,7 @@ from assay.errors import AssayError, nearest
 from assay.hostnames import expand_hosts, natural
 from assay.questions.compare.published import PREFIX, PublishedSide, read_published
 from assay.questions.history.query import moment
-from assay.records.directory import RunDirectory, find_run, list_runs
+from assay.records.directory import RunDirectory, find_run, is_run, list_runs
 from assay.records.group import read_group
 from assay.records.model import Measurement, RunData
 from assay.records.reading import read_run
@@ -22,6 +22,7 @@ from assay.records.summary import RunSummary
 _OPTION = re.compile(r":(?=toolchain=|nodes?=|rest\b)")
 _NODES = re.compile(r":nodes?=")
 _REST = "rest"
+_PLUS = "+"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class Side:
 
     ``words``: as named on the command line. ``toolchain``: only the cells of this one. ``nodes``:
     only the measurements that used none but these; None for all. ``members``: of a group of runs
-    (``--per-node``) all of them, of which ``run`` is the first. ``name``: of the group.
+    (``--per-node``), or of several runs named as one side, all of them, of which ``run`` is the
+    first. ``pooled``: whether they are runs named as one side, each of which counts as a session.
+    ``name``: of the group, or the names of the runs.
     """
 
     words: str
@@ -39,6 +42,7 @@ class Side:
     nodes: tuple[str, ...] | None = None
     members: tuple[RunData, ...] = ()
     name: str = ""
+    pooled: bool = False
 
     @property
     def title(self) -> str:
@@ -95,9 +99,10 @@ def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
 
     ``@2026-10-01`` is the newest run that began on or before that day. ``NAME:toolchain=T``: only
     the cells of toolchain T; ``NAME:nodes=n[1-4]``: only what was measured on these nodes alone;
-    ``NAME:rest``: on the others. A single name with nodes is compared with the rest, which is the
-    reference. ``ref:NAME``: the published figures of a cluster, or one figure. Raises AssayError
-    for too few names, equal sides, unknown or damaged runs, and runs without measurements.
+    ``NAME:rest``: on the others. ``NAME+NAME+NAME``: several runs as one side. A single name with
+    nodes is compared with the rest, which is the reference. ``ref:NAME``: the published figures of
+    a cluster, or one figure. Raises AssayError for too few names, equal sides, unknown or damaged
+    runs, and runs without measurements.
     """
     if not names or (len(names) == 1 and not _NODES.search(names[0])):
         raise AssayError(
@@ -132,6 +137,38 @@ def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
 
 def _read(root: Path, name: str) -> _Named:
     words, *options = _OPTION.split(name)
+    if _PLUS in words and not is_run(Path(words)):
+        side = _pooled(root, name, words.split(_PLUS))
+    else:
+        side = _single(root, name, words)
+    rest = False
+    for option in options:
+        what, _, value = option.partition("=")
+        if what == "toolchain":
+            side = replace(side, toolchain=_toolchain(side, value))
+        elif what == _REST:
+            rest = True
+        else:
+            side = replace(side, nodes=_nodes(side, value))
+    return _Named(side, rest, _all_hosts(side))
+
+
+def _pooled(root: Path, name: str, parts: Sequence[str]) -> Side:
+    """Several runs as one side. Raises AssayError for groups, imported and equal runs."""
+    sides = [_single(root, name, part) for part in parts]
+    titles = [side.title for side in sides]
+    if any(side.members or side.run.manifest.imported for side in sides):
+        raise AssayError(
+            f"'{name}': groups of runs and imported runs can't be part of one side.",
+            fix="Name them as sides of their own.",
+        )
+    if len(set(titles)) < len(titles):
+        raise AssayError(f"'{name}' names a run twice.", fix="Name each run once.")
+    runs = tuple(sorted((side.run for side in sides), key=lambda run: run.manifest.utc))
+    return Side(name, runs[0], members=runs, name=_PLUS.join(sorted(titles)), pooled=True)
+
+
+def _single(root: Path, name: str, words: str) -> Side:
     directory = _at(root, words) if words.startswith("@") else find_run(root, words)
     request = directory.request()
     members: tuple[RunData, ...] = ()
@@ -143,17 +180,7 @@ def _read(root: Path, name: str) -> _Named:
         run = read_run(directory.path)
     if run is None or not run.measurements:
         raise AssayError(f"Run {directory.name} has no measurements.", where=str(directory.path))
-    side = Side(name, run, members=members, name=directory.name)
-    rest = False
-    for option in options:
-        what, _, value = option.partition("=")
-        if what == "toolchain":
-            side = replace(side, toolchain=_toolchain(side, value))
-        elif what == _REST:
-            rest = True
-        else:
-            side = replace(side, nodes=_nodes(side, value))
-    return _Named(side, rest, _all_hosts(side))
+    return Side(name, run, members=members, name=directory.name)
 
 
 def _toolchain(side: Side, name: str) -> str:

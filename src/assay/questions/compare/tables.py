@@ -29,6 +29,7 @@ _NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 def verdict_words(cell: ComparedCell, margin: float) -> str:
     """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``.
 
+    Of two runs ``can't tell: 4 runs per side would (slower in these two runs)``.
     Of other codes ``no verdict: another code (HPL 2.3)``; where one side is a single number,
     ``faster, if the published number is exact``.
     """
@@ -38,6 +39,13 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
         return f"the same within {format_limit(margin)}"
     if cell.verdict != "open":
         return cell.verdict
+    seen = f" ({cell.in_runs} in these two runs)" if cell.in_runs else ""
+    if cell.disturbed and seen:
+        return f"can't tell: other processes{seen}"
+    if cell.runs is not None:
+        return f"can't tell: {cell.runs:,} runs per side would{seen}"
+    if cell.separate and seen:
+        return f"can't tell{seen}"
     if cell.more is not None:
         return (
             f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
@@ -139,7 +147,7 @@ def cell_table(found: CompareFindings) -> Table:
         "compare-cells",
         "Cells",
         caption="Speed over A: above 1 the other run is faster (of times the inverse ratio). "
-        f"{interval_words(found)}",
+        f"{interval_words(found)}{origin_words(found)}",
         notes=dict.fromkeys(f"{cell.name}: {cell.note}." for cell in found.cells if cell.note),
     )
 
@@ -149,11 +157,23 @@ def interval_words(found: CompareFindings) -> str:
     units = {cell.unit_of_test for cell in found.cells}
     words = " or ".join(unit for unit in ("launches", "sessions", "nodes") if unit in units)
     text = f"Brackets: 95% intervals over {words}"
+    if any(cell.separate for cell in found.cells):
+        text += ", and over runs"
     if "launches" not in units:
         return text + "."
     if found.worth < 1.0:
         return f"{text}; each launch counts as {found.worth:.2g} of an independent one."
-    return text + ", as if launches were independent."
+    return text + "; launches count as independent."
+
+
+def origin_words(found: CompareFindings) -> str:
+    """Which sides assay did not measure: `` Imported: A. Published: B.``; else empty."""
+    text = ""
+    for kind, word in (("imported", "Imported"), ("published", "Published")):
+        names = [run.name for run in found.runs if run.kind == kind]
+        if names:
+            text += f" {word}: {', '.join(names)}."
+    return text
 
 
 def _counts(cell: ComparedCell) -> str:
@@ -211,7 +231,7 @@ def mean_table(found: CompareFindings) -> Table:
             "compare-means",
             "Geometric means",
             caption="Each cell with the same code on both sides has the same weight. The "
-            "intervals allow for what cells of one launch have in common.",
+            f"intervals allow for what cells of one launch have in common.{origin_words(found)}",
         )
     )
 

@@ -104,12 +104,18 @@ def replaced(value: Any, names: Names, field: str = "", *, patterns: bool = True
 
 
 def _table(table: Mapping[str, Any], names: Names) -> dict[str, Any]:
-    """A table, whose columns of hosts are replaced as such."""
-    fields = [str(column["name"]) for column in table["columns"]]
+    """A table, whose columns of hosts are replaced as such.
+
+    A column of numbers may be called after hosts, too: the variation between them.
+    """
+    fields = ["" if column["numeric"] else str(column["name"]) for column in table["columns"]]
     done = {key: replaced(item, names, key) for key, item in table.items() if key != "rows"}
     done["rows"] = [
         [
-            {key: replaced(item, names, field) for key, item in entry.items()}
+            {
+                key: item if key == "tone" else replaced(item, names, field)
+                for key, item in entry.items()
+            }
             for field, entry in zip(fields, row, strict=True)
         ]
         for row in table["rows"]

@@ -101,7 +101,9 @@ def _reason(side: AnySide) -> str:
     if side.run.manifest.imported:
         return "imported numbers are not asked"
     if len(side.runs) > 1:
-        return "a group of runs: `assay report` compares its nodes"
+        return (
+            "several runs" if side.pooled else "a group of runs: `assay report` compares its nodes"
+        )
     return ""
 
 

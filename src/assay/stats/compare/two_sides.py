@@ -8,10 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.stats.compare.group_tests import hodges_lehmann
+from assay.stats.compare.run_scatter import RunDifference
 from assay.stats.core.intervals import Floats, Interval, checked
 
 # More launches per side than this are not proposed.
 MOST_LAUNCHES = 1000
+# More runs or sessions per side than this are not proposed.
+MOST_RUNS = 100
 _POWER = 0.8
 
 
@@ -78,8 +81,36 @@ def launches_needed(
     return int(n[enough[0]]) if enough.size else None
 
 
+def runs_needed(
+    between: RunDifference, speed: float | None, margin: float, tests: int
+) -> int | None:
+    """Runs, or sessions, per side with which this difference would probably (80%) be decided.
+
+    Each with as many launches as these runs; two-sided at 5% after Holm's correction for ``tests``
+    tests, or within ``margin``; Student's t with the scatter of the runs of both sides. At least
+    three, which a comparison by sessions needs; None for more than ``MOST_RUNS``.
+    """
+    from scipy.special import nctdtr, stdtr, stdtrit
+
+    if not speed or speed <= 0.0 or between.variance <= 0.0:
+        return None
+    difference, limit = abs(math.log(speed)), math.log1p(margin)
+    n = np.arange(3, MOST_RUNS + 1, dtype=np.float64)
+    error, freedom = np.sqrt(between.variance / n), 2.0 * (n - 1.0)
+    significant = stdtrit(freedom, 1.0 - 0.025 / max(tests, 1))
+    differs = 1.0 - nctdtr(freedom, difference / error, significant)
+    room = limit / error - stdtrit(freedom, 0.975)
+    alike = stdtr(freedom, room - difference / error) - stdtr(freedom, -room - difference / error)
+    enough = np.flatnonzero(np.fmax(differs, alike) >= _POWER)
+    return int(n[enough[0]]) if enough.size else None
+
+
 def mean_ratio(
-    one: Sequence[Floats], other: Sequence[Floats], worth: float = 1.0
+    one: Sequence[Floats],
+    other: Sequence[Floats],
+    worth: float = 1.0,
+    *,
+    separate: bool = False,
 ) -> tuple[float | None, Interval | None]:
     """The geometric mean over cells of ``other``'s ratio to ``one``, with its 95% interval.
 
@@ -100,14 +131,14 @@ def mean_ratio(
     sides = [_blocks(one), _blocks(other)]
     if min(side.size for side in sides) < 3:
         return math.exp(mean), None
-    variances = [float(side.var(ddof=1)) / side.size for side in sides]
+    variances = [float(side.var(ddof=1)) * (1.0 / (side.size * worth) + separate) for side in sides]
     total = sum(variances)
     if total <= 0.0:
         return math.exp(mean), (math.exp(mean), math.exp(mean))
     freedom = total**2 / sum(
         variance**2 / (side.size - 1) for variance, side in zip(variances, sides, strict=True)
     )
-    half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total / worth)
+    half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total)
     return math.exp(mean), (math.exp(mean - half), math.exp(mean + half))
 
 

@@ -2,7 +2,8 @@
 
 A pair is one cell on two sides: its values by launch (or by session), in order of time. p is
 corrected for all pairs (Holm). Dependence of successive launches is estimated from all pairs
-together, because the few launches of one cell don't show it.
+together, because the few launches of one cell don't show it. Sides of different runs differ only
+if they differ by more than runs of one machine do (``run_scatter.py``), too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import numpy as np
 from assay.stats.compare.code_factor import without_code
 from assay.stats.compare.group_tests import LEVEL, effective_sample_ratio
 from assay.stats.compare.groups import location_differs
-from assay.stats.compare.two_sides import launches_needed, ratio_of_sides, widened
+from assay.stats.compare.run_scatter import RunDifference, RunScatter, run_difference
+from assay.stats.compare.two_sides import (
+    launches_needed,
+    ratio_of_sides,
+    runs_needed,
+    widened,
+)
 from assay.stats.core.intervals import Estimate, Floats, Interval
 from assay.stats.core.launches import launch_interval
 from assay.stats.core.multiple import corrected
@@ -49,6 +56,14 @@ class SidePair:
     comparable: bool = True
     code_factor: Estimate | None = None
     unit: Literal["launches", "sessions", "nodes"] = "launches"
+    separate: bool = False
+    scatter: RunScatter | None = None
+    disturbed: bool = False
+
+    @property
+    def between_runs(self) -> bool:
+        """Whether the verdict is by the scatter between runs, measured or assumed."""
+        return self.separate and self.unit == "launches" and self.code_factor is None
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,14 @@ class PairDecision:
 
     Divided by the factor of codes where one is given. ``effect``: the probability that a value of
     the other side is the faster one (0.5: alike). ``test``, ``why``, ``p``: of no difference; empty
-    and None without a test; ``p_corrected``: by Holm for all pairs. ``more``: further values per
-    side with which an open verdict would probably be decided. ``worth``: effective number of
+    and None without a test; ``p_corrected``: by Holm for all pairs. Of separate runs the interval
+    and p are the wider, and the greater, of those by launches and by runs. ``p_launches``: p by the
+    launches alone, corrected for all pairs. ``in_runs``: of an open pair of separate runs, the
+    verdict by the launches alone: one on these two runs, if runs of a machine did not differ.
+    ``more``: further values per
+    side with which an open verdict would probably be decided; ``runs``: of separate runs instead
+    the number of runs, or sessions, per side. ``between``: of separate runs, their difference by
+    the scatter between runs. ``worth``: effective number of
     independent values per value. ``if_exact``: of an open pair with a code factor and a single
     value on one side, the verdict if that value has no error; None if its interval permits none.
     """
@@ -74,13 +95,18 @@ class PairDecision:
     more: int | None
     worth: float
     if_exact: Literal["faster", "slower"] | None = None
+    p_launches: float | None = None
+    in_runs: Literal["faster", "slower"] | None = None
+    runs: int | None = None
+    between: RunDifference | None = None
 
 
 def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     """The decisions on all pairs, in their order. ``margin``: within which sides are the same.
 
-    Different: p at most 5% after Holm's correction. The same: the 95% interval of the ratio lies
-    within the margin. Both allow for the dependence of successive values (``shared_worth``).
+    The same: the 95% interval of the ratio lies within the margin. Different, else: p at most 5%
+    after Holm's correction. Both allow for the dependence of successive values (``shared_worth``),
+    and of separate runs for the scatter between runs. A difference of disturbed sides is open.
 
     How much a single value varies is not known, so that its pair is open. The interval of its ratio
     contains the other side's variation and that of the code factor. Where p by this interval is at
@@ -91,10 +117,19 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     worth = {unit: shared_worth([p for p in pairs if p.unit == unit]) for unit in units}
     found = [_tested(pair, margin, worth[pair.unit]) for pair in pairs]
     p_values = corrected([math.nan if each.p is None else each.p for each in found])
+    by_launches = corrected(
+        [math.nan if each.p_launches is None else each.p_launches for each in found]
+    )
     count = sum(pair.comparable for pair in pairs)
     decided = [
-        _decided(each, pair, None if each.p is None else float(p), margin, count)
-        for each, pair, p in zip(found, pairs, p_values, strict=True)
+        _decided(
+            replace(each, p_launches=None if each.p_launches is None else float(alone)),
+            pair,
+            None if each.p is None else float(p),
+            margin,
+            count,
+        )
+        for each, pair, p, alone in zip(found, pairs, p_values, by_launches, strict=True)
     ]
     conditional = corrected(
         [_p_if_exact(each, pair) for each, pair in zip(decided, pairs, strict=True)]
@@ -150,6 +185,17 @@ def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
         if speed is not None and interval is not None:
             interval = widened(speed, interval, own)
         worth = own
+    alone, between = p, None
+    if p is not None and pair.between_runs:
+        between = run_difference(pair.one, pair.other, pair.scatter, worth)
+        if between is not None:
+            p = max(p, between.p)
+            why = f"{why} {_runs_text(pair)}"
+            if interval is not None:
+                interval = (
+                    min(interval[0], between.interval[0]),
+                    max(interval[1], between.interval[1]),
+                )
     if pair.code_factor is not None and speed is not None:
         tested = interval is not None
         interval = interval or _over_single(pair)
@@ -159,7 +205,27 @@ def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
             test, why, p = _across_codes(machine.value, machine.interval, pair.code_factor.value)
         speed, interval = machine.value, machine.interval if interval is not None else None
     effect = float(np.mean(np.sign(pair.other[None, :] - pair.one[:, None])) + 1.0) / 2.0
-    return PairDecision(speed, interval, effect, test, why, p, None, "open", None, worth)
+    return PairDecision(
+        speed=speed,
+        speed_ci95=interval,
+        effect=effect,
+        test=test,
+        why=why,
+        p=p,
+        p_corrected=None,
+        verdict="open",
+        more=None,
+        worth=worth,
+        p_launches=alone,
+        between=between,
+    )
+
+
+def _runs_text(pair: SidePair) -> str:
+    """By what the difference of two runs is tested further."""
+    if pair.scatter is None:
+        return "And Student's t by runs, which are assumed to scatter as much as launches do."
+    return f"And Student's t by the scatter between {pair.scatter.runs} other runs."
 
 
 def _over_single(pair: SidePair) -> Interval | None:
@@ -193,17 +259,26 @@ def _decided(
 ) -> PairDecision:
     if not pair.comparable:
         return replace(found, verdict="none")
-    verdict: PairVerdict = "open"
-    more = None
+    found = replace(found, p_corrected=p)
     low, high = found.speed_ci95 or (-math.inf, math.inf)
-    if p is not None and p <= LEVEL:
-        verdict = _direction(found, pair)
-    elif 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin:
-        verdict = "same" if min(pair.one.size, pair.other.size) >= MIN_TESTED else "open"
-    elif pair.code_factor is None:
-        needed = launches_needed(pair.one, pair.other, margin, count, found.worth)
-        more = None if needed is None else max(needed - min(pair.one.size, pair.other.size), 1)
-    return replace(found, p_corrected=p, verdict=verdict, more=more)
+    within = 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin
+    if within and min(pair.one.size, pair.other.size) >= MIN_TESTED:
+        return replace(found, verdict="same")
+    if p is not None and p <= LEVEL and not pair.disturbed:
+        return replace(found, verdict=_direction(found, pair))
+    if pair.between_runs and found.p_launches is not None:
+        return replace(
+            found,
+            in_runs=_direction(found, pair) if found.p_launches <= LEVEL else None,
+            runs=None
+            if found.between is None
+            else runs_needed(found.between, found.speed, margin, count),
+        )
+    if pair.code_factor is not None or within:
+        return found
+    needed = launches_needed(pair.one, pair.other, margin, count, found.worth)
+    more = None if needed is None else max(needed - min(pair.one.size, pair.other.size), 1)
+    return replace(found, more=more)
 
 
 def _direction(found: PairDecision, pair: SidePair) -> Literal["faster", "slower"]:
