@@ -29,13 +29,11 @@ Pipeline::Pipeline(const ProcessGrid& grid, int dimension, int threads, std::siz
 }
 
 // Messages usually arrive soon, unless the sending rank waits for this very core: after some polls
-// the core is yielded. The number of polls adapts to the last waits; where cores are shared they are
-// few, as each is time that the sender lacks. Yields are many: on a core of its own a rank returns
-// from one at once, and it is a poll like the others; only a nap delays a message that arrives.
+// the core is yielded. The number of polls adapts to the last waits.
 void Pipeline::wait_for(std::array<MPI_Request, 4>& requests) {
-  constexpr int kLeastPolls = 8;
+  constexpr int kLeastPolls = 128;
   constexpr int kMostPolls = 1024;
-  constexpr int kYields = 256;
+  constexpr int kYields = 16;
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 20'000};
   int done = 0;
   for (int polls = 0;; ++polls) {
