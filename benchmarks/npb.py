@@ -17,7 +17,7 @@ import re
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -218,8 +218,14 @@ def joined(earlier: Mapping[str, Any], new: Comparison, size: str) -> Comparison
             rates.setdefault(row.what.split()[0].lower(), []).append(row)
     files = {peer["name"] for peer in new.peers}
     peers = [peer for peer in earlier.get("peers", []) if peer["name"] not in files]
+    mean = mean_row(size, rates)
+    old = dict.fromkeys(row.what.split()[0] for row in kept)
+    if old:
+        mean = replace(
+            mean, note=" ".join(filter(None, (mean.note, f"{', '.join(old)}: earlier.")))
+        )
     return Comparison(
-        rows=[*rows, mean_row(size, rates)],
+        rows=[*rows, mean],
         peers=[*peers, *new.peers],
         skipped=new.skipped,
         versions=new.versions,
