@@ -1,20 +1,22 @@
 """How assay's plain code scales, compared with NASA's MPI programs.
 
-    .venv/bin/python benchmarks/npb_scaling.py --npb-bin DIR --npb-mpirun PATH
+    .venv/bin/python benchmarks/npb_scaling.py --npb-bin DIR --npb-mpirun PATH [--keep FILE]
 
 ``code=plain`` of IS, FT, BT and SP is to scale as users' codes do: its speedup from one rank to
 more within 15% of that of NASA's programs. A round measures the plain code, the tuned code and
 NASA's program, each on one rank and on more, in an order that reverses every round; the speedups of
 a round are compared. NASA's programs run as they are, built without VERSION=VEC. BT and SP take
 square numbers of ranks; on fewer than four cores these share cores, on both sides, and waiting
-ranks sleep.
+ranks sleep. With ``--keep`` the rates of all rounds are kept in a file, to which later calls add
+theirs: a benchmark whose rounds take minutes can be measured whenever the machine is quiet.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +58,27 @@ def speedups(one: Sequence[float], many: Sequence[float]) -> list[float]:
     return [b / a for a, b in zip(one, many, strict=True)]
 
 
-def scaling_row(name: str, size: str, program: Path, mpirun: str, rounds: int) -> Row:
+@dataclass(frozen=True)
+class KeptRates:
+    """Rates of earlier rounds, by row and series, in a JSON file that need not exist yet."""
+
+    path: Path | None
+
+    def join(self, what: str, new: dict[str, list[float]]) -> dict[str, list[float]]:
+        """The kept rates of a row and these after them, which are kept too."""
+        if self.path is None:
+            return new
+        kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+        earlier = kept.get(what, {})
+        kept[what] = {series: earlier.get(series, []) + rates for series, rates in new.items()}
+        self.path.write_text(json.dumps(kept, indent=1) + "\n")
+        joined: dict[str, list[float]] = kept[what]
+        return joined
+
+
+def scaling_row(
+    name: str, size: str, program: Path, mpirun: str, rounds: int, kept: KeptRates
+) -> Row:
     """Speedups of assay's plain code and of NASA's program, round by round."""
     ranks = RANKS[name]
     crowded = ranks > cores()
@@ -71,8 +93,9 @@ def scaling_row(name: str, size: str, program: Path, mpirun: str, rounds: int) -
     series = [(side, count) for side in sides for count in (1, ranks)]
     with environment(POLITE_WAITING if crowded else {}):
         values = alternate(rounds, *(partial(sides[side], count) for side, count in series))
-    rates = dict(zip(series, values, strict=True))
-    found = {side: speedups(rates[side, 1], rates[side, ranks]) for side in sides}
+    names = [f"{side}, {count}" for side, count in series]
+    rates = kept.join(what, dict(zip(names, values, strict=True)))
+    found = {side: speedups(rates[f"{side}, 1"], rates[f"{side}, {ranks}"]) for side in sides}
     tuned = f"The speedup of assay's tuned code: {statistics.median(found['tuned']):.2f}."
     shared = f"{ranks} ranks shared {cores()} cores, on both sides." if crowded else ""
     row = compare(
@@ -87,7 +110,7 @@ def scaling_row(name: str, size: str, program: Path, mpirun: str, rounds: int) -
         goal=f"within {WITHIN:.0%}",
         load=now,
         note=" ".join(filter(None, (tuned, shared))),
-        details={"rates": {f"{side}, {count}": rates[side, count] for side, count in series}},
+        details={"rates": rates},
     )
     row.met = row.paired is not None and alike(row.paired)
     return row
@@ -101,8 +124,13 @@ def compare_scaling(
     size: str = "A",
     names: Sequence[str] = tuple(RANKS),
     source: str = "not given",
+    rounds: int | None = None,
+    kept: KeptRates | None = None,
 ) -> Comparison:
-    """A row per benchmark. ``folder``: NASA's executables; ``source``: theirs, for the record."""
+    """A row per benchmark. ``folder``: NASA's executables; ``source``: theirs, for the record.
+
+    ``rounds``: of each benchmark, otherwise ``ROUNDS``; ``kept``: rounds of earlier calls.
+    """
     comparison = Comparison()
     for name in names:
         program = (folder or Path("missing")) / f"{name}.{size}.x"
@@ -117,8 +145,10 @@ def compare_scaling(
             comparison.versions["NPB"] = Once.of(
                 mpirun, 1, Variant("standard", program, {})
             ).version
-            rounds = QUICK_ROUNDS if quick else ROUNDS[name]
-            comparison.rows.append(scaling_row(name, size, program, mpirun, rounds))
+            count = rounds or (QUICK_ROUNDS if quick else ROUNDS[name])
+            comparison.rows.append(
+                scaling_row(name, size, program, mpirun, count, kept or KeptRates(None))
+            )
         except PeerError as error:
             comparison.skipped.append(f"npb.{name} class {size}, scaling: {error}")
     return comparison
@@ -131,6 +161,8 @@ def main() -> None:
     options.add_argument("--npb-source", default="not given", help="where their source is from")
     options.add_argument("--class", dest="size", default="A")
     options.add_argument("--only", nargs="+", default=list(RANKS), choices=list(RANKS))
+    options.add_argument("--rounds", type=int, help="of each benchmark; default: 3, of IS 6")
+    options.add_argument("--keep", metavar="FILE", type=Path, help="add the rounds to this file")
     given = options.parse_args()
     build()
     finish(
@@ -141,6 +173,8 @@ def main() -> None:
             size=given.size,
             names=given.only,
             source=given.npb_source,
+            rounds=given.rounds,
+            kept=KeptRates(given.keep),
         )
     )
 

@@ -32,7 +32,7 @@ from common import (
 from dgemm import compare_dgemm
 from linpack import compare_linpack
 from messages import compare_messages
-from npb import compare_npb
+from npb import GOALS, LINE_TIME, compare_npb, joined
 from npb_even import compare_even
 from overhead import compare_overhead
 from pingpong import compare_pingpong
@@ -129,6 +129,16 @@ def main() -> None:
     )
     options.add_argument("--npb-vec-bin", metavar="DIR", type=Path, help="built with VERSION=VEC")
     options.add_argument(
+        "--npb-names", nargs="+", default=[], choices=GOALS, help="the others' lines are kept"
+    )
+    options.add_argument(
+        "--npb-line-time",
+        metavar="SECONDS",
+        type=float,
+        default=LINE_TIME,
+        help=f"for the rounds of a line of the NPB, at least three [default: {LINE_TIME:g}]",
+    )
+    options.add_argument(
         "--peer-source",
         action="append",
         default=[],
@@ -151,6 +161,8 @@ def main() -> None:
             quick=quick,
             vec=given.npb_vec_bin,
             source=sources.get("NPB", "not given"),
+            names=given.npb_names or tuple(GOALS),
+            line_time=given.npb_line_time,
         )
 
     scripts: dict[str, Callable[[], Comparison]] = {
@@ -195,6 +207,8 @@ def main() -> None:
         except PeerError as error:
             comparison = Comparison(skipped=[f"{name}: {error}"])
         finish(comparison)
+        if given.npb_names and name in found["parts"] and name in ("npb-a", "npb-b"):
+            comparison = joined(found["parts"][name], comparison, name[-1].upper())
         found["parts"][name] = part(comparison, before)
         if not quick:
             found["parts"] = {

@@ -220,3 +220,46 @@ def test_progress_counts_and_the_eta_reach_zero() -> None:
             state.add(done(cell, replicate))
     assert (state.done, state.expected) == (16, 16)
     assert state.remaining_seconds() == 0.0
+
+
+def blocks_of(state: CampaignState, wall: float) -> list[tuple[int, list[Cell]]]:
+    """All blocks, if each measurement takes ``wall`` seconds."""
+    seen = []
+    while (block := state.next_block()) is not None:
+        seen.append(block)
+        for cell in block[1]:
+            state.add(done(cell, block[0], wall=wall))
+            state.spent += wall
+    return seen
+
+
+def first_state(first: list[Cell], budget: float) -> CampaignState:
+    plan = msgspec.structs.replace(
+        make_plan(CELLS, budget=budget, min_launches=6, max_launches=8),
+        first=tuple(cell.id for cell in first),
+    )
+    return CampaignState(plan, value_of=lambda m: 1.0, enough=lambda values: len(values) >= 8)
+
+
+def test_first_cells_get_their_launches_where_the_budget_is_too_small_for_all() -> None:
+    first, others = CELLS[3:], CELLS[:3]
+    # 5 cells, then 5 blocks of the 2 first ones, of 2 s each: 30 of 42 s, and 2 more of the others.
+    found = blocks_of(first_state(first, budget=41.0), wall=2.0)
+    assert found == [(0, CELLS), *((k, first) for k in range(1, 6)), (1, others), (2, others)]
+
+
+@pytest.mark.parametrize("budget", [41.0, 70.0])
+def test_where_there_is_time_for_all_no_cell_goes_first(budget: float) -> None:
+    wall = budget / 41.0
+    found = blocks_of(first_state(CELLS[3:], budget=41.0 * wall), wall=wall)
+    assert found[:6] == [(replicate, CELLS) for replicate in range(6)]
+
+
+def test_a_first_cell_that_was_left_out_holds_nobody_up() -> None:
+    state = first_state(CELLS[3:], budget=41.0)
+    for cell in CELLS[:3]:
+        state.add(done(cell, 0, wall=2.0))
+    for cell in CELLS[3:]:
+        state.add(done(cell, 0, status="left out", error="a sample would take too long"))
+    state.spent = 10.0
+    assert state.next_block() == (1, CELLS[:3])

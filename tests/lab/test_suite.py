@@ -56,5 +56,10 @@ def test_the_suite_leaves_out_what_trunks_make_too_long(tmp_path: Path) -> None:
         for cell in cells
         if cell.left_out and cell.kernel == "network.collective"
     }
-    assert ("alltoall", 1 << 20) in late
-    assert all(size == 1 << 20 or (op, size) == ("alltoall", 32768) for op, size in late)
+    # By its expected time the longest alltoall is a shorter one; the others turn out too long.
+    alltoalls = {
+        cell.parameters["bytes"] for cell in cells if cell.parameters.get("op") == "alltoall"
+    }
+    assert max(alltoalls) == 128 << 10
+    assert late
+    assert all(size == 1 << 20 or (op == "alltoall" and size >= 32 << 10) for op, size in late)

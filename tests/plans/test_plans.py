@@ -147,3 +147,18 @@ def test_no_parameter_has_the_name_of_a_placement_option():
     reserved = {*FACTORS, "kernel", "where", "cores", "ranks"}
     for kernel in kernels():
         assert not reserved & {parameter.name for parameter in kernel.parameters}, kernel.name
+
+
+def test_the_cells_of_measures_that_go_first_are_named_in_the_plan(tmp_path):
+    plan = load(
+        tmp_path,
+        'schema = 1\n[[measure]]\nkernel = "memory.stream"\nop = "copy"\n'
+        '[[measure]]\nkernel = "memory.stream"\nop = ["triad", "scale"]\nfirst = true\n',
+    )
+    assert plan.first == tuple(cell.id for cell in plan.cells[1:])
+    assert [cell.parameters["op"] for cell in plan.cells[1:]] == ["triad", "scale"]
+
+
+def test_whether_a_measure_goes_first_is_a_truth_value(tmp_path):
+    with pytest.raises(AssayError, match="first"):
+        measure(tmp_path, 'kernel = "memory.stream"\nfirst = "yes"')

@@ -38,6 +38,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     traffic between ranks. ``between``: for cells with a communication matrix, by id, the share of
     the traffic that crosses nodes, 0 to 1. ``expected``: by id, the seconds of the shortest
     measurement, for cells whose messages need considerable time on this network's links.
+    ``first``: ids of the cells that get their launches first where the budget is too small for all.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fitted: tuple[str, ...] = ()
     between: dict[str, float] = {}
     expected: dict[str, float] = {}
+    first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

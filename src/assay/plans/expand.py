@@ -27,7 +27,8 @@ MOST_CELLS = 100_000
 class Measure:
     """One ``[[measure]]``: a kernel and its factors as written. ``keep``: the condition for a cell.
 
-    ``search``: whether only cells that the placement search requests are measured.
+    ``search``: whether only cells that the placement search requests are measured. ``first``:
+    whether its cells get their launches first where the budget is too small for all.
     ``budget``: seconds, of the whole plan that contains it.
     """
 
@@ -38,6 +39,7 @@ class Measure:
     keep_where: str = ""
     search: bool = False
     budget: float = Replication().budget
+    first: bool = False
 
 
 def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
@@ -54,6 +56,8 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
         for cell in _cells_of(measure, kernel, fitting):
             cells.setdefault(cell.id, cell)
             (fitting.searched if measure.search else fitting.measured).add(cell.id)
+            if measure.first:
+                fitting.first.add(cell.id)
             if len(cells) > MOST_CELLS:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",

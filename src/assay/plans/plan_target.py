@@ -32,9 +32,9 @@ class Fitting:
     ``portable``: levels that the machine can't do are omitted with a note; otherwise they are
     errors. ``choices``: sentences on levels derived from the machine; ``pending``: those of the
     cell that is being made, by factor. ``searched``, ``measured``: ids of cells of measures that
-    are a search, and of other measures. ``stretch``: factor on the time per launch of all cells,
-    relative to the plan. ``messages``: a command's communication matrix, None if unknown;
-    ``fitted``: ids of cells with a fitted order.
+    are a search, and of other measures; ``first``: of measures that go first. ``stretch``: factor
+    on the time per launch of all cells, relative to the plan. ``messages``: a command's
+    communication matrix, None if unknown; ``fitted``: ids of cells with a fitted order.
     """
 
     context: PlanContext
@@ -45,6 +45,7 @@ class Fitting:
     pending: dict[str, str] = field(default_factory=dict)
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    first: set[str] = field(default_factory=set)
     stretch: float = 1.0
     messages: Messages | None = None
     fitted: set[str] = field(default_factory=set)

@@ -163,6 +163,7 @@ def load_plan(
         fitted=tuple(cell.id for cell in cells if cell.id in fitting.fitted),
         between=between,
         expected=expected_times(cells, context),
+        first=tuple(cell.id for cell in cells if cell.id in fitting.first),
     )
 
 
@@ -283,15 +284,18 @@ def _measures(
         if "kernel" not in table:
             raise document.error(path, "This [[measure]] names no kernel.", 'Add kernel = "…".')
         kernels = table["kernel"] if isinstance(table["kernel"], list) else [table["kernel"]]
-        own = {k: v for k, v in table.items() if k not in ("kernel", "where", "search")}
+        own = {k: v for k, v in table.items() if k not in ("kernel", "where", "search", "first")}
         search = document.read((*path, "search"), table.get("search", False), bool)
+        first = document.read((*path, "first"), table.get("first", False), bool)
         factors = {**shared, **_factors(document, path, own)}
         keep_where = document.where((*path, "where"))
         keep = parse_keep(table["where"], keep_where) if "where" in table else None
         where = document.where((*path, "kernel"))
         words = document.read((*path, "kernel"), kernels, list[str])
         for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
-            measures.append(Measure(kernel, factors, where, keep, keep_where, search, budget))
+            measures.append(
+                Measure(kernel, factors, where, keep, keep_where, search, budget, first)
+            )
     return measures
 
 

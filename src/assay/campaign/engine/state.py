@@ -60,6 +60,7 @@ class CampaignState:
         self.session = session
         self.first = first_replicate(session, plan.replication)
         self.cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
+        self._first = frozenset(plan.first)
         self._searches = [state for state in self.cells.values() if state.search]
         self._chosen = ChosenCells(plan)
         for name, seconds in plan.expected.items():
@@ -200,12 +201,27 @@ class CampaignState:
         return plain
 
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
-        """The next block of the cells that are not candidates of a search."""
+        """The next block of the cells that are not candidates of a search.
+
+        Where the rest of the budget is too small for the fewest launches of all of them, cells of
+        the plan's ``first`` get theirs, after one launch of every cell.
+        """
         rule = self.plan.replication
+        waiting = {
+            name: state
+            for name, state in self.cells.items()
+            if state.pending and name not in self._chosen.candidates
+        }
+        early = {
+            name: state
+            for name, state in waiting.items()
+            if name in self._first and 0 < state.missing < rule.min_launches
+        }
+        if early and self._too_many(waiting.values()):
+            waiting = early
         lacking: dict[int, list[CellState]] = {}
-        for name, state in self.cells.items():
-            if state.pending and name not in self._chosen.candidates:
-                lacking.setdefault(state.missing, []).append(state)
+        for state in waiting.values():
+            lacking.setdefault(state.missing, []).append(state)
         for replicate in sorted(lacking):
             if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
                 return None
@@ -215,6 +231,18 @@ class CampaignState:
             if wanted:
                 return replicate, wanted
         return None
+
+    def _too_many(self, states: Collection[CellState]) -> bool:
+        """Whether every cell has a launch, and there is no time for the fewest launches of each."""
+        if any(state.missing == 0 for state in states):
+            return False
+        fewest = self.plan.replication.min_launches
+        needed = 0.0
+        for replicate in range(1, fewest):
+            block = [state for state in states if state.missing <= replicate]
+            needed += sum(state.least for state in block)
+            needed += self.launch_times.of(state.cell for state in block)
+        return needed > self._time_left
 
     def _ask(self) -> tuple[int, list[Cell]] | None:
         """The current block of the placement searches, and the cells it lacks.
