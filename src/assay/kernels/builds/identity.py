@@ -37,4 +37,15 @@ def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
 
 def cpu_kind() -> str:
     """A digest of ``cpu_identity``: hosts with equal digests can share a build for "native"."""
-    return hashlib.sha256(cpu_identity().encode()).hexdigest()[:12]
+    return digest(cpu_identity())
+
+
+def digest(identity: str) -> str:
+    """A short digest of a processor's ``cpu_identity``."""
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]
+
+
+def processor_name() -> str:
+    """The model of this machine's processor, empty if unknown."""
+    named = re.search(r"(?m)^model name: (.*)$", cpu_identity())
+    return named[1] if named else ""

@@ -22,7 +22,7 @@ from assay.cache import cache_home
 from assay.config import ToolchainConfig
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
-from assay.kernels.builds.identity import cpu_identity, source_digest
+from assay.kernels.builds.identity import cpu_identity, digest, processor_name, source_digest
 from assay.kernels.builds.sealed import is_intact
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.probes import ask
@@ -56,12 +56,16 @@ class BuildOrigin(msgspec.Struct, frozen=True):
 
 
 class StoredBuild(msgspec.Struct, frozen=True):
-    """A build in the cache. ``suits``: whether it was made for this machine's processor, or for one
-    that was named.
+    """A build in the cache.
+
+    ``identity``: a digest of the processor that it was made for (``cpu_kind``); None if its flags
+    name one. ``suits``: whether it was made for this machine's processor, or for one that was
+    named.
     """
 
     folder: Path
     origin: BuildOrigin
+    identity: str | None
     suits: bool
 
 
@@ -78,12 +82,6 @@ def origin_of(toolchain: Toolchain, seconds: float) -> BuildOrigin:
         seconds=seconds,
         sets=len(re.findall(r"(?m)^#define __\w+__ 1$", macros)),
     )
-
-
-def processor_name() -> str:
-    """The model of this machine's processor, empty if unknown."""
-    named = re.search(r"(?m)^model name: (.*)$", cpu_identity())
-    return named[1] if named else ""
 
 
 def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
@@ -125,9 +123,10 @@ def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[S
         if not ours or not _same(toolchain, origin.toolchain, entry):
             continue
         native = "native" in origin.toolchain.flags
-        here = cpu_identity() if native else os.uname().machine
+        made_for, here = str(content.get("cpu")), cpu_identity() if native else os.uname().machine
         if is_intact(folder, EXECUTABLE):
-            found.append(StoredBuild(folder, origin, content.get("cpu") == here))
+            identity = digest(made_for) if native else None
+            found.append(StoredBuild(folder, origin, identity, made_for == here))
     return sorted(
         found,
         key=lambda b: (b.suits, "native" in b.origin.toolchain.flags, b.origin.sets, b.origin.utc),
