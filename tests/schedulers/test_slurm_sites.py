@@ -27,10 +27,11 @@ schema = 1
 [replication]
 budget = "2 s"
 cell_budget = "0.1 s"
+min_launches = 1
 max_launches = 1
 [[measure]]
-kernel = "memory.stream"
-bytes = "1 MiB"
+kernel = "npb.cg"
+class = "S"
 ppn = 1
 """
 COMPILERS = re.compile(r".*(?:g\+\+|c\+\+|gcc|clang|mpicxx)(?:-\d+)?|cc")
