@@ -33,7 +33,8 @@ import numpy as np
 
 from assay.config import ClusterConfig, Config
 from assay.kernels.building import build_kernels
-from assay.kernels.toolchains import Toolchain, select_toolchain
+from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
 from assay.lab.cluster import GIGABIT, VirtualCluster
 from assay.launch.mpi.mpirun import mpirun_command

@@ -17,7 +17,7 @@ from assay.errors import AssayError
 from assay.hostnames import expand_hosts
 from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
-from assay.units import parse_quantity
+from assay.units import parse_quantity, parse_walltime
 
 CONFIG_NAME = "assay.toml"
 # Seconds without progress reports after which kernels are considered hung. No kernel that reports
@@ -126,9 +126,10 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[scheduler]``: how jobs are submitted where a batch scheduler allocates the nodes.
 
     Without ``kind`` the scheduler is detected by its commands. ``walltime``: the longest time that
-    one job may request, in seconds or such as "12 h". ``modules`` are loaded before assay;
-    ``setup`` are shell lines run after them. ``directives``: further options, as written in a job
-    script after the scheduler's directive prefix: ``"--qos=debug"``.
+    one job may request, such as "12 h", "1-12:00:00", or a number of minutes, as for Slurm.
+    ``modules`` are loaded before assay; ``setup`` are shell lines run after them. ``directives``:
+    further options, as written in a job script after the scheduler's directive prefix:
+    ``"--qos=debug"``.
     """
 
     kind: str | None = None
@@ -145,7 +146,7 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def longest(self) -> float:
         """Seconds that one job may request; inf without ``walltime``."""
-        return math.inf if self.walltime is None else float(parse_quantity(self.walltime, "s"))
+        return math.inf if self.walltime is None else parse_walltime(self.walltime)
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -244,7 +245,7 @@ def load_config(path: Path | None = None) -> Config:
         patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
     )
     if content.scheduler and content.scheduler.walltime is not None:
-        _duration(document, ["scheduler", "walltime"], content.scheduler.walltime, "12 h")
+        parse_walltime(content.scheduler.walltime, where=document.where(["scheduler", "walltime"]))
     return replace(config, cluster=_cluster(config, content.cluster))
 
 

@@ -306,7 +306,7 @@ _NUMBER = re.compile(
 _LONGEST = 200
 # Examples of quantities by base unit, for error messages.
 _EXAMPLES = {
-    "s": "90 s, 10 min, 2 h or 3 days",
+    "s": "90 s, 10 min, 2 h, 3 days or 1-12:00:00",
     "B": "64 KiB, 4 MiB or 1e6",
     "B/s": "10 GB/s or 12.5e9",
     "bit/s": "10 Gbit/s",
@@ -321,11 +321,14 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     ``unit`` is the expected base unit ("B", "s", "B/s", "Hz" …), also that of a bare number. With
     ``unit`` "" any known unit is accepted. A whole number is returned as an int. Raises AssayError,
     with ``where`` for the file and key, if the text is not a quantity or has another base unit, and
-    for a bare "K" or "M", which can mean 1000 or 1024.
+    for a bare "K" or "M", which can mean 1000 or 1024. A time may be written as for Slurm:
+    ``"24:00:00"``, ``"1-12:00:00"`` (``clock_time``).
     """
     if isinstance(text, bool):
         raise AssayError(f"'{text}' is not a quantity.", where=where, fix="Write a number.")
     written = str(text).strip()
+    if unit == "s" and (seconds := clock_time(written)) is not None:
+        return seconds
     match = _NUMBER.fullmatch(written) if len(written) <= _LONGEST else None
     if match is None:
         shown = written if len(written) <= _LONGEST else f"{written[:40]}…"
@@ -353,6 +356,49 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     if value == value.to_integral_value() and abs(value) < Decimal(2) ** 63:
         return int(value)
     return as_float
+
+
+_CLOCK = re.compile(
+    r"(?:(\d{1,5})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?|(?:(\d{1,7}):)?(\d{1,7}):(\d{2}))",
+    re.ASCII,
+)
+
+
+def clock_time(text: str) -> int | None:
+    """Seconds of a time in the notation of sbatch(1), ``--time``; None for other text.
+
+    ``minutes:seconds``, ``hours:minutes:seconds``, ``days-hours``, ``days-hours:minutes`` and
+    ``days-hours:minutes:seconds``. Hours after days, minutes after hours and seconds have at most
+    two digits.
+    """
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    days, day_hours, day_minutes, day_seconds, hours, minutes, seconds = (
+        int(part or 0) for part in match.groups()
+    )
+    parts = (day_hours, day_minutes, day_seconds) if match[1] else (hours, minutes, seconds)
+    if (match[1] and parts[0] > 23) or (match[5] and len(match[6]) > 2):
+        return None
+    if parts[2] > 59 or ((match[1] or match[5]) and parts[1] > 59):
+        return None
+    return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2]
+
+
+def parse_walltime(text: str | float, *, where: str = "") -> float:
+    """Seconds of a job's time: a quantity, or as for Slurm, where a bare number is in minutes.
+
+    Raises AssayError, with ``where``, unless it is a positive time.
+    """
+    bare = not isinstance(text, str) or re.fullmatch(r"\s*\d+(\.\d*)?\s*", text, re.ASCII)
+    seconds = float(parse_quantity(text, "s", where=where)) * (60.0 if bare else 1.0)
+    if not 0 < seconds < math.inf:
+        raise AssayError(
+            f"A walltime must be above 0, and '{text}' is not.",
+            where=where,
+            fix='Such as "2 h", "1-12:00:00", or minutes: 90.',
+        )
+    return seconds
 
 
 def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, Decimal]:

@@ -100,22 +100,33 @@ def test_the_estimate_is_the_documented_formula() -> None:
     cells = [make_cell(ppn=2), make_cell(ppn=3), make_cell("npb.ep", ppn=3, **{"class": "S"})]
     found = estimate(make_plan(cells, budget=1000.0))
     # Two placements of one node, one toolchain.
-    seconds = 1.25 * (1000 + 2 * (5 + 0.02) + 60 + 120 + 900)
+    seconds = 1.25 * (1000 + 2 * (5 + 0.02) + 60 + 60 + 50 + 900)
     assert found.walltime == 60 * math.ceil(seconds / 60) == found.seconds
     assert (found.nodes, found.jobs) == (1, 1)
+    long = estimate(make_plan([make_cell()], budget=36000.0), compiling=0.0)
+    assert long.walltime == 60 * math.ceil(1.25 * (36000 + 5.02 + 60 + 120) / 60)
+
+
+def test_kernels_in_the_cache_cost_no_time() -> None:
+    plan = make_plan([make_cell()], budget=180.0)
+    assert estimate(plan, compiling=0.0).walltime == 7 * 60
+    assert estimate(plan, compiling=80.0).walltime == 9 * 60
 
 
 def test_time_beyond_the_limit_of_a_job_is_split_into_several() -> None:
     plan = make_plan([make_cell()], budget=7200.0)
     measuring = 7200 + 5.02
-    found = estimate(plan, building=False, longest=3600.0)
+    found = estimate(plan, compiling=0.0, longest=3600.0)
     assert found.walltime == 3600.0
-    each = 3600 / 1.25 - 180
+    each = 3600 - 120 - 15  # what jobs reserve for their end, and need to begin
     assert found.jobs == math.ceil(measuring / each)
-    built = estimate(plan, building=True, longest=3600.0)
+    built = estimate(plan, longest=3600.0)
     assert built.jobs == 1 + math.ceil((measuring - (each - 900)) / each)
+    # Three minutes of measuring in jobs of three minutes are two jobs.
+    short = make_plan([make_cell()], budget=180.0)
+    assert estimate(short, compiling=0.0, longest=180.0).jobs == 2
     # In a job in which nothing would fit, a tenth is still used to measure.
-    assert estimate(plan, longest=120.0).jobs == math.ceil(measuring / 12.0)
+    assert estimate(plan, compiling=0.0, longest=16.0).jobs == math.ceil(measuring / 1.6)
 
 
 # ---- the deadline --------------------------------------------------------------------------------

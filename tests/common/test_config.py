@@ -260,7 +260,7 @@ directives = ["--qos=debug"]
     ("line", "complaint"),
     [
         ("queue = 'x'", "Unknown key 'queue' in [scheduler]"),
-        ("walltime = 0", "'scheduler.walltime' must be above 0"),
+        ("walltime = 0", "walltime must be above 0"),
         ("walltime = '12 apples'", "12 apples"),
         ("modules = 'gcc'", "'scheduler.modules' must be"),
     ],

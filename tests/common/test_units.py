@@ -19,6 +19,7 @@ from assay.units import (
     format_share,
     format_size,
     parse_quantity,
+    parse_walltime,
 )
 
 
@@ -281,3 +282,53 @@ def test_a_probability_is_never_rounded_to_certainty() -> None:
 )
 def test_identifiers_keep_their_case_at_the_start_of_a_sentence(text: str, wanted: str) -> None:
     assert capitalised(text) == wanted
+
+
+# sbatch(1), --time: "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours",
+# "days-hours:minutes" and "days-hours:minutes:seconds".
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1-00:00:00", 86400),
+        ("24:00:00", 86400),
+        ("2-12", 216000),
+        ("1-2:30", 95400),
+        ("0-0:1:5", 65),
+        ("90:30", 5430),
+        ("0:05", 5),
+        ("100:00:01", 360001),
+    ],
+)
+def test_times_as_for_slurm(text, seconds):
+    assert parse_quantity(text, "s") == seconds
+    assert parse_walltime(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["1-24", "1-0:60", "1:60:00", "1:00:60", "0:60", "1:2:3:4", "-1:00", "1-", "1:5", ":30"]
+)
+def test_times_that_are_none(text):
+    with pytest.raises(AssayError, match=r"is not a quantity|unknown unit"):
+        parse_quantity(text, "s", where="x")
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [(90, 5400.0), ("90", 5400.0), (1.5, 90.0), ("90 s", 90.0), ("2 h", 7200.0), ("1:30", 90.0)],
+)
+def test_a_bare_number_is_a_walltime_in_minutes(written, seconds):
+    assert parse_walltime(written) == seconds
+
+
+@pytest.mark.parametrize("written", [0, "-5", "0:00", "UNLIMITED", "5 GB"])
+def test_walltimes_that_are_none(written):
+    with pytest.raises(AssayError) as caught:
+        parse_walltime(written, where="assay.toml:3")
+    assert caught.value.where == "assay.toml:3"
+
+
+@given(st.integers(0, 400), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_days_hours_minutes_seconds_add_up(days, hours, minutes, seconds):
+    total = 86400 * days + 3600 * hours + 60 * minutes + seconds
+    assert parse_quantity(f"{days}-{hours:02d}:{minutes:02d}:{seconds:02d}", "s") == total
+    assert parse_quantity(f"{24 * days + hours}:{minutes:02d}:{seconds:02d}", "s") == total

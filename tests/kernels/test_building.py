@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import re
@@ -16,15 +18,11 @@ import assay
 from assay.config import Config
 from assay.errors import AssayError
 from assay.kernels import building
-from assay.kernels.building import (
-    BuildProgress,
-    build_kernels,
-    configure_command,
-    cpu_identity,
-    source_digest,
-)
+from assay.kernels.building import BuildProgress, build_kernels, configure_command
+from assay.kernels.builds.identity import cpu_identity, source_digest
+from assay.kernels.builds.toolchain import Blas, Toolchain
 from assay.kernels.sources import native_sources
-from assay.kernels.toolchains import Blas, Toolchain, select_toolchain
+from assay.kernels.toolchains import select_toolchain
 
 DATA = Path(__file__).parents[1] / "data/toolchains"
 
@@ -257,7 +255,73 @@ def test_a_build_of_another_user_is_refused(tools, sources):
         build_kernels(toolchain(), sources=sources)
 
 
-def test_two_concurrent_builds_do_no_harm(tools, sources, tmp_path, monkeypatch):
+ALONE = """\
+import sys
+from pathlib import Path
+import msgspec
+from assay.kernels import building
+from assay.kernels.builds.toolchain import Toolchain
+building._tool = lambda name: f"{sys.argv[2]}/{name}"
+toolchain = msgspec.json.decode(sys.argv[1], type=Toolchain)
+seen = lambda progress: print(progress.phase, progress.step, flush=True)
+print(building.build_kernels(toolchain, seen, sources=Path(sys.argv[3])))
+"""
+
+
+def test_of_concurrent_processes_one_builds_and_the_others_wait(
+    tools, sources, tmp_path, monkeypatch
+):
+    # The first waits in ninja until another process has reported that it waits.
+    monkeypatch.setenv("NINJA", f"until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    words = [msgspec.json.encode(toolchain()).decode(), str(tmp_path / "tools"), str(sources)]
+    first = subprocess.Popen([sys.executable, "-c", ALONE, *words], stdout=subprocess.PIPE)
+    try:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"configure cmake\n"
+        seen: list[BuildProgress] = []
+
+        def watch(progress):
+            seen.append(progress)
+            (tmp_path / "go").touch()
+
+        executable = build_kernels(toolchain(), watch, sources=sources)
+        said = first.communicate(timeout=60)[0].decode()
+    finally:
+        first.kill()
+    assert [progress.phase for progress in seen] == ["wait"]
+    assert seen[0].step == f"{os.uname().nodename}, process {first.pid}"
+    assert said.splitlines()[-1] == str(executable)
+    assert executable.read_text() == "built\n"
+    assert tools() == ["cmake", "ninja"]
+    assert [path.name for path in executable.parents[1].iterdir()] == [executable.parent.name]
+
+
+def test_a_killed_builder_lets_the_next_one_build(tools, sources, tmp_path, monkeypatch):
+    monkeypatch.setenv("NINJA", f"until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    words = [msgspec.json.encode(toolchain()).decode(), str(tmp_path / "tools"), str(sources)]
+    first = subprocess.Popen([sys.executable, "-c", ALONE, *words], stdout=subprocess.PIPE)
+    assert first.stdout is not None
+    first.stdout.readline()
+    seen: list[str] = []
+
+    def watch(progress):
+        seen.append(progress.phase)
+        if progress.phase == "wait":
+            first.kill()
+            (tmp_path / "go").touch()
+
+    build_kernels(toolchain(), watch, sources=sources)
+    first.communicate()
+    assert seen == ["wait", "configure", "compile", "compile", "ready"]
+
+
+def test_without_locks_in_the_file_system_concurrent_builds_do_no_harm(
+    tools, sources, tmp_path, monkeypatch
+):
+    def lockless(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", lockless)
     # Each waits in ninja until both have started.
     meet = f"touch {tmp_path}/met.$$; until [ $(ls {tmp_path}/met.* | wc -l) = 2 ]; do :; done"
     monkeypatch.setenv("NINJA", meet)
@@ -286,22 +350,10 @@ def test_sources_edited_while_building_are_another_build(tools, sources, monkeyp
     assert build_kernels(toolchain(), sources=sources) != first
 
 
-KILLED = """\
-import sys
-from pathlib import Path
-import msgspec
-from assay.kernels import building
-from assay.kernels.toolchains import Toolchain
-building._tool = lambda name: f"{sys.argv[2]}/{name}"
-toolchain = msgspec.json.decode(sys.argv[1], type=Toolchain)
-building.build_kernels(toolchain, sources=Path(sys.argv[3]))
-"""
-
-
 def test_a_killed_build_leaves_nothing_that_looks_complete(tools, sources, tmp_path, monkeypatch):
     monkeypatch.setenv("NINJA", f"touch {tmp_path}/amid; sleep 0.5; exit 1")
     arguments = [msgspec.json.encode(toolchain()).decode(), tmp_path / "tools", sources]
-    with subprocess.Popen([sys.executable, "-c", KILLED, *arguments]) as child:
+    with subprocess.Popen([sys.executable, "-c", ALONE, *arguments]) as child:
         while not (tmp_path / "amid").exists():
             assert child.poll() is None
             time.sleep(0.01)

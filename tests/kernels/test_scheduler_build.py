@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import AssayError
-from assay.kernels.building import source_digest
+from assay.kernels.builds.identity import source_digest
 from assay.kernels.builds.scheduler import PROGRAM, build_scheduler
 
 # Logs its call; writes what -o names.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.kernels.building import cpu_kind
+from assay.kernels.builds.identity import cpu_kind
 from assay.lab import network
 from assay.lab.cluster import VirtualCluster
 from assay.records.directory import NODES, list_runs

@@ -13,7 +13,7 @@ import pytest
 
 from assay.config import ClusterConfig
 from assay.errors import AssayError
-from assay.kernels.toolchains import Flavour, Toolchain
+from assay.kernels.builds.toolchain import Flavour, Toolchain
 from assay.launch.mpi import reachability as hosts
 from assay.launch.mpi.adapter_variables import choose_adapters
 from assay.launch.mpi.mpirun import mpirun_command

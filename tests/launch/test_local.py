@@ -15,7 +15,8 @@ import pytest
 from assay.config import Config, ToolchainConfig
 from assay.errors import AssayError
 from assay.kernels.building import build_kernels
-from assay.kernels.toolchains import Toolchain, select_toolchain
+from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.toolchains import select_toolchain
 from assay.launch.executor import LaunchOrder
 from assay.launch.mpi.local import LocalExecutor
 from assay.launch.mpi.mpirun import mpirun_command
@@ -273,7 +274,7 @@ def test_a_launcher_that_is_not_executable(tmp_path):
 ASSAY_THAT_HANGS = """\
 import sys, msgspec
 from pathlib import Path
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.executor import LaunchOrder
 from assay.launch.mpi.local import LocalExecutor
 from assay.model.placement import Placement

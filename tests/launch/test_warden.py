@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch import warden
 from assay.launch.executor import LaunchOrder
 from assay.launch.mpi.local import LocalExecutor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import statistics
 from collections.abc import Sequence
@@ -344,10 +345,41 @@ def test_very_many_runs_are_listed_in_the_columns_of_a_few() -> None:
     def printed(listed: list[RunListing]) -> list[list[str]]:
         console = Console(width=200, color_system=None)
         with console.capture() as capture:
-            console.print(run_table(listed), soft_wrap=True)
+            console.print(run_table(listed, 200), soft_wrap=True)
         return [line.split() for line in capture.get().splitlines()]
 
     few, many = printed(runs), printed([*runs, damaged])
     assert many[:MANY] == few
     assert many[MANY:] == [["last", *"–" * 5, "damaged", "(not", "as", "sealed:", "raw/[0].jsonl)"]]
     assert len(few) == MANY
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (130, ["run", "suite", "started (UTC)", "cells", "launches", "measurements", "state"]),
+        (80, ["run", "measurements", "state"]),
+        (66, ["run", "state"]),
+    ],
+)
+def test_names_are_whole_within_the_width_of_a_terminal(width: int, columns: list[str]) -> None:
+    from rich.console import Console
+
+    from assay.records.listing import RunListing
+    from assay.report.runs_table import run_table
+
+    names = [f"20261125T15{i:02d}02Z-machine-with-a-long-name-steadiness" for i in range(3)]
+    runs = [RunListing(n, "/x", "complete", 1.7e9, "steadiness", "m", 12, 20, 240) for n in names]
+    members = {"complete": 12, "failed": 1, "unfinished": 3}
+    runs.append(RunListing("group", "/x", "unfinished", members=members))
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(run_table(runs, width))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= width
+    head = lines[0]
+    places = [head.index(name) for name in columns]
+    assert places == sorted(places)
+    assert len(re.findall(r"\S+(?: \(UTC\))?", head)) == len(columns)
+    assert [line.split()[0] for line in lines[1:4]] == names
+    assert [line.split()[-1] for line in lines[1:4]] == ["complete"] * 3

@@ -18,8 +18,8 @@ from assay.campaign.machine.processor_builds import build_everywhere, selector_s
 from assay.campaign.machine.survey import Surveyed, survey_hosts
 from assay.config import ClusterConfig
 from assay.errors import AssayError
-from assay.kernels.building import cpu_kind
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.builds.identity import cpu_kind
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch import remote
 from assay.launch.remote import python_command, remote_command, run_on_hosts
 from assay.records.directory import NODES, RunDirectory

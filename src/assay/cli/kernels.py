@@ -4,6 +4,7 @@ Examples::
 
     assay kernels
     assay kernels npb.cg                          its parameters, metrics and work
+    assay kernels --build --for x86-64-v3         for nodes without a compiler
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ def kernels(
     name: str = "",
     *,
     build: Annotated[bool, Parameter(negative=())] = False,
+    processor: Annotated[str | None, Parameter(name="--for")] = None,
     toolchain: str | None = None,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -31,6 +33,10 @@ def kernels(
         The kernel to explain, such as npb.cg; without it all are listed.
     build
         Build the kernels (unless they are built already) instead of listing them.
+    processor
+        With --build: the processor to build for where it is another than this machine's, by the
+        compiler's name, such as x86-64-v3, znver4 or skylake-avx512. Nodes without a compiler use
+        such a build if they can execute it.
     toolchain
         The toolchain to build with [default: as in assay.toml, else the embedded one].
     config
@@ -41,15 +47,18 @@ def kernels(
         Print the whole catalogue as Markdown.
     """
     from assay.console import console, print_json
+    from assay.errors import AssayError
     from assay.kernels import find_kernel
     from assay.kernels import kernels as catalogue
     from assay.report.catalogue import catalogue_markdown, describe, print_catalogue, print_kernel
 
+    if processor is not None and not build:
+        raise AssayError("--for goes with --build.", fix=f"Add --build to --for {processor}.")
     if build:
         from assay.campaign.machine.building import build_for
         from assay.config import load_config
 
-        built = build_for(toolchain, load_config(config), console(stderr=True))
+        built = build_for(toolchain, load_config(config), console(stderr=True), processor)
         if json:
             print_json(built)
         else:

@@ -85,7 +85,8 @@ def run(
     dry_run
         Print the scripts of all jobs, and submit none.
     walltime
-        Walltime of each job, such as "2 h" [default: an estimate, limited as in assay.toml].
+        Walltime of each job, such as "2 h", 1-12:00:00 or 90 (minutes) [default: an estimate,
+        limited as in assay.toml].
     partition
         The scheduler's partition or queue [default: as in assay.toml].
     account

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,32 +19,37 @@ import msgspec
 import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
+from assay.kernels.builds.identity import cpu_identity, source_digest
+from assay.kernels.builds.origin import EXECUTABLE, ORIGIN, origin_of
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
+    building_alone,
     copy_sources,
     install,
     is_intact,
     key_of,
     working_folder,
 )
+from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.sources import native_sources
-from assay.kernels.toolchains import Toolchain
 
-EXECUTABLE = "assay-kernels"
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
-# The folders of the native sources that are no part of the executable.
-_APART = {"heartbeat", "scheduler", "trace"}
+# Fields of a toolchain that don't affect the executable.
+_WITHOUT_EFFECT = ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "fix", "built")
 # Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """Progress of a build: ``done`` of ``total`` steps; ``step`` is the last one done."""
+    """Progress of a build: ``done`` of ``total`` steps; ``step`` is the last one done.
+
+    While another process builds, the phase is "wait", and ``step`` that process and its host.
+    """
 
     toolchain: str
-    phase: Literal["configure", "compile", "ready"]
+    phase: Literal["wait", "configure", "compile", "ready"]
     done: int
     total: int
     step: str
@@ -60,18 +65,31 @@ def build_kernels(
 
     Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``; if the
     cache can't be written; and if other users may write to it. A cached build is compared with the
-    digests in its seal, and replaced if it differs. Concurrent builds of one toolchain use separate
-    folders, and the first to finish is kept. A killed build leaves nothing at the final path.
+    digests in its seal, and replaced if it differs. Of concurrent processes one builds, and the
+    others wait for it, on all nodes that share the cache. A killed build leaves nothing at the
+    final path.
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
+    if toolchain.built:
+        return Path(toolchain.built) / EXECUTABLE
     sources = sources or native_sources()
     builds = cache_folder("builds")
     watch = progress or (lambda _: None)
-    executable = builds / key_of(_content(toolchain, sources)) / EXECUTABLE
+    key = key_of(_content(toolchain, sources))
+    executable = builds / key / EXECUTABLE
     if is_intact(executable.parent, EXECUTABLE):
         return executable
-    with working_folder(builds) as folder:
+
+    def wait(other: str) -> None:
+        watch(BuildProgress(toolchain.name, "wait", 0, 1, other))
+
+    with building_alone(key, wait), working_folder(builds) as folder:
+        # The new folder makes an NFS client read the list of builds again, which it else keeps for
+        # a minute (acdirmax in nfs(5)): another node may have put this build there meanwhile.
+        if is_intact(executable.parent, EXECUTABLE):
+            return executable
+        began = time.monotonic()
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = copy_sources(sources, folder / "native")
         content = _content(toolchain, copy)
@@ -81,46 +99,18 @@ def build_kernels(
         except AssayError as error:
             error.detail = error.detail.replace(str(copy), str(sources))
             raise
-        files = (built, built.with_name(_BLAS), built.with_name(BUILD_LOG))
+        origin = origin_of(toolchain, time.monotonic() - began)
+        built.with_name(ORIGIN).write_bytes(msgspec.json.format(msgspec.json.encode(origin)))
+        files = (built, *(built.with_name(name) for name in (_BLAS, BUILD_LOG, ORIGIN)))
         install(files, content, folder / "ready", executable.parent)
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
 
 
-def source_digest(sources: Path) -> str:
-    """SHA-256 over names and contents of the sources of the executable, without hidden files."""
-    digest = hashlib.sha256()
-    files = [path for path in sources.rglob("*") if path.is_file()]
-    for path in sorted(files):
-        name = path.relative_to(sources)
-        if name.parts[0] not in _APART and not any(part.startswith(".") for part in name.parts):
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            digest.update(f"{name.as_posix()}\0{content}\n".encode())
-    return digest.hexdigest()
-
-
-def cpu_identity(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """What ``-march=native`` depends on: the first processor's model and instruction sets."""
-    try:
-        first = cpuinfo.read_text("utf-8", "replace").split("\n\n")[0]
-    except OSError:
-        return os.uname().machine
-    kept = (
-        r"(?m)^(vendor_id|cpu family|model|model name|flags|CPU [^\t:]+|Features|cpu)\s*:\s*(.*)$"
-    )
-    return "\n".join([os.uname().machine, *(f"{k}: {v}" for k, v in re.findall(kept, first))])
-
-
-def cpu_kind() -> str:
-    """A digest of ``cpu_identity``: hosts with equal digests can share a build for "native"."""
-    return hashlib.sha256(cpu_identity().encode()).hexdigest()[:12]
-
-
 def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     """All that the executable depends on, as JSON."""
     described = msgspec.to_builtins(toolchain)
-    # These fields don't affect the executable.
-    for name in ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "fix"):
+    for name in _WITHOUT_EFFECT:
         described.pop(name)
     libraries = toolchain.blas.libraries if toolchain.blas else ()
     if "-O3" not in toolchain.flags:  # a new key: older builds had the -O3 that CMake added
@@ -128,6 +118,7 @@ def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     return {
         "assay": assay.__version__,
         "sealed": True,  # a new key: older builds have no seal
+        "origin": True,  # and none of their toolchain
         "sources": source_digest(sources),
         "toolchain": described,
         "compiler": shutil.which(toolchain.cxx) if toolchain.cxx else None,

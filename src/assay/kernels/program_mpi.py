@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from assay.kernels.builds.toolchain import Flavour
 from assay.kernels.probes import ask
-from assay.kernels.toolchains import Flavour, mpi_of_launcher
+from assay.kernels.toolchains import mpi_of_launcher
 
 # How a program uses several cores.
 Parallel = Literal["mpi", "openmp", "serial"]

@@ -25,19 +25,11 @@ import msgspec
 
 from assay.config import Config, ToolchainConfig
 from assay.errors import AssayError, nearest
+from assay.kernels.builds.origin import adopted, adopted_path_toolchain
+from assay.kernels.builds.toolchain import DEFAULT_FLAGS, Blas, Flavour, Toolchain
 from assay.kernels.probes import ask
 
-Flavour = Literal["mpich", "openmpi", "intel", "other"]
-
-DEFAULT_FLAGS = "-O3 -march=native"
 EMBEDDED = "embedded"
-# The variables that set the compiler of each MPI's wrapper.
-WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
-    "mpich": ("MPICH_CXX",),
-    "openmpi": ("OMPI_CXX",),
-    "intel": ("I_MPI_CXX",),
-    "other": ("MPICH_CXX", "OMPI_CXX"),
-}
 # Libraries with a CBLAS, and the variables in which environment modules put their folders.
 _SITE_BLAS = (
     ("openblas", "OpenBLAS", ("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS")),
@@ -51,50 +43,6 @@ int main() {
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, 1, &a, 1, &b, 1, 0, &c, 1);
 }
 """
-
-
-class Blas(msgspec.Struct, frozen=True):
-    """A CBLAS to link. ``libraries``: full paths, or names as for ``-l``; see ``BlasConfig``."""
-
-    name: str
-    libraries: tuple[str, ...]
-    include: str | None = None
-    prefix: str = ""
-    suffix: str = ""
-    int64: bool = False
-    version: str | None = None
-
-
-class Toolchain(msgspec.Struct, frozen=True):
-    """A toolchain as found on this machine.
-
-    ``problem``: a sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if
-    they can. ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't
-    launch locally. ``environment``: variables for building and running. ``launcher``: what starts
-    the ranks.
-    """
-
-    name: str
-    kind: Literal["embedded", "site", "path"]
-    mpicxx: str
-    mpirun: str | None
-    mpi_flavour: Flavour
-    mpi_version: str | None
-    cxx: str
-    cxx_version: str | None
-    blas: Blas | None
-    flags: str = DEFAULT_FLAGS
-    launch_flags: tuple[str, ...] = ()
-    environment: dict[str, str] = {}
-    launcher: Literal["mpirun", "srun"] = "mpirun"
-    problem: str = ""
-    fix: str = ""
-
-    @property
-    def wrapper_environment(self) -> dict[str, str]:
-        """``environment`` and the variables that make ``mpicxx`` call ``cxx``."""
-        chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if self.cxx else {}
-        return {**chosen, **self.environment}
 
 
 def detect_toolchains(config: Config) -> list[Toolchain]:
@@ -112,6 +60,8 @@ def detect_toolchains(config: Config) -> list[Toolchain]:
     on_path = _mpicxx_on_path(other_than=embedded)
     if on_path:
         found["path"] = _examine("path", "path", on_path)
+    elif stored := adopted_path_toolchain(_launcher_on_path()):
+        found["path"] = stored
     usual = next(iter(found.values()), None)
     for name, entry in config.toolchains.items():
         found[name] = _configured(name, entry, config, usual)
@@ -173,7 +123,7 @@ def _examine(
     elif not problem and not compiler.ok:
         problem = f"The C++ compiler '{cxx}' doesn't work: {compiler.first_line}."
         fix = "Reinstall it, or name another as cxx in assay.toml."
-    return Toolchain(
+    found = Toolchain(
         name=name,
         kind=kind,
         mpicxx=mpicxx,
@@ -190,6 +140,7 @@ def _examine(
         problem=problem,
         fix=fix,
     )
+    return adopted(found, entry) if problem else found
 
 
 def _what_is_missing(name: str, mpicxx: str, cxx: str | None) -> tuple[str, str]:
@@ -265,8 +216,8 @@ def mpi_of_launcher(mpirun: str | None) -> tuple[Flavour, str | None]:
 
 
 def _launcher_beside(mpicxx: str) -> str | None:
-    """The launcher in the wrapper's folder, else the one on PATH."""
-    wrapper = shutil.which(mpicxx)
+    """The launcher in the wrapper's folder, even without the wrapper; else the one on PATH."""
+    wrapper = shutil.which(mpicxx) or (mpicxx if "/" in mpicxx else None)
     folder = str(Path(wrapper).parent) if wrapper else ""
     places: Sequence[str | None] = (folder, None) if folder else ()
     for place in places:
@@ -275,6 +226,10 @@ def _launcher_beside(mpicxx: str) -> str | None:
             if found:
                 return found
     return None
+
+
+def _launcher_on_path() -> str | None:
+    return shutil.which("mpirun") or shutil.which("mpiexec")
 
 
 def _wrapped_compiler(shown: str) -> str | None:

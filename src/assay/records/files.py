@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -17,9 +16,8 @@ from pathlib import Path
 import msgspec
 
 from assay.errors import AssayError
+from assay.locking import take_lock
 
-# Errors of flock on file systems without locks.
-_LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 BUSY = "Another assay is working on this run."
 # The options that name the folder of runs, and the file of an output.
 RUNS = "--runs DIR"
@@ -109,44 +107,34 @@ def append_line(path: Path, line: bytes) -> None:
 
 @contextlib.contextmanager
 def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file; waits up to ``patience`` seconds for other processes.
+    """Hold a lock file (``locking.py``); waits up to ``patience`` seconds for other processes.
 
-    The operating system releases the lock when the process ends. On NFS, Linux turns flock into a
-    lock at the server (nfs(5), since 2.6.12), which holds between nodes, unless the file system is
-    mounted with ``local_lock=flock`` or ``nolock``. Lustre needs the mount option ``flock``; with
-    ``localflock`` the lock holds within a node only. On a file system without locks none is held;
-    processes then write files of different names and overwrite none.
-
-    Raises AssayError if the file can't be created or another process keeps the lock.
+    On a file system without locks none is held; processes then write files of different names and
+    overwrite none. Raises AssayError if the file can't be created or another process keeps the
+    lock.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise cannot_write(path, error) from None
     try:
-        _lock(descriptor, path, time.monotonic() + patience)
+        _lock(descriptor, path, patience)
         yield
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, path: Path, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise AssayError(
-                    BUSY,
-                    where=str(path.parent),
-                    fix="Wait for it, or start another run.",
-                ) from None
-            time.sleep(0.05)
-        except OSError as error:
-            if error.errno in _LOCKLESS:
-                return
-            raise cannot_write(path, error) from None
+def _lock(descriptor: int, path: Path, patience: float) -> None:
+    try:
+        locked = take_lock(descriptor, patience)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    if not locked:
+        raise AssayError(
+            BUSY,
+            where=str(path.parent),
+            fix="Wait for it, or start another run.",
+        )
 
 
 def cannot_read(path: Path, error: OSError) -> AssayError:

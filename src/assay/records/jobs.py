@@ -55,8 +55,10 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     ``number``: among the run's jobs, from 1. ``job``: the scheduler's id, empty if none was
     returned in time. ``name``: its name in the scheduler. ``members``: for a group, the members
     that its tasks measure, in the order of the tasks. ``state``: how it ended, from the job itself
-    (``How``) or from the scheduler. ``host``: where it started. ``begin``: the earliest time at
-    which it may start. ``accounting``: requested from the scheduler once. Times in seconds.
+    (``How``) or from the scheduler. ``host``: where it started; ``processor``: the model of that
+    host's processor, ``identity``: a digest of it, equal where one build suits both. ``begin``: the
+    earliest time at which it may start. ``accounting``: requested from the scheduler once. Times in
+    seconds.
     """
 
     event: Literal["submitted", "started", "ended", "accounted"]
@@ -68,6 +70,8 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     walltime: float | None = None
     members: list[int] | None = None
     host: str | None = None
+    processor: str | None = None
+    identity: str | None = None
     state: str | None = None
     reason: str = ""
     begin: float | None = None

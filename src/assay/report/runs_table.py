@@ -26,25 +26,54 @@ _NUMBERS = range(3, 6)
 MANY = 200
 
 
-def run_table(runs: Sequence[RunListing]) -> Table | Text:
-    """One row per run, oldest first; from ``MANY`` runs on, plain lines that do not wrap."""
-    return _table(runs) if len(runs) < MANY else _lines(runs)
+# Columns that are left out where a line is too long, one after the other: a run's name shows when
+# it began and its suite.
+_DISPENSABLE = ("started (UTC)", "suite", "launches", "cells", "measurements")
+# Characters that the state has at least, beside which it is folded.
+_STATE_WIDTH = 12
+# Characters between columns of a table.
+_BETWEEN = 2
 
 
-def _table(runs: Sequence[RunListing]) -> Table:
+def run_table(runs: Sequence[RunListing], width: int) -> Table | Text:
+    """One row per run, oldest first; from ``MANY`` runs on, plain lines that do not wrap.
+
+    Within ``width`` characters names are whole, and columns that don't fit are left out.
+    """
+    return _table(runs, width) if len(runs) < MANY else _lines(runs)
+
+
+def _table(runs: Sequence[RunListing], width: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    rows = [_fields(run) for run in runs]
+    columns = _fitting(rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, name in enumerate(_COLUMNS):
-        number = place in _NUMBERS
+    for place in columns:
         table.add_column(
-            name, justify="right" if number else "left", overflow="ellipsis" if number else "fold"
+            _COLUMNS[place],
+            justify="right" if place in _NUMBERS else "left",
+            # Only the state is folded: a name is copied into the next command.
+            no_wrap=place != len(_COLUMNS) - 1,
+            overflow="fold",
         )
-    for run in runs:
-        *fields, state = _fields(run)
-        table.add_row(*map(Text, fields), _state(run, state))
+    for run, fields in zip(runs, rows, strict=True):
+        texts = [Text(fields[place]) for place in columns[:-1]]
+        table.add_row(*texts, _state(run, fields[-1]))
     return table
+
+
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that fit into a width, by number; at least the names and the states."""
+    wide = [max(len(row[place]) for row in (_COLUMNS, *rows)) for place in range(len(_COLUMNS))]
+    columns = list(range(len(_COLUMNS)))
+    for name in _DISPENSABLE:
+        state = min(wide[-1], _STATE_WIDTH)
+        if sum(wide[place] + _BETWEEN for place in columns[:-1]) + state <= width:
+            break
+        columns.remove(_COLUMNS.index(name))
+    return columns
 
 
 def _lines(runs: Sequence[RunListing]) -> Text:

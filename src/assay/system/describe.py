@@ -19,7 +19,7 @@ from assay.units import (
 )
 
 if TYPE_CHECKING:
-    from assay.kernels.toolchains import Toolchain
+    from assay.kernels.builds.toolchain import Toolchain
 
 
 @dataclass(frozen=True)

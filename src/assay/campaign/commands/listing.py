@@ -31,7 +31,8 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
     else:
         from assay.report.runs_table import MANY, run_table
 
-        console().print(run_table(found), soft_wrap=len(found) >= MANY)
+        out = console()
+        out.print(run_table(found, out.width), soft_wrap=len(found) >= MANY)
     return int(check and any(run.state == "damaged" for run in found))
 
 

@@ -19,9 +19,10 @@ import msgspec
 from assay import __version__
 from assay.config import Config
 from assay.errors import AssayError
+from assay.kernels.builds.toolchain import Flavour, Toolchain
 from assay.kernels.builds.trace import build_trace
 from assay.kernels.program_mpi import LAUNCHERS, ProgramRefused, is_static_mpi, parallel_of
-from assay.kernels.toolchains import Flavour, Toolchain, detect_toolchains, mpi_of_launcher
+from assay.kernels.toolchains import detect_toolchains, mpi_of_launcher
 from assay.records.files import cannot_write, pretty_json, write_atomically
 from assay.trace.call_sites import find_places
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile

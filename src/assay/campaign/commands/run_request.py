@@ -154,9 +154,15 @@ SURVEY = 60.0  # survey of the nodes
 BUILDING = 900.0  # the kernels with one toolchain, on a slow file system
 LAUNCH = 5.0  # starting and ending ranks on few nodes
 LAUNCH_NODE = 0.02  # additionally for each node
-CLOSING = 120.0  # tables, report, seal
+# Tables, report, seal: they take longer for more samples, up to a maximum.
+CLOSING, CLOSING_SHARE, LONGEST_CLOSING = 60.0, 0.05, 120.0
 SPARE = 1.25  # safety factor
 MINUTE = 60.0
+# Seconds that a job is expected to take until it measures. The number of jobs follows from what is
+# expected, the time that one of them requests from what it may need.
+STARTING = 15.0
+# Part of its walltime that a job reserves for ending: a share, and a maximum in seconds.
+ENDING_SHARE, ENDING = 0.1, 120.0
 
 
 @dataclass(frozen=True)
@@ -182,28 +188,37 @@ class JobEstimate:
         return minutes(SPARE * (self.measuring + self.besides))
 
 
-def estimate(plan: Plan, *, building: bool = True, longest: float = math.inf) -> JobEstimate:
+def estimate(
+    plan: Plan, *, compiling: float | None = None, longest: float = math.inf
+) -> JobEstimate:
     """The resources to request from a scheduler, see docs/methods/campaigns.md.
 
-    ``building``: whether kernels may have to be compiled. ``longest``: seconds that one job may
-    request.
+    ``compiling``: seconds that the first job may need to compile kernels; None: ``BUILDING`` for
+    each toolchain. ``longest``: seconds that one job may request.
     """
     groups = {(cell.toolchain, cell.placement) for cell in plan.cells}
     nodes = max(cell.placement.nodes for cell in plan.cells)
+    budget = plan.replication.budget
     # Each cell is measured once whatever the budget, so a small budget is exceeded.
-    launching = sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
-    measuring = plan.replication.budget + launching
-    toolchains = len({cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN})
-    besides = SURVEY + CLOSING + (BUILDING * toolchains if building else 0.0)
+    measuring = budget + sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
+    if compiling is None:
+        compiling = BUILDING * len(built_toolchains(plan))
+    closing = min(CLOSING + CLOSING_SHARE * budget, LONGEST_CLOSING)
+    besides = SURVEY + closing + compiling
     whole = minutes(SPARE * (measuring + besides))
     sessions = (plan.replication.planned, plan.replication.every or 0.0)
     if whole <= longest:
         return JobEstimate(nodes, measuring, besides, whole, 1, *sessions)
     # The kernels are built only in the first job. At least 10% of each job goes into measuring.
-    each = max(longest / SPARE - SURVEY - CLOSING, 0.1 * longest)
-    first = max(longest / SPARE - besides, 0.1 * longest)
+    usable = longest - min(ENDING, ENDING_SHARE * longest) - STARTING
+    each, first = max(usable, 0.1 * longest), max(usable - compiling, 0.1 * longest)
     jobs = 1 + math.ceil(max(measuring - first, 0.0) / each)
     return JobEstimate(nodes, measuring, besides, longest, jobs, *sessions)
+
+
+def built_toolchains(plan: Plan) -> set[str]:
+    """The toolchains that a plan needs kernels of."""
+    return {cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN}
 
 
 def minutes(seconds: float) -> float:

@@ -168,7 +168,8 @@ def _show(order: Submission, how: StartOptions) -> int:
             ]
         )
         return 0
-    how.console.print(order.sentence, soft_wrap=True, markup=False)
+    for sentence in (*order.notes, order.sentence):
+        how.console.print(sentence, soft_wrap=True, markup=False)
     for _, script in found:
         print(script)
     return 0

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from assay.campaign.commands.finish import file_report
-from assay.campaign.commands.run_request import plan_here
+from assay.campaign.commands.run_request import ENDING, ENDING_SHARE, plan_here
 from assay.campaign.engine.clocks import MachineClock
 from assay.campaign.engine.execute import (
     begin_run,
@@ -38,6 +38,7 @@ from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import Config, load_config
 from assay.console import harmless
 from assay.errors import AssayError
+from assay.kernels.builds.identity import cpu_kind, processor_name
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
 from assay.records.jobs import How, JobBook, JobEnd, JobEvent
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
 LATE = 90.0
 # Seconds to wait for the job before this one, or any other process, to release the run.
 HANDOVER = 60.0
-# Part of its walltime that a job reserves for ending: a share, and a maximum in seconds.
-ENDING_SHARE, ENDING = 0.1, 120.0
 # Minimum walltime (s) of jobs that schedulers are asked to warn; maximum seconds between warning
 # and end (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
 WARNED, WARNING = 300.0, 125.0
@@ -123,7 +122,11 @@ class _Part:
         if self._request.members is None:
             self._run = RunDirectory(self._path)
             self._note(
-                "started", host=socket.gethostname(), job=allocation.job if allocation else ""
+                "started",
+                host=socket.gethostname(),
+                job=allocation.job if allocation else "",
+                identity=cpu_kind(),
+                processor=processor_name(),
             )
         else:
             members = _wait_for(lambda: self._book.job(turn.number).members, self._path)

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from assay.campaign.commands.finish import FailOn, exit_status, present
-from assay.campaign.commands.run_request import JobEstimate, estimate, plan_elsewhere, run_request
+from assay.campaign.commands.run_request import (
+    JobEstimate,
+    built_toolchains,
+    estimate,
+    plan_elsewhere,
+    run_request,
+)
 from assay.campaign.jobs.batch import job_request, scheduler_of, submit
 from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
 from assay.campaign.machine.bench import machine_for
+from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
 from assay.config import Config, SchedulerConfig
 from assay.errors import INTERRUPTED, AssayError
 from assay.records.creation import create_requested, run_stem
@@ -25,7 +32,7 @@ from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunOptions, RunRequest
 from assay.schedulers.model import JobRequest
-from assay.units import counted, format_duration, parse_quantity
+from assay.units import counted, format_duration, parse_walltime
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,12 +57,7 @@ class JobOptions:
         """The requested walltime, None if not given. Raises AssayError if it is not a time."""
         if self.walltime is None:
             return None
-        seconds = parse_quantity(self.walltime, "s", where="--walltime")
-        if not 0 < seconds < math.inf:
-            raise AssayError(
-                f"'{self.walltime}' is no time.", where="--walltime", fix='Such as "2 h".'
-            )
-        return float(seconds)
+        return parse_walltime(self.walltime, where="--walltime")
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,16 @@ class WhenEnded:
 
 @dataclass(frozen=True)
 class Submission:
-    """A run that is ready to be submitted, and the estimate of its jobs."""
+    """A run that is ready to be submitted, and the estimate of its jobs.
+
+    ``notes``: sentences on what the user may want to do before.
+    """
 
     request: RunRequest
     estimate: JobEstimate
     stem: str
     root: Path
+    notes: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -120,7 +126,10 @@ def ready(
             where="--per-node",
             fix="Leave --every, --sessions and --duration out, or begin a run for each session.",
         )
-    found = estimate(plan, building=fake is None, longest=longest)
+    builds = ExpectedBuilds(0.0)
+    if fake is None:
+        builds = expected_builds(built_toolchains(plan), config, scheduler, root)
+    found = estimate(plan, compiling=builds.seconds, longest=longest)
     if site.seconds is not None:
         found = dataclasses.replace(found, walltime=site.seconds)
     shape = JobShape(
@@ -141,7 +150,7 @@ def ready(
         members=members,
     )
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root)
+    return Submission(request, found, stem, root, builds.notes)
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
@@ -162,6 +171,8 @@ def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
 def submit_run(order: Submission, console: Console) -> RunDirectory:
     """Create the run's directory and submit its first job. Raises AssayError."""
     scheduler = scheduler_of(order.request.scheduler)
+    for note in order.notes:
+        _say(console, note)
     run = create_requested(order.root, order.stem, order.request)
     request = run.request()
     assert request is not None

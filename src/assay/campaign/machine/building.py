@@ -25,22 +25,35 @@ class Built:
     executable: str
 
 
-def build_for(name: str | None, config: Config, console: Console) -> Built:
-    """Build the kernels with a toolchain unless they are built already. Raises AssayError."""
+def build_for(
+    name: str | None, config: Config, console: Console, processor: str | None = None
+) -> Built:
+    """Build the kernels with a toolchain unless they are built already. Raises AssayError.
+
+    ``processor``: the compiler's name of the processor to build for, None: this machine's.
+    """
     from assay.kernels.building import build_kernels
+    from assay.kernels.builds.origin import for_processor
     from assay.kernels.toolchains import select_toolchain
 
     toolchain = select_toolchain(name, config)
+    if processor is not None:
+        toolchain = for_processor(toolchain, processor)
     with build_display(console) as progress:
         executable: Path = build_kernels(toolchain, progress)
     return Built(toolchain.name, str(executable))
 
 
 @contextmanager
-def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None] | None]:
-    """A progress bar while kernels are compiled, on a terminal only."""
+def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None]]:
+    """A progress bar while kernels are compiled; without a terminal only a line if it waits."""
     if not console.is_terminal:
-        yield None
+
+        def tell(progress: BuildProgress) -> None:
+            if progress.phase == "wait":
+                console.print(_waiting(progress), soft_wrap=True, markup=False)
+
+        yield tell
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -60,6 +73,12 @@ def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None] 
                     f"building kernels, {progress.toolchain}", total=progress.total
                 )
                 tasks[progress.toolchain] = task
+            if progress.phase == "wait":
+                bars.print(_waiting(progress))
             bars.update(task, completed=progress.done, total=progress.total)
 
         yield show
+
+
+def _waiting(progress: BuildProgress) -> str:
+    return f"Waiting for the kernels, {progress.toolchain}: built by {progress.step}."

@@ -11,7 +11,8 @@ from pathlib import Path
 from assay.cache import cache_folder
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
-from assay.kernels.toolchains import Toolchain, select_toolchain
+from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.toolchains import select_toolchain
 from assay.launch.mpi.mpirun import hosts_of, mpirun_command
 from assay.launch.outcome import last_output
 from assay.launch.process import LaunchProcess

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from assay.config import ClusterConfig
 from assay.errors import AssayError
 from assay.hostnames import names_text
-from assay.kernels.building import build_kernels, cpu_kind
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.building import build_kernels
+from assay.kernels.builds.identity import cpu_kind
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.kept_script import kept_script
 from assay.launch.remote import python_command, run_on_hosts
 from assay.system.nodes import kinds

@@ -9,13 +9,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from assay.cache import cannot_write_cache, check_trusted
+from assay.cache import cache_folder, cannot_write_cache, check_trusted
 from assay.errors import AssayError
+from assay.locking import take_lock
 
 BUILD_LOG = "build.log"
 # Holds the digest of each other file of a build, by name.
@@ -23,6 +24,9 @@ SEAL = "seal.json"
 UNFINISHED = ".building-"
 # Seconds after which the folder of an interrupted build is removed.
 _STALE = 24 * 3600.0
+# Seconds to wait for another process that builds the same; longest pause between two tries, since
+# all nodes of a cluster may wait for one lock of a file server.
+_PATIENCE, _SLOWEST = 3600.0, 2.0
 
 
 def key_of(content: Mapping[str, object]) -> str:
@@ -68,6 +72,40 @@ def digest_of(path: Path) -> str:
     """SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[None]:
+    """Let one process at a time build what has this key, on all nodes that share the cache.
+
+    ``waiting`` is called once, with "HOST, process PID", if another one builds. The body runs
+    without a lock on file systems that have none, and after ``_PATIENCE`` seconds: concurrent
+    builds do no harm. Raises AssayError if the cache can't be written.
+    """
+    path = cache_folder("locks") / key
+    told: list[str] = []
+
+    def tell() -> None:
+        if not told:
+            with contextlib.suppress(OSError):
+                told.append(path.read_text("utf-8", "replace").strip())
+            told.append("another process")
+            waiting(next(filter(None, told)))
+
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write_cache(path, error) from None
+    try:
+        try:
+            if take_lock(descriptor, _PATIENCE, slowest=_SLOWEST, waiting=tell):
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.uname().nodename}, process {os.getpid()}".encode(), 0)
+        except OSError as error:
+            raise cannot_write_cache(path, error) from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

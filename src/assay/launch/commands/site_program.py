@@ -11,8 +11,8 @@ import sys
 from typing import cast
 
 from assay.config import ClusterConfig
+from assay.kernels.builds.toolchain import Flavour, Toolchain
 from assay.kernels.outside import HPL_INPUT
-from assay.kernels.toolchains import Flavour, Toolchain
 from assay.launch.commands import result_reader, seat
 from assay.launch.executor import LaunchOrder
 from assay.launch.mpi.mpirun import launcher_words

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from assay.errors import AssayError
-from assay.kernels.toolchains import Flavour
+from assay.kernels.builds.toolchain import Flavour
 
 _PORT = re.compile(r".+:\d+", re.ASCII)
 

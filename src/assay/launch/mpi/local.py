@@ -12,7 +12,7 @@ import msgspec
 
 from assay.config import ClusterConfig
 from assay.errors import AssayError, nearest
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.commands.launch_command import RUNNER, is_command, prepare_command
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command, uses_hydra

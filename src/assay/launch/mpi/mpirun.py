@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.config import ClusterConfig
 from assay.errors import AssayError
-from assay.kernels.toolchains import Toolchain
+from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.mpi.adapter_variables import choose_adapters
 from assay.launch.node_sets import choose_hosts
 from assay.model.placement import Placement

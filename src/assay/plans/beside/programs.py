@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
+from assay.kernels.builds.toolchain import Flavour
 from assay.kernels.program_mpi import Parallel, ProgramRefused, parallel_of
-from assay.kernels.toolchains import Flavour
 
 Tool = Literal["npb", "hpl", "stream", "osu"]
 

@@ -11,7 +11,7 @@ from assay.system.model import System
 from assay.units import format_memory, format_quantity
 
 if TYPE_CHECKING:
-    from assay.kernels.toolchains import Toolchain
+    from assay.kernels.builds.toolchain import Toolchain
 
 # CPUs in use by other processes: fewer count as idle, a larger share of all CPUs as a problem.
 _IDLE_CPUS = 0.1

@@ -14,7 +14,7 @@ from assay.system.doctor.probe import Probe
 from assay.system.model import System
 
 if TYPE_CHECKING:
-    from assay.kernels.toolchains import Toolchain
+    from assay.kernels.builds.toolchain import Toolchain
 
 
 class Diagnosis(msgspec.Struct, frozen=True):

@@ -1,0 +1,64 @@
+"""A toolchain: the MPI, compiler and BLAS that kernels are built and launched with."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Flavour = Literal["mpich", "openmpi", "intel", "other"]
+
+DEFAULT_FLAGS = "-O3 -march=native"
+# The variables that set the compiler of each MPI's wrapper.
+WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
+    "mpich": ("MPICH_CXX",),
+    "openmpi": ("OMPI_CXX",),
+    "intel": ("I_MPI_CXX",),
+    "other": ("MPICH_CXX", "OMPI_CXX"),
+}
+
+
+class Blas(msgspec.Struct, frozen=True):
+    """A CBLAS to link. ``libraries``: full paths, or names as for ``-l``; see ``BlasConfig``."""
+
+    name: str
+    libraries: tuple[str, ...]
+    include: str | None = None
+    prefix: str = ""
+    suffix: str = ""
+    int64: bool = False
+    version: str | None = None
+
+
+class Toolchain(msgspec.Struct, frozen=True):
+    """A toolchain as found on this machine.
+
+    ``problem``: a sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if
+    they can. ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't
+    launch locally. ``environment``: variables for building and running. ``launcher``: what starts
+    the ranks. ``built``: the folder of a build that was made where there is a compiler, since this
+    machine has none; the compiler and the BLAS are those of that build.
+    """
+
+    name: str
+    kind: Literal["embedded", "site", "path"]
+    mpicxx: str
+    mpirun: str | None
+    mpi_flavour: Flavour
+    mpi_version: str | None
+    cxx: str
+    cxx_version: str | None
+    blas: Blas | None
+    flags: str = DEFAULT_FLAGS
+    launch_flags: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
+    launcher: Literal["mpirun", "srun"] = "mpirun"
+    problem: str = ""
+    fix: str = ""
+    built: str = ""
+
+    @property
+    def wrapper_environment(self) -> dict[str, str]:
+        """``environment`` and the variables that make ``mpicxx`` call ``cxx``."""
+        chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if self.cxx else {}
+        return {**chosen, **self.environment}
