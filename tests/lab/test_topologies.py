@@ -12,21 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.lab.spec import (
-    FatTree,
-    RowsColumns,
-    Single,
-    Spec,
-    Switches,
-    Torus,
-    Wire,
-    find_spec,
-    load_spec,
-    shipped,
-)
+from assay.lab.spec import Spec, Wire, find_spec, load_spec, shipped
 from assay.lab.topologies import ClusterShape, Route, shape_of
 from assay.model.plan import PlanContext
 from assay.plans.suites import load_plan
+from assay.topologies.kinds import FatTree, RowsColumns, Single, Switches, Torus
 
 ROUTED = [
     Switches(1, 1, 3),
