@@ -99,9 +99,7 @@ def errors(
         machine = machine_of(
             row["cores"], row["rpeak_gflops"] * 1e9, dgemm[row["family"]], row["network"]
         )
-        problem = linpack.LinpackProblem(
-            int(row["nmax"]), 128, *linpack.grid_of(machine.processors)
-        )
+        problem = linpack.best_grid(machine, int(row["nmax"]), 128, coefficients)
         seconds = linpack.time_of(machine, problem, coefficients)
         rate.append(np.log(seconds.rate / (row["rmax_gflops"] * 1e9)))
         if row["nhalf"] and row["nhalf"] > 500:

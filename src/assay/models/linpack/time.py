@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.models.machine.machine import DescribedMachine
-from assay.topologies.loads import host_share
+from assay.topologies.grids import grid_loads
+from assay.topologies.loads import Loads
 
 # Steps that are computed; with more panels, each stands for several.
 _STEPS = 200
@@ -60,12 +61,16 @@ def fitted_coefficients() -> FittedCoefficients:
 
 @dataclass(frozen=True)
 class LinpackProblem:
-    """Order, block, and grid of ``p`` rows and ``q`` columns of processes."""
+    """Order, block, and grid of ``p`` rows and ``q`` columns of processes.
+
+    ``by_column``: consecutive ranks are in the same column, so that a node's are.
+    """
 
     n: int
     nb: int
     p: int
     q: int
+    by_column: bool = True
 
 
 @dataclass(frozen=True)
@@ -117,10 +122,22 @@ class Linpack:
     small_order: float
 
 
-def grid_of(processes: int) -> tuple[int, int]:
-    """P x Q, as square as possible, P ≤ Q."""
-    p = max(k for k in range(1, math.isqrt(processes) + 1) if processes % k == 0)
-    return p, processes // p
+def grids_of(processes: int) -> list[tuple[int, int]]:
+    """P x Q with P ≤ Q ≤ 4 P, as HPL's documents advise; else the one that is closest to square."""
+    found = [(p, processes // p) for p in range(1, math.isqrt(processes) + 1) if processes % p == 0]
+    return [grid for grid in found if grid[1] <= 4 * grid[0]] or found[-1:]
+
+
+def best_grid(
+    machine: DescribedMachine, n: int, block: int, coefficients: Coefficients
+) -> LinpackProblem:
+    """The fastest of the grids and of the two orders of ranks."""
+    problems = [
+        LinpackProblem(n, block, p, q, by_column)
+        for p, q in grids_of(machine.processors)
+        for by_column in (True, False)
+    ]
+    return min(problems, key=lambda each: time_of(machine, each, coefficients).seconds)
 
 
 def order_of(machine: DescribedMachine, fill: float = FILL) -> int:
@@ -139,15 +156,18 @@ def time_of(
     latency = net.latency.value
     adapter = net.adapters * net.rate.value * coefficients.network
     trunk = (net.trunk or net.rate).value * coefficients.network
-    alone = machine.nodes == 1
-    if alone:
-        copy = machine.node.message_copy
-        adapter = copy.value if copy else machine.node.stream_one.value / 2
+    loads = grid_loads(machine.topology, p, q, per_node, problem.by_column)
+    copy = machine.node.message_copy
+    inside = (copy.value if copy else machine.node.stream_one.value / 2) / per_node
+    if machine.nodes == 1:
         latency /= 4  # within the node
-    shared = adapter / per_node
-    spread = (
-        shared if alone else min(shared, host_share(machine.topology, adapter, trunk) / per_node)
-    )
+
+    def per_byte(load: Loads) -> float:
+        """Seconds per byte that each process sends at once with all others."""
+        return max(load.adapter / adapter, load.trunk / trunk)
+
+    along = max(per_byte(loads.rows), 1 / inside)
+    exchanged = max(per_byte(loads.columns), loads.inside / inside)
     dgemm = machine.node.dgemm.value / per_node
     panels = math.ceil(n / nb)
     steps = min(panels, _STEPS)
@@ -158,11 +178,11 @@ def time_of(
     update = flops_update / (coefficients.update * dgemm)
     exchange = nb * log_p * (latency + _WORD * (2 * nb + 4) / adapter)
     panel = left / p * nb**2 / (coefficients.panel * dgemm) + exchange
-    broadcast = np.zeros(steps) if q == 1 else 2 * latency + _WORD * nb * left / p / shared
+    broadcast = np.zeros(steps) if q == 1 else 2 * latency + _WORD * nb * left / p * along
     swap = (
         np.zeros(steps)
         if p == 1
-        else (log_p + p - 1) * latency + 3.0 * _WORD * nb * left / q / spread
+        else (log_p + p - 1) * latency + 3.0 * _WORD * nb * left / q * exchanged
     )
     early = panel + broadcast
     kept = early - np.minimum(coefficients.hidden * early, update)
@@ -199,9 +219,9 @@ def predict(
     order: int | None = None,
     block: int = 128,
 ) -> Linpack:
-    """Rmax at an order (the largest in memory if None), N½ and losses."""
+    """Rmax at an order (the largest in memory if None), N½ and losses, with the best grid."""
     n = order or order_of(machine)
-    problem = LinpackProblem(n, block, *grid_of(machine.processors))
+    problem = best_grid(machine, n, block, coefficients)
     found = time_of(machine, problem, coefficients)
     larger = time_of(machine, replace(problem, n=round(n * math.sqrt(10))), coefficients)
     half = half_order_of(machine, problem, coefficients)
