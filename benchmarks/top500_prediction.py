@@ -31,7 +31,7 @@ from assay.models.linpack.listed.fitting import (
     known,
 )
 from assay.models.linpack.listed.names import ListedSystem
-from assay.models.linpack.listed.prediction import Listed, group_of
+from assay.models.linpack.listed.prediction import Listed, group_of, width_of
 
 TARGET = Path(prediction.__file__).with_name("coefficients.json.gz")
 ERAS = ((1993, 2021), (1993, 1999), (2000, 2005), (2006, 2011), (2012, 2021))
@@ -73,7 +73,7 @@ def covered(data: Known, error: Floats, fold: npt.NDArray[np.int64]) -> Floats:
         widths = interval_widths(data, np.where(own, np.nan, error))
         for row in np.where(own & ~np.isnan(error))[0]:
             group = group_of(data.systems[row], data.names[row])
-            inside[row] = abs(error[row]) <= widths.get(group, widths[""])
+            inside[row] = abs(error[row]) <= width_of(widths, group)
     return inside
 
 
@@ -90,6 +90,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("systems", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--errors", type=Path, help="file for log errors of all systems (.npz)")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     data, lists = read(options.systems)
@@ -105,6 +106,8 @@ def main() -> None:
         line("  90% intervals that hold", covered(data, error, fold), lists, "mean")
         line("N½, median error", np.expm1(error_half), lists, "median")
         line("  90% intervals that hold", covered(data, error_half, fold), lists, "mean")
+    if options.errors:
+        np.savez(options.errors, rate=[e for e, _ in errors], half=[e for _, e in errors])
     if options.write:
         rows = np.arange(len(lists))
         model = fit(data, rows, 0)

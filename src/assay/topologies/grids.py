@@ -7,7 +7,7 @@ switch, where they have a closed form.
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -57,15 +57,17 @@ def grid_loads(topology: Topology, p: int, q: int, per_host: int, by_column: boo
                 for j in range(q):
                     yield rank(i, j), rank(i, (j + 1) % q), 1.0
 
-    def to_hosts(flows: Iterator[tuple[int, int, float]]) -> tuple[Counter[tuple[int, int]], float]:
-        between: Counter[tuple[int, int]] = Counter()
+    def to_hosts(
+        flows: Iterator[tuple[int, int, float]],
+    ) -> tuple[dict[tuple[int, int], float], float]:
+        between: defaultdict[tuple[int, int], float] = defaultdict(float)
         inside = 0.0
         for sender, receiver, part in flows:
             ends = sender // per_host, receiver // per_host
             if ends[0] == ends[1]:
                 inside += part
             else:
-                between[ends] += part  # type: ignore[assignment]
+                between[ends] += part
         return between, inside
 
     by_columns, inside = to_hosts(columns())
@@ -78,18 +80,21 @@ def _single(p: int, q: int, per_host: int, by_column: bool) -> GridLoads:
     beside = min(per_host, p) if by_column else max(min(per_host // q, p), 1)
     inside = (beside - 1) / (p - 1) if p > 1 else 0.0
     ranks = min(per_host, p * q)
-    along = ranks if by_column and p > 1 else max(ranks // q, 1)
+    if by_column and p > 1:
+        along = ranks
+    else:  # one rank of each row leaves the node, unless whole rows are within it
+        along = 0 if per_host % q == 0 else max(ranks // q, 1)
     if p * q <= per_host:
         return GridLoads(Loads(0.0, 0.0), Loads(0.0, 0.0), 1.0 if p > 1 else 0.0)
     columns = ranks * (1.0 - inside) if p > 1 else 0.0
     return GridLoads(Loads(columns, 0.0), Loads(float(along) if q > 1 else 0.0, 0.0), inside)
 
 
-def _loads(topology: Topology, between: Counter[tuple[int, int]]) -> Loads:
+def _loads(topology: Topology, between: dict[tuple[int, int], float]) -> Loads:
     """The busiest links when hosts, by number, exchange these amounts."""
     wiring = wiring_of(topology)
     trunks = {(c.one, c.other) for c in wiring.cables if c.trunk}
-    load: Counter[tuple[str, str]] = Counter()
+    load: defaultdict[tuple[str, str], float] = defaultdict(float)
     for (sender, receiver), amount in between.items():
         for ends in pairwise(wiring.path(wiring.hosts[sender], wiring.hosts[receiver])):
             load[ends] += amount

@@ -29,8 +29,8 @@ EFFICIENCY = (ForestSettings(trees=500, depth=6, rate=0.06),)
 HALF = (ForestSettings(trees=300, depth=4, rate=0.06),)
 # Words count if this many computers have them.
 LEAST_COMPUTERS = 8
-# Groups with fewer systems take the interval of all systems.
-LEAST_GROUP = 60
+# Groups with fewer systems take the interval of their era, or of all systems.
+LEAST_GROUP = 30
 COVERAGE = 0.90
 
 
@@ -112,11 +112,13 @@ def interval_widths(data: Known, error: Floats) -> dict[str, float]:
     """
     size = np.abs(error)
     groups = np.array([group_of(s, n) for s, n in zip(data.systems, data.names, strict=True)])
+    eras = np.array([group.partition("-")[0] for group in groups])
     widths = {"": _conformal(size[~np.isnan(size)])}
-    for name in np.unique(groups):
-        own = size[(groups == name) & ~np.isnan(size)]
-        if own.size >= LEAST_GROUP:
-            widths[str(name)] = _conformal(own)
+    for labels in (eras, groups):
+        for name in np.unique(labels):
+            own = size[(labels == name) & ~np.isnan(size)]
+            if own.size >= LEAST_GROUP:
+                widths[str(name)] = _conformal(own)
     return widths
 
 

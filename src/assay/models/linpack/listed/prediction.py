@@ -97,8 +97,8 @@ class Listed:
         rate, half = (float(each[0]) for each in self.logs([system], [names]))
         rate = min(rate, math.log(0.999))
         group = group_of(system, names)
-        wide = self.rate_widths.get(group, self.rate_widths[""])
-        wide_half = self.half_widths.get(group, self.half_widths[""])
+        wide = width_of(self.rate_widths, group)
+        wide_half = width_of(self.half_widths, group)
         top = system.peak
         return ListedPrediction(
             rmax=top * math.exp(rate),
@@ -139,6 +139,12 @@ def group_of(system: ListedSystem, names: SystemNames) -> str:
     if names.network in ("gigabit", "10g", "25g", "40g", "50g", "100g", "20g", "fast-ethernet"):
         return f"{era}-ethernet"
     return f"{era}-{'unknown' if names.network == UNKNOWN else 'other'}"
+
+
+def width_of(widths: Mapping[str, float], group: str) -> float:
+    """The width of a group: its own, else that of its era, else that of all systems."""
+    era = group.partition("-")[0]
+    return next(widths[name] for name in (group, era, "") if name in widths)
 
 
 @functools.cache
