@@ -80,10 +80,9 @@ def _single(p: int, q: int, per_host: int, by_column: bool) -> GridLoads:
     beside = min(per_host, p) if by_column else max(min(per_host // q, p), 1)
     inside = (beside - 1) / (p - 1) if p > 1 else 0.0
     ranks = min(per_host, p * q)
-    if by_column and p > 1:
-        along = ranks
-    else:  # one rank of each row leaves the node, unless whole rows are within it
-        along = 0 if per_host % q == 0 else max(ranks // q, 1)
+    # By rows, one rank of each row sends to another node, unless whole rows are within nodes.
+    by_row = 0 if per_host % q == 0 else max(ranks // q, 1)
+    along = ranks if by_column and p > 1 else by_row
     if p * q <= per_host:
         return GridLoads(Loads(0.0, 0.0), Loads(0.0, 0.0), 1.0 if p > 1 else 0.0)
     columns = ranks * (1.0 - inside) if p > 1 else 0.0
