@@ -21,7 +21,9 @@ import numpy.typing as npt
 import polars as pl
 
 from assay.models.linpack.listed import prediction
+from assay.models.linpack.listed.columns import fit_orders, flags, number_table, vocabulary
 from assay.models.linpack.listed.fitting import (
+    LEAST_COMPUTERS,
     Known,
     as_text,
     fit,
@@ -30,7 +32,7 @@ from assay.models.linpack.listed.fitting import (
     interval_widths,
     known,
 )
-from assay.models.linpack.listed.names import ListedSystem
+from assay.models.linpack.listed.names import ListedSystem, computer_key
 from assay.models.linpack.listed.prediction import Listed, group_of, width_of
 
 TARGET = Path(prediction.__file__).with_name("coefficients.json.gz")
@@ -77,6 +79,35 @@ def covered(data: Known, error: Floats, fold: npt.NDArray[np.int64]) -> Floats:
     return inside
 
 
+def pooled(data: Known, fold: npt.NDArray[np.int64], families: bool) -> Floats:
+    """log efficiency without trees: least absolute error (by reweighting) on the numbers and their
+    squares, and with ``families`` an effect of each family, shrunk to 0 (ridge).
+    """
+    keys = [computer_key(system.computer) for system in data.systems]
+    x = number_table(data.systems, data.names, fit_orders(data.systems))
+    x = x[:, [not np.isnan(column).all() for column in x.T]]
+    missing = np.isnan(x)
+    x = np.where(missing, np.nanmean(x, axis=0), x)
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    parts = [np.ones((len(x), 1)), x, x**2, missing[:, missing.any(axis=0)]]
+    if families:
+        words = [w for w in vocabulary(data.names, keys, LEAST_COMPUTERS) if "=" in w]
+        parts.append(flags(data.names, words))
+    table = np.hstack(parts)
+    penalty = np.diag([0.0] + [3.0] * (table.shape[1] - 1))
+    found = np.zeros(len(x))
+    for number in np.unique(fold):
+        own, y = table[fold != number], data.efficiency[fold != number]
+        weight = np.ones(len(own))
+        for _ in range(8):
+            weighted = own * weight[:, None]
+            effects = np.linalg.solve(weighted.T @ own + penalty, weighted.T @ y)
+            weight = 1 / np.maximum(np.abs(y - own @ effects), 0.02)
+            weight /= weight.mean()
+        found[fold == number] = table[fold == number] @ effects
+    return found
+
+
 def line(name: str, values: Floats, lists: npt.NDArray[np.int64], how: str) -> None:
     cells = []
     for first, last in ERAS:
@@ -96,6 +127,10 @@ def main() -> None:
     data, lists = read(options.systems)
     print(f"{len(lists)} systems of {data.computers.max() + 1} computers")
     print(f"{'':<30}" + "".join(f"{f'{a}-{b}':>10}" for a, b in ERAS))
+    first = folds(data, FOLDS, 0)
+    for name, families in (("Rmax without trees: sizes", False), ("  and families", True)):
+        error = pooled(data, first, families) - data.efficiency
+        line(name, np.expm1(error), lists, "median")
     errors = []
     for seed in range(options.repeats):
         fold = folds(data, FOLDS, seed)
