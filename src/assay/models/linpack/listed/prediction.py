@@ -114,7 +114,7 @@ class Listed:
         order = known_order(system) or typical
         here = mechanisms(system, names, order)
         best = mechanisms(system, names, max(order, typical))
-        small = here.bandwidth + here.latency - best.bandwidth - best.latency
+        small = max(here.bandwidth + here.latency - best.bandwidth - best.latency, 0.0)
         parts = np.array([best.latency, best.bandwidth, small])
         # Times over the arithmetic at peak; together they can't exceed what is lost.
         lost = 1.0 / efficiency - 1.0
