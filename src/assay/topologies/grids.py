@@ -42,7 +42,9 @@ def grid_loads(topology: Topology, p: int, q: int, per_host: int, by_column: boo
         raise ValueError(f"{p} x {q} processes don't fit {hosts_of(topology)} hosts")
     if isinstance(topology, Single):
         return _single(p, q, per_host, by_column)
-    rank = (lambda i, j: i + p * j) if by_column else (lambda i, j: j + q * i)
+
+    def rank(i: int, j: int) -> int:
+        return i + p * j if by_column else j + q * i
 
     def columns() -> Iterator[tuple[int, int, float]]:
         for j in range(q):

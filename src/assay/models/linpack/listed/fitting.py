@@ -46,7 +46,8 @@ class Known:
     @property
     def efficiency(self) -> Floats:
         """log of Rmax over peak."""
-        return np.log(self.rmax / np.array([system.peak for system in self.systems]))
+        peak = np.array([system.peak for system in self.systems])
+        return np.asarray(np.log(self.rmax / peak), dtype=np.float64)
 
     @property
     def computers(self) -> Ints:
@@ -89,8 +90,8 @@ def fit(data: Known, rows: Ints, seed: int) -> Listed:
 def folds(data: Known, count: int, seed: int) -> Ints:
     """The fold of each system: all systems of a computer are in one."""
     computers = data.computers
-    random = np.random.default_rng(seed)
-    return random.integers(0, count, computers.max() + 1)[computers].astype(np.int64)
+    drawn = np.random.default_rng(seed).integers(0, count, int(computers.max()) + 1)
+    return np.asarray(drawn[computers], dtype=np.int64)
 
 
 def held_out(data: Known, fold: Ints, seed: int) -> tuple[Floats, Floats]:
