@@ -24,6 +24,7 @@ MOST_MODULES = 16  # of a folder, its __init__ aside
 # level carry no flow and may be imported by all.
 ORDER = (
     "model",
+    "topologies",
     "reference",
     "kernels",
     "plans",

@@ -69,7 +69,7 @@ def test_its_result_is_used_and_the_limit_of_the_order_is_stated() -> None:
     assert (early.resolved.parameters["n"], early.note) == (0, "")
     state.add(done(SEARCH, facts=FACTS))
     half, whole = state.resolve(HALF), state.resolve(WHOLE)
-    # 45 s at 100 Gflop/s give order 18898 (test_models_linpack.py).
+    # 45 s at 100 Gflop/s give order 18898 (tests/models/linpack/test_sizing.py).
     assert (half.resolved.parameters["n"], whole.resolved.parameters["n"]) == (9449, 18898)
     assert whole.resolved.parameters["nb"] == 96
     assert "N up to 18,898, limited by time" in whole.note

@@ -15,13 +15,14 @@ from assay.lab import network
 from assay.lab.cluster import VirtualCluster
 from assay.lab.entering import environment
 from assay.lab.network import burst_of
-from assay.lab.spec import Spec, Switches, Torus, Wire
+from assay.lab.spec import Spec, Wire
 from assay.models.network.minimum import LAUNCHES
 from assay.questions.network.fabric.matrices import pair_matrices, ring_hops
 from assay.records.directory import list_runs
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.stats.cells.summarise import summarise_cells
+from assay.topologies.kinds import Switches, Torus
 from lab_probe import sent_packets
 
 reason = network.why_not()

@@ -15,8 +15,9 @@ from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.cluster import Cluster, VirtualCluster
 from assay.lab.network import burst_of
-from assay.lab.spec import FatTree, RowsColumns, Single, Spec, Switches, Torus, Wire
+from assay.lab.spec import Spec, Wire
 from assay.lab.topologies import BRIDGES
+from assay.topologies.kinds import FatTree, RowsColumns, Single, Switches, Torus
 from lab_probe import PATIENCE, PORT, inside, receive, sent_packets, sockets
 
 reason = network.why_not()

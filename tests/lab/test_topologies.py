@@ -12,21 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.lab.spec import (
-    FatTree,
-    RowsColumns,
-    Single,
-    Spec,
-    Switches,
-    Torus,
-    Wire,
-    find_spec,
-    load_spec,
-    shipped,
-)
+from assay.lab.spec import Spec, Wire, find_spec, load_spec, shipped
 from assay.lab.topologies import ClusterShape, Route, shape_of
 from assay.model.plan import PlanContext
 from assay.plans.suites import load_plan
+from assay.topologies.kinds import Dragonfly, FatTree, RowsColumns, Single, Switches, Torus
 
 ROUTED = [
     Switches(1, 1, 3),
@@ -165,6 +155,16 @@ def test_in_rows_and_columns_there_are_one_or_three_switches_between_hosts() -> 
             assert switch == (f"row{i // 3 + 1}" if same_row else f"column{i % 3 + 1}")
         else:
             assert between == [f"row{i // 3 + 1}", "core", f"row{j // 3 + 1}"]
+
+
+def test_a_dragonfly_crosses_one_link_between_groups() -> None:
+    shape = shape_of(Spec(Dragonfly(4, 2, 1)))
+    assert len(shape.links) == 8 + 4 + 6  # hosts, within groups, between groups
+    group = {f"switch{n}": (n - 1) // 2 for n in range(1, 9)}
+    for sender, receiver in itertools.permutations(shape.hosts, 2):
+        switches = [group[node] for node in shape.path(sender, receiver)[1:-1]]
+        assert sum(a != b for a, b in itertools.pairwise(switches)) <= 1
+        assert len(switches) <= 4
 
 
 def test_a_fat_tree_spreads_hosts_over_spines() -> None:

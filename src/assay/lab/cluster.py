@@ -16,8 +16,9 @@ from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.names import is_orphaned, new_name
 from assay.lab.network import Progress, burst_of
-from assay.lab.spec import MOST_HOSTS, MOST_RAILS, Single, Spec, Wire
+from assay.lab.spec import MOST_HOSTS, MOST_RAILS, Spec, Wire
 from assay.lab.topologies import shape_of
+from assay.topologies.kinds import Single
 
 __all__ = ["FAST_ETHERNET", "GIGABIT", "Cluster", "Host", "VirtualCluster", "burst_of"]
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
+from assay.topologies.kinds import (
+    KINDS,
+    Dragonfly,
+    FatTree,
+    RowsColumns,
+    Single,
+    Switches,
+    Topology,
+    Torus,
+    hosts_of,
+    switches_of,
+)
 from assay.units import parse_quantity
 
 SPEC_SCHEMA = 1
@@ -33,54 +42,8 @@ class Wire:
     delay: float = 0.0
 
 
-class _Topology(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
-    @property
-    def kind(self) -> str:
-        """Its name in a spec."""
-        return str(self.__struct_config__.tag)
-
-
-class Single(_Topology, frozen=True, tag="single"):
-    """Hosts on one switch per adapter."""
-
-    hosts: int
-
-
-class Switches(_Topology, frozen=True, tag="switches"):
-    """A grid of switches, each connected to its neighbours by trunks, with hosts on each."""
-
-    rows: int
-    columns: int
-    hosts_per_switch: int
-
-
-class RowsColumns(_Topology, frozen=True, tag="rows-columns"):
-    """A grid of hosts, each on its row's and its column's switch; a core connects the rows'."""
-
-    rows: int
-    columns: int
-
-
-class Torus(_Topology, frozen=True, tag="torus"):
-    """Hosts connected to their neighbours in each dimension, with wrap-around; they forward."""
-
-    dimensions: tuple[int, ...]
-
-
-class FatTree(_Topology, frozen=True, tag="fat-tree"):
-    """Leaf switches with hosts, each leaf connected to every spine switch."""
-
-    leaves: int
-    spines: int
-    hosts_per_leaf: int
-
-
-Topology = Single | Switches | RowsColumns | Torus | FatTree
-_KINDS: Mapping[str, type[Topology]] = {
-    str(kind.__struct_config__.tag): kind for kind in get_args(Topology)
-}
 # Topologies in which trunks connect switches.
-_TRUNKED = (Switches, RowsColumns, FatTree)
+_TRUNKED = (Switches, RowsColumns, FatTree, Dragonfly)
 
 
 @dataclass(frozen=True)
@@ -101,32 +64,12 @@ class Spec:
     @property
     def hosts(self) -> int:
         """Number of hosts."""
-        match self.topology:
-            case Single(hosts=hosts):
-                return hosts
-            case Switches(rows=rows, columns=columns, hosts_per_switch=each):
-                return rows * columns * each
-            case RowsColumns(rows=rows, columns=columns):
-                return rows * columns
-            case Torus(dimensions=dimensions):
-                return prod(dimensions)
-            case FatTree(leaves=leaves, hosts_per_leaf=each):
-                return leaves * each
+        return hosts_of(self.topology)
 
     @property
     def switches(self) -> int:
         """Number of switches."""
-        match self.topology:
-            case Single():
-                return len(self.adapters)
-            case Switches(rows=rows, columns=columns):
-                return rows * columns
-            case RowsColumns(rows=rows, columns=columns):
-                return rows + columns + 1
-            case Torus():
-                return 0
-            case FatTree(leaves=leaves, spines=spines):
-                return leaves + spines
+        return switches_of(self.topology, len(self.adapters))
 
     @property
     def delayed(self) -> bool:
@@ -214,13 +157,13 @@ def load_spec(path: Path) -> Spec:
 def _topology(document: TomlDocument, table: dict[str, object]) -> Topology:
     kind = table.get("kind")
     if kind is None:
-        raise document.error(["topology"], "[topology] has no 'kind'.", nearest("", _KINDS))
-    if not isinstance(kind, str) or kind not in _KINDS:
+        raise document.error(["topology"], "[topology] has no 'kind'.", nearest("", KINDS))
+    if not isinstance(kind, str) or kind not in KINDS:
         raise document.error(
-            ["topology", "kind"], f"There is no topology '{kind}'.", nearest(str(kind), _KINDS)
+            ["topology", "kind"], f"There is no topology '{kind}'.", nearest(str(kind), KINDS)
         )
     rest = {name: value for name, value in table.items() if name != "kind"}
-    topology: Topology = document.read(["topology"], rest, _KINDS[kind])
+    topology: Topology = document.read(["topology"], rest, KINDS[kind])
     for name, value in msgspec.structs.asdict(topology).items():
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, int) and number < 1:

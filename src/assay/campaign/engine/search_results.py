@@ -9,7 +9,7 @@ from assay.kernels import left_open
 from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.model.plan import Plan
-from assay.models.linpack import (
+from assay.models.linpack.sizing import (
     ResolvedParameters,
     is_open,
     read_search,

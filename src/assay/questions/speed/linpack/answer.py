@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.kernels.linpack import OWN_CODE
 from assay.kernels.naming import metric_name, placement_text
-from assay.models.linpack import sizing_text
+from assay.models.linpack.sizing import sizing_text
 from assay.questions.common.answer import Bound
 from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Growth, Part

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.models.half_performance import HalfOrder
-from assay.models.linpack import KERNEL, LargestOrder
+from assay.models.linpack.sizing import KERNEL, LargestOrder
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point, best_by, points, ratio, rivals

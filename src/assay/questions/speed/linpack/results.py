@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.models.half_performance import HalfOrder, RateAt, half_order
-from assay.models.linpack import KERNEL
+from assay.models.linpack.sizing import KERNEL
 from assay.questions.common.selection import Point, best, best_by, points
 from assay.records.model import Measurement, RunData
 from assay.stats.core.model import CellSummary

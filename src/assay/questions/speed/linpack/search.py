@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.kernels.linpack import USUAL_NB, usual_rows
 from assay.model.placement import Value
-from assay.models.linpack import SEARCH, LargestOrder, read_search, resolve
+from assay.models.linpack.sizing import SEARCH, LargestOrder, read_search, resolve
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point
 from assay.questions.speed.linpack.results import measurements_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.config import Prices
-from assay.models.linpack import KERNEL
+from assay.models.linpack.sizing import KERNEL
 from assay.questions.common.selection import (
     Interval,
     Point,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.models.linpack import KERNEL, SEARCH
+from assay.models.linpack.sizing import KERNEL, SEARCH
 from assay.questions.common.question import Topic
 from assay.questions.speed.linpack.answer import part
 from assay.questions.speed.linpack.figures import figures

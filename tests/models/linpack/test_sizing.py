@@ -13,7 +13,7 @@ from assay.kernels import find_kernel
 from assay.kernels.linpack import linpack_bytes, linpack_flops, most_of, usual_rows
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
-from assay.models.linpack import (
+from assay.models.linpack.sizing import (
     TIME_SHARE,
     Found,
     is_open,

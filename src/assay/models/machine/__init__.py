@@ -1,0 +1,1 @@
+"""Machines described by node measurements and an interconnect; what predictions start from."""

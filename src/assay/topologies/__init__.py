@@ -1,0 +1,1 @@
+"""Networks of clusters: kinds, wiring, routes, and what follows from them."""

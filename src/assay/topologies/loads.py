@@ -1,0 +1,172 @@
+"""Hops, loads and ports of a network, in closed form for networks of any size.
+
+Traffic is uniform: each host sends to all others in equal parts (all-to-all; half of it crosses any
+cut into halves). The routes are those of ``wiring.py``, against which tests count every path. A
+load is the number of hosts whose whole traffic a link carries in one direction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from assay.topologies.kinds import (
+    Dragonfly,
+    FatTree,
+    RowsColumns,
+    Single,
+    Switches,
+    Topology,
+    Torus,
+    hosts_of,
+)
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Uniform traffic of one unit per host: the busiest links. 0: there are no such links.
+
+    ``adapter``: at hosts (in a torus, between hosts); ``trunk``: between switches.
+    """
+
+    adapter: float
+    trunk: float
+
+
+def mean_links(topology: Topology) -> float:
+    """Mean number of links on the path between two hosts; 0 with one host."""
+    hosts = hosts_of(topology)
+    if hosts < 2:
+        return 0.0
+    others = hosts / (hosts - 1)
+    match topology:
+        case Single():
+            return 2.0
+        case Switches(rows=rows, columns=columns):
+            return 2.0 + others * ((rows**2 - 1) / (3 * rows) + (columns**2 - 1) / (3 * columns))
+        case RowsColumns(rows=rows, columns=columns):
+            beside = rows + columns - 2
+            return (2.0 * beside + 4.0 * (rows - 1) * (columns - 1)) / (hosts - 1)
+        case Torus(dimensions=dimensions):
+            return others * sum((size**2 // 4) / size for size in dimensions)
+        case FatTree(hosts_per_leaf=each):
+            return (2.0 * (each - 1) + 4.0 * (hosts - each)) / (hosts - 1)
+        case Dragonfly(switches_per_group=per_group, hosts_per_switch=each):
+            same, group = each - 1, (per_group - 1) * each
+            outside = hosts - per_group * each
+            far = 3.0 + 2.0 * (1.0 - 1.0 / per_group)
+            return (2.0 * same + 3.0 * group + far * outside) / (hosts - 1)
+
+
+def most_links(topology: Topology) -> int:
+    """The largest number of links on a path between two hosts."""
+    if hosts_of(topology) < 2:
+        return 0
+    match topology:
+        case Single():
+            return 2
+        case Switches(rows=rows, columns=columns):
+            return rows + columns
+        case RowsColumns(rows=rows, columns=columns):
+            return 4 if rows > 1 and columns > 1 else 2
+        case Torus(dimensions=dimensions):
+            return sum(size // 2 for size in dimensions)
+        case FatTree(leaves=leaves):
+            return 4 if leaves > 1 else 2
+        case Dragonfly(groups=groups, switches_per_group=per_group):
+            if groups == 1:
+                return 3 if per_group > 1 else 2
+            # The link between two groups ends at one switch of each, next to all others.
+            return 3 if per_group == 1 else 5
+
+
+def uniform_loads(topology: Topology) -> Loads:
+    """The busiest links under uniform traffic of one unit per host."""
+    hosts = hosts_of(topology)
+    if hosts < 2:
+        return Loads(0.0, 0.0)
+    match topology:
+        case Single():
+            return Loads(1.0, 0.0)
+        case Switches(rows=rows, columns=columns, hosts_per_switch=each):
+            left, above = columns // 2, rows // 2
+            across = left * (columns - left) * rows * each**2 / (hosts - 1)
+            down = above * (rows - above) * columns * each**2 / (hosts - 1)
+            return Loads(1.0, max(across, down))
+        case RowsColumns(rows=rows, columns=columns):
+            by_column = (rows - 1) / (hosts - 1)
+            trunk = columns * (rows - 1) * (columns - 1) / (hosts - 1)
+            return Loads(max(by_column, 1.0 - by_column), trunk)
+        case Torus(dimensions=dimensions):
+            ring = max((size // 2) * (size // 2 + 1) / (2 * size) for size in dimensions)
+            return Loads(ring * hosts / (hosts - 1), 0.0)
+        case FatTree():
+            return Loads(1.0, _fat_tree_trunk(topology, hosts))
+        case Dragonfly():
+            return Loads(1.0, _dragonfly_trunk(topology, hosts))
+
+
+def host_share(topology: Topology, rate: float, trunk: float) -> float:
+    """B/s that each host can send at once under uniform traffic.
+
+    ``rate``: of an adapter in each direction; ``trunk``: of a link between switches. Half of this
+    traffic crosses the bisection, so that the bisection per host is half of this.
+    """
+    loads = uniform_loads(topology)
+    shares = [rate / loads.adapter] if loads.adapter else [rate]
+    if loads.trunk:
+        shares.append(trunk / loads.trunk)
+    return min(shares)
+
+
+def switch_ports(topology: Topology, rails: int = 1) -> Counter[int]:
+    """How many switches there are by the number of ports that they need."""
+    match topology:
+        case Single(hosts=hosts):
+            return Counter({hosts: rails})
+        case Switches(rows=rows, columns=columns, hosts_per_switch=each):
+            return Counter(
+                each + (row > 0) + (row < rows - 1) + (column > 0) + (column < columns - 1)
+                for row in range(rows)
+                for column in range(columns)
+            )
+        case RowsColumns(rows=rows, columns=columns):
+            return Counter([columns + 1] * rows + [rows] * columns + [rows])
+        case Torus():
+            return Counter()
+        case FatTree(leaves=leaves, spines=spines, hosts_per_leaf=each):
+            return Counter([each + spines] * leaves + [leaves] * spines)
+        case Dragonfly(groups=groups, switches_per_group=per_group, hosts_per_switch=each):
+            gates = Counter(other % per_group for other in range(groups - 1))
+            ports = [each + per_group - 1 + gates[index] for index in range(per_group)]
+            return Counter(ports * groups)
+
+
+def _fat_tree_trunk(tree: FatTree, hosts: int) -> float:
+    """The receiver's number modulo the spines determines the spine, up and down."""
+    each, spines = tree.hosts_per_leaf, tree.spines
+    if tree.leaves == 1:
+        return 0.0
+    total = Counter(host % spines for host in range(hosts))
+    most = 0
+    for leaf in range(tree.leaves):
+        own = Counter(host % spines for host in range(leaf * each, (leaf + 1) * each))
+        up = each * max(total[spine] - own[spine] for spine in range(spines))
+        most = max(most, up, (hosts - each) * max(own.values()))
+    return most / (hosts - 1)
+
+
+def _dragonfly_trunk(fly: Dragonfly, hosts: int) -> float:
+    per_group, each = fly.switches_per_group, fly.hosts_per_switch
+    of_group = per_group * each
+    between = of_group**2 / (hosts - 1) if fly.groups > 1 else 0.0
+    if per_group == 1:
+        return between
+    gates = Counter(other % per_group for other in range(fly.groups - 1))
+    within = max(
+        each**2 + each * of_group * (gates[here] + gates[there])
+        for here in range(per_group)
+        for there in range(per_group)
+        if here != there
+    )
+    return max(between, within / (hosts - 1))
