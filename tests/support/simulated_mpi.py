@@ -469,7 +469,8 @@ def _trace(simulator: Simulator, hosts: Sequence[str], every: Sequence[tuple[int
             receiving = op.kind in ("recv", "irecv", "sendrecv", "collective")
             columns.append(
                 (
-                    begin, end, name, site, op.communicator, op.peer, op.tag,
+                    begin, end, name, site, op.communicator, op.peer, op.tag, op.source,
+                    op.tag if op.kind == "sendrecv" else -1,
                     total if sending else 0, op.received if receiving else 0, op.handle,
                 )
             )  # fmt: skip
@@ -491,11 +492,11 @@ def _trace(simulator: Simulator, hosts: Sequence[str], every: Sequence[tuple[int
 
 
 def events_of(rows: Sequence[tuple[Any, ...]], completed: Sequence[Sequence[int]]) -> Events:
-    """Columns of rows (begin, end, function, site, communicator, peer, tag, sent, received,
-    request)."""
+    """Columns of rows (begin, end, function, site, communicator, peer, tag, source, source_tag,
+    sent, received, request)."""
     kinds = (
-        np.float64, np.float64, np.uint16, np.uint32, np.uint32, np.int32, np.int32, np.int64,
-        np.int64, np.int64,
+        np.float64, np.float64, np.uint16, np.uint32, np.uint32, np.int32, np.int32, np.int32,
+        np.int32, np.int64, np.int64, np.int64,
     )  # fmt: skip
     columns = [
         np.array([row[place] for row in rows], dtype=kind) for place, kind in enumerate(kinds)

@@ -159,8 +159,8 @@ def _repeated(rank: RankTrace, times: int, span: float) -> RankTrace:
     widths = np.tile(np.diff(events.completed_start), times)
     more = {
         name: np.tile(getattr(events, name), times)
-        for name in ("function", "site", "communicator", "peer", "tag", "sent", "received",
-                     "count", "thread")
+        for name in ("function", "site", "communicator", "peer", "tag", "source", "source_tag",
+                     "sent", "received", "count", "thread")
     }  # fmt: skip
     return replace(
         rank,

@@ -33,8 +33,10 @@ class Events:
     ``begin``, ``end``: s on the common clock. ``function``, ``site``, ``communicator``: indices
     into those of the `Trace`. ``peer``: the world rank of the receiver or of the actual source; the
     root's of rooted collectives; `NO_PEER`, `PROC_NULL` or `UNKNOWN_PEER`. ``tag``: `NO_TAG` if
-    there is none. ``sent``, ``received``: payload of the call; of Irecv the bytes that arrived;
-    `UNKNOWN_BYTES`. ``request``: unique per rank, the request that the call began, or
+    there is none. ``source``, ``source_tag``: of the receiving half of a call that both sends and
+    receives (Sendrecv), whose ``peer`` and ``tag`` are those of its sending half; otherwise
+    `NO_PEER` and `NO_TAG`. ``sent``, ``received``: payload of the call; of Irecv the bytes that
+    arrived; `UNKNOWN_BYTES`. ``request``: unique per rank, the request that the call began, or
     `NO_REQUEST`. ``completed_start``, ``completed_request``: call ``i`` completed the requests
     ``completed_request[completed_start[i]:completed_start[i + 1]]``. ``count``: calls that this
     one stands for (a loop of failed tests). ``thread``: number of the calling thread.
@@ -47,6 +49,8 @@ class Events:
     communicator: npt.NDArray[np.uint32]
     peer: npt.NDArray[np.int32]
     tag: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]
+    source_tag: npt.NDArray[np.int32]
     sent: Integers
     received: Integers
     request: Integers
