@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.models.program.waits import CAUSES, wait_states
+from assay.models.program.waits import CAUSES, eager_sizes, wait_states
 from assay.trace.matching import match
 from simulated_mpi import Net, Script, simulate
 from traces import (
@@ -118,3 +118,27 @@ def test_waits_below_the_error_of_the_clocks_are_no_waits() -> None:
     trace = replace(late_sender(5 * MS), clock_error=6 * MS)
     assert _waits(trace) == {}
     assert "late sender" in CAUSES
+
+
+@pytest.mark.parametrize("size", [1000, 50_000])
+def test_small_sends_in_a_waitall_with_receives_did_not_wait_for_their_receiver(size) -> None:
+    def program(rank: Script) -> None:
+        rank.compute((1 + 5 * rank.rank) * MS)
+        coming = rank.irecv(1 - rank.rank, size)
+        rank.wait(coming, rank.isend(1 - rank.rank, size))
+
+    assert _waits(simulate(2, program)) == {"late sender": 0.005}
+
+
+def test_the_sizes_of_eager_and_rendezvous_are_seen_in_a_trace() -> None:
+    def program(rank: Script) -> None:
+        for size in (100, 2000, 3000, 9000):
+            if rank.rank == 0:
+                rank.send(1, size)
+            else:
+                rank.compute(MS)
+                rank.recv(0, size)
+
+    within, between = eager_sizes(match(simulate(2, program, Net(eager=2500, collective=0.0))))
+    assert (within.eager, within.waits, within.limit) == (-1, None, 65536)
+    assert (between.eager, between.waits, between.limit) == (2000, 3000, 2999)

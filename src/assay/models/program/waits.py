@@ -30,7 +30,8 @@ WaitCause = Literal[
     "late broadcast", "wait at prefix",
 ]  # fmt: skip
 CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
-# Those after which the waiting rank and the late one are at the same moment of the program.
+# The size in bytes above which MPI libraries use rendezvous on most networks (MPICH's default).
+USUAL_EAGER = 65536
 _CODES = {cause: code for code, cause in enumerate(CAUSES)}
 
 
@@ -107,26 +108,73 @@ def _late_senders(matched: MatchedTrace) -> _Found:
 def _late_receivers(matched: MatchedTrace) -> _Found:
     """Sends that waited for their receive, which only those by rendezvous do.
 
-    Whether one did is seen in the trace: it ended after the receive began, and no message of its
-    size or larger, on the same kind of link, was complete before its receive began.
+    A send that ends after its receive began may have waited for it. It didn't if a message of its
+    size or larger, on the same kind of link, was complete before its receive began (`EagerSizes`).
+    A call that completes receives too (Waitall, Sendrecv) may have waited for these: it counts if a
+    message of its size or smaller waited in a call that completes sends only.
     """
     of, flat = matched.messages, matched.flat
     known = np.flatnonzero((of.sent_in >= 0) & ~flat.is_one_of(BUFFERED)[of.send])
-    send, receive, sent_in = of.send[known], of.receive[known], of.sent_in[known]
-    size, synchronous = of.size[known], flat.is_one_of(SYNCHRONOUS)[send]
-    hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
-    within = hosts[flat.rank[send]] == hosts[flat.rank[receive]]
-    eager = flat.end[sent_in] < flat.begin[receive]
-    waited = flat.end[sent_in] >= flat.begin[receive]
-    for link in (within, ~within):
-        limit = int(size[link & eager & ~synchronous].max(initial=-1))
-        waited &= ~link | synchronous | (size > limit)
+    receive, sent_in, size = of.receive[known], of.sent_in[known], of.size[known]
+    synchronous = flat.is_one_of(SYNCHRONOUS)[of.send[known]]
+    waited = np.zeros(len(known), dtype=bool)
+    for link, sizes in zip(_links(matched), eager_sizes(matched), strict=True):
+        here = link[known]
+        needs = synchronous | (size >= sizes.waits_from)
+        waited |= here & needs & (flat.end[sent_in] >= flat.begin[receive])
     return _Found(
         sent_in[waited],
         receive[waited],
         _until(flat, sent_in[waited], receive[waited]),
         "late receiver",
     )
+
+
+@dataclass(frozen=True)
+class EagerSizes:
+    """What a trace shows of the change from eager sends to rendezvous, bytes.
+
+    ``eager``: the largest message that was complete before its receive began (-1: none was);
+    ``waits``: the smallest one above it that waited for its receive (None: none did).
+    """
+
+    eager: int
+    waits: int | None
+
+    @property
+    def waits_from(self) -> int:
+        """The size from which sends wait: as seen, otherwise the libraries' usual one."""
+        return self.waits if self.waits is not None else max(self.eager, USUAL_EAGER) + 1
+
+    @property
+    def limit(self) -> int:
+        """The largest size without a handshake."""
+        return self.waits_from - 1
+
+
+def eager_sizes(matched: MatchedTrace) -> tuple[EagerSizes, EagerSizes]:
+    """What the trace shows within and between hosts."""
+    of, flat = matched.messages, matched.flat
+    plain = (of.sent_in >= 0) & ~flat.is_one_of(BUFFERED | SYNCHRONOUS)[of.send]
+    sent_in = np.maximum(of.sent_in, 0)
+    with_receive = np.zeros(len(flat.begin), dtype=bool)
+    with_receive[of.received_in] = True
+    early = flat.end[sent_in] < flat.begin[of.receive]
+    late = (flat.begin[sent_in] < flat.begin[of.receive]) & ~early & ~with_receive[sent_in]
+    found = []
+    for link in _links(matched):
+        eager = int(of.size[plain & link & early].max(initial=-1))
+        waits = of.size[plain & link & late & (of.size > eager)]
+        found.append(EagerSizes(eager, int(waits.min()) if len(waits) else None))
+    return found[0], found[1]
+
+
+def _links(matched: MatchedTrace) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Whether each message is within a host, and between hosts."""
+    of, flat = matched.messages, matched.flat
+    hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
+    within = hosts[flat.rank[of.send]] == hosts[flat.rank[of.receive]]
+    return within, ~within
 
 
 def _at_collectives(flat: FlatTrace, group: MatchedCollectives) -> list[_Found]:
