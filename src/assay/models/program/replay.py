@@ -8,6 +8,7 @@ the longest path the slopes λ = dT/dL and β = dT/dG.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from assay.trace.events import Floats, Integers
 
 _MOST_STEPS = 200
 _EXACT = 1e-12
+# Where the search begins if nothing grows, and where it ends, s and s/B.
+_LEAST, _ENDLESS = 1e-9, 1e6
+NetworkParameter = Literal["latency", "gap"]
 
 
 @dataclass(frozen=True)
@@ -134,40 +138,38 @@ class Tolerance:
 
 def latency_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
     """The latency between hosts at which the run takes ``share`` longer than on this network."""
-    return _tolerance(graph, network, share, "latency")
+    seconds = replay(graph, network).seconds * (1.0 + share)
+    return Tolerance(share, largest(graph, network, "latency", seconds))
 
 
 def gap_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
     """The gap between hosts at which the run takes ``share`` longer than on this network."""
-    return _tolerance(graph, network, share, "gap")
+    seconds = replay(graph, network).seconds * (1.0 + share)
+    return Tolerance(share, largest(graph, network, "gap", seconds))
 
 
-def _tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float, name: str) -> Tolerance:
-    """Newton's method, which on a convex piecewise linear function ends after finitely many steps.
+def largest(
+    graph: ProgramGraph, network: ProgramNetwork, name: NetworkParameter, seconds: float
+) -> float | None:
+    """The value of a parameter between hosts with which the run takes so long; None: none does.
 
-    A tangent is never above the function, so that steps from the left go too far, and those from
-    the right come back without crossing the solution.
+    Newton's method, which on a convex piecewise linear function ends after finitely many steps: a
+    tangent is never above the function, so that steps from the left go too far, and those from the
+    right come back without crossing the solution.
     """
-    first = replay(graph, network)
-    target = first.seconds * (1.0 + share)
     value = getattr(network.between, name)
-    found = first
     for _ in range(_MOST_STEPS):
-        slope = _slope(found, name)
-        if slope <= 0.0:
-            # The path that is the longest here doesn't grow: look further up.
-            value = max(value * 10.0, 1e-9)
-            if value > 1e6:
-                return Tolerance(share, None)
-        else:
-            step = (target - found.seconds) / slope
-            if abs(step) <= _EXACT * max(value, abs(step) * _EXACT):
-                break
-            value += step
         found = replay(graph, network.changed(**{name: value}))
-        if abs(found.seconds - target) <= _EXACT * target:
+        if abs(found.seconds - seconds) <= _EXACT * seconds:
             break
-    return Tolerance(share, value)
+        slope = _slope(found, name)
+        if slope > 0.0:
+            value += (seconds - found.seconds) / slope
+        elif value > _ENDLESS:
+            return None
+        else:  # the path that is the longest here doesn't grow: look further up
+            value = max(value * 10.0, _LEAST)
+    return float(value)
 
 
 def _slope(found: Replay, name: str) -> float:
