@@ -49,12 +49,14 @@ class Slopes:
 class Replay:
     """A run on a network. ``seconds``: its run time. ``times``: of each node, s.
 
-    ``path``: the nodes of the longest path, from its begin; ``slopes``: its parts.
+    ``path``: the nodes of the longest path, from its begin; ``by_message``: whether it comes to
+    each across; ``slopes``: its parts.
     """
 
     seconds: float
     times: Floats
     path: Integers
+    by_message: npt.NDArray[np.bool_]
     slopes: Slopes
 
 
@@ -89,7 +91,7 @@ def replay(graph: ProgramGraph, network: ProgramNetwork) -> Replay:
     moments = np.array(times)
     last = graph.ends[np.argmax(moments[graph.ends])]
     path, by_message = _path(graph, moments, across, int(last))
-    return Replay(float(moments[last]), moments, path, _slopes(graph, path, by_message))
+    return Replay(float(moments[last]), moments, path, by_message, _slopes(graph, path, by_message))
 
 
 def _path(
