@@ -74,17 +74,17 @@ def _chained(graph: ProgramGraph, out: Integers, into: Integers) -> ProgramGraph
         size[nodes[behind]] = far.size[before]
         link[nodes[behind]] = BETWEEN
     edges = Edges(source, along.seconds, along.latencies, size, along.overheads, link)
-    order = topological_order(source, graph.across.source)
-    if order is None:  # a time equals another by rounding only
+    sequence = topological_order(source, graph.across.source)
+    if sequence is None:  # a time equals another by rounding only
         raise AssayError("The messages of the trace have no order at the adapters of its hosts.")
     place = np.empty(len(graph), dtype=np.int64)
-    place[order] = np.arange(len(graph))
+    place[sequence] = np.arange(len(graph))
     return replace(
         graph,
-        along=reordered(edges, order, place),
-        across=reordered(graph.across, order, place),
-        event=graph.event[order],
-        begins=graph.begins[order],
+        along=reordered(edges, sequence, place),
+        across=reordered(graph.across, sequence, place),
+        event=graph.event[sequence],
+        begins=graph.begins[sequence],
         ends=place[graph.ends],
         far=replace(far, injection=place[far.injection], arrival=place[far.arrival]),
     )

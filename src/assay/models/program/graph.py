@@ -18,20 +18,16 @@ published algorithm (`schedules`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
 from assay.models.program.links import BETWEEN, WITHIN
-from assay.models.program.schedules import CollectiveSchedule, schedule_of
-from assay.models.program.waits import roots
-from assay.trace.calls import FROM_ROOT, TO_ROOT, blocking_form
+from assay.models.program.meetings import Meeting, meetings_of, messages_of, width_of
 from assay.trace.events import Floats, Integers
-from assay.trace.matching import FlatTrace, MatchedCollectives, MatchedTrace
+from assay.trace.matching import MatchedTrace
 
 _NONE = -1
 # Order of what a call completes: its own send first, collectives last.
@@ -139,17 +135,6 @@ class _Flights:
     target: Integers
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """Collectives of one function and root on one communicator, a row each."""
-
-    schedule: CollectiveSchedule
-    group: MatchedCollectives
-    rows: Integers
-    calls: Integers  # the events that complete them
-    sizes: Floats
-
-
 def reordered(edges: Edges, order: Integers, place: Integers) -> Edges:
     """The edges of nodes in another order; ``place`` is its inverse."""
     source = edges.source[order]
@@ -173,7 +158,7 @@ def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGra
     """
     flat = matched.flat
     hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
-    meetings, unknown = _meetings(matched)
+    meetings, unknown = meetings_of(matched)
     layout = _Layout(matched, meetings, eager, hosts)
     flights = [layout.point_to_point(), *(layout.collective(i) for i in range(len(meetings)))]
     graph = _assemble(layout, flights, eager, hosts, tuple(sorted(unknown)))
@@ -192,7 +177,7 @@ class _Layout:
     def __init__(
         self,
         matched: MatchedTrace,
-        meetings: list[_Meeting],
+        meetings: list[Meeting],
         eager: tuple[float, float],
         hosts: npt.NDArray[np.intp],
     ) -> None:
@@ -211,7 +196,7 @@ class _Layout:
             ),
         ]
         for meeting in meetings:
-            widths = np.array([_width(steps) for steps in meeting.schedule.steps])
+            widths = np.array([width_of(steps) for steps in meeting.schedule.steps])
             calls = meeting.calls.ravel()
             items.append(
                 _Items(
@@ -232,7 +217,7 @@ class _Layout:
         ranks = len(flat.trace.ranks)
         # A node for each begin, and one for the end of each rank behind its calls.
         before = np.concatenate([[0], np.cumsum(1 + widths)])
-        self.node_of = before[:-1] + flat.rank
+        self.node_of: Integers = before[:-1] + flat.rank.astype(np.int64)
         self.ends = before[flat.first[1:]] + np.arange(ranks)
         self.size = int(before[-1]) + ranks
         self.has_items = widths > 0
@@ -264,8 +249,8 @@ class _Layout:
         shape = meeting.rows.shape
         block = self.blocks[number].reshape(shape)
         members = meeting.group.members
-        columns: list[list[npt.NDArray[np.generic]]] = [[] for _ in range(7)]
-        for flight in _flights_of(meeting.schedule):
+        columns: list[list[Integers]] = [[] for _ in range(7)]
+        for flight in messages_of(meeting.schedule):
             size = np.rint(meeting.sizes[:, flight.block] * flight.share).astype(np.int64)
             ones = np.ones(shape[0], dtype=np.int64)
             for column, values in zip(
@@ -284,109 +269,7 @@ class _Layout:
                 column.append(values)
         if not columns[0]:
             return _Flights(*(np.empty(0, dtype=np.int64) for _ in range(7)))
-        return _Flights(*(np.concatenate(column) for column in columns))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class _Flight:
-    """A message of a schedule: members, and offsets of nodes within their blocks."""
-
-    source: int
-    target: int
-    ready: int
-    posted: int
-    received: int
-    sent: int
-    share: float
-    block: int
-
-
-def _width(steps: tuple[object, ...]) -> int:
-    """Nodes: per step one when the sender is ready, one when it is done, one when it received."""
-    return sum(
-        2 * (step.to is not None) + (step.source is not None)  # type: ignore[attr-defined]
-        for step in steps
-    )
-
-
-@cache
-def _flights_of(schedule: CollectiveSchedule) -> tuple[_Flight, ...]:
-    """The messages in an order in which each is sent after what its sender received before."""
-    places: list[dict[int, tuple[int, int, int, int]]] = []
-    for steps in schedule.steps:
-        offset, found = 0, {}
-        for number, step in enumerate(steps):
-            ready = offset
-            received = offset + (step.to is not None)
-            sent = received + (step.source is not None)
-            found[step.round] = (number, ready, received, sent)
-            offset += _width((step,))
-        places.append(found)
-    reached = [0] * len(schedule.steps)
-    arrived: set[tuple[int, int]] = set()
-    sent_rounds: set[tuple[int, int]] = set()
-    flights = []
-    moving = True
-    while moving:
-        moving = False
-        for member, steps in enumerate(schedule.steps):
-            while reached[member] < len(steps):
-                step = steps[reached[member]]
-                if step.to is not None and (member, step.round) not in sent_rounds:
-                    sent_rounds.add((member, step.round))
-                    arrived.add((step.to, step.round))
-                    _, ready, _, sent = places[member][step.round]
-                    _, theirs, received, _ = places[step.to][step.round]
-                    flights.append(
-                        _Flight(
-                            member, step.to, ready, theirs - 1, received, sent, step.share,
-                            member if step.block is None else step.block,
-                        )
-                    )  # fmt: skip
-                    moving = True
-                if step.source is not None and (member, step.round) not in arrived:
-                    break
-                reached[member] += 1
-                moving = True
-    return tuple(flights)
-
-
-def _meetings(matched: MatchedTrace) -> tuple[list[_Meeting], set[str]]:
-    flat = matched.flat
-    names = np.array([blocking_form(name) for name in flat.trace.functions])
-    sent = np.concatenate([rank.events.sent for rank in flat.trace.ranks])
-    found, unknown = [], set()
-    for group in matched.collectives:
-        function = names[flat.function[group.events[:, 0]]]
-        calls = flat.completed_in[group.events]
-        done = (calls >= 0).all(axis=1)
-        for name in np.unique(function):
-            for root, which in _by_root(flat, group, (function == name) & done, str(name)):
-                schedule = schedule_of(str(name), len(group.members), root)
-                if schedule is None:
-                    unknown.add(str(name))
-                    continue
-                rows = group.events[which]
-                sizes = np.maximum(sent[rows], 0).astype(float)
-                if str(name) in FROM_ROOT:
-                    sizes = np.repeat(sizes[:, root : root + 1], sizes.shape[1], axis=1)
-                found.append(_Meeting(schedule, group, rows, calls[which], sizes))
-    return found, unknown
-
-
-def _by_root(
-    flat: FlatTrace, group: MatchedCollectives, which: npt.NDArray[np.bool_], name: str
-) -> Iterator[tuple[int, Integers]]:
-    index = np.flatnonzero(which)
-    if not len(index):
-        return
-    if name not in FROM_ROOT | TO_ROOT:
-        yield 0, index
-        return
-    known, columns = roots(flat, group, group.events[index])
-    index = index[known]
-    for root in np.unique(columns):
-        yield int(root), index[columns == root]
+        return _Flights(*(np.concatenate(column) for column in columns))
 
 
 def _assemble(
