@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from assay.models.program.critical_path import critical_path, critical_shares
 from assay.models.program.efficiency import efficiencies
 from assay.models.program.graph import build_graph
+from assay.models.program.links import IDEAL
 from assay.models.program.repetition import find_repetition, iterations
+from assay.models.program.replay import replay
 from assay.models.program.waits import wait_states
 from assay.trace.matching import match
 from simulated_mpi import LinkCost, Net, Script, simulate
@@ -18,7 +20,8 @@ from traces import MS, allreduce_share, imbalance, late_sender, ring, stencil, t
 
 
 def _efficiencies(trace):
-    return efficiencies(trace, build_graph(match(trace), (1e9, 1e9)))
+    ideal = replay(build_graph(match(trace), (1e9, 1e9)), IDEAL).seconds
+    return efficiencies(trace, ideal)
 
 
 def test_imbalance_of_20_percent() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.errors import AssayError
 from assay.models.program.calibration import calibrate
 from assay.models.program.prediction import (
     demand,
@@ -138,3 +139,28 @@ def test_classes_are_in_order_and_have_sources() -> None:
     network = network_of(run, 1e-5, 1e9)
     between = network.between
     assert between.latency + 2 * between.overhead == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("net", [_like(2e-4, 8e-8), _like(2e-6, 1e-10)])
+def test_an_excerpt_of_the_iterations_predicts_as_the_whole(net) -> None:
+    from assay.models.program.repetition import iterations
+
+    ran = stencil(4, 100, GIGABIT, size=20_000)
+    matched = match(ran)
+    found = [iterations(rank) for rank in ran.ranks]
+    run = model_run(matched, wait_states(matched), found, most=600)
+    assert run.iterations == 25
+    assert run.factor == 4.0
+    real = stencil(4, 100, net, size=20_000).end
+    assert predict(run, _kind(net)).seconds == pytest.approx(real, rel=0.03)
+    whole = _model(ran)
+    assert sensitivity(run) == pytest.approx(sensitivity(whole), rel=0.03)
+    assert run.ideal == pytest.approx(whole.ideal, rel=0.01)
+
+
+def test_a_long_trace_without_iterations_is_not_modelled() -> None:
+    from traces import repeated
+
+    matched = match(repeated(stencil(4, 100, GIGABIT), 90))
+    with pytest.raises(AssayError, match="no iterations that all ranks"):
+        model_run(matched, wait_states(matched), [None] * 4)

@@ -32,23 +32,22 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
     far = graph.far
     if len(far.size) < 2:
         return graph
-    chained = graph
     before: tuple[Integers, Integers] | None = None
     for _ in range(_MOST_REPEATS):
-        out, into = _orders(chained, network)
-        if before is not None and all(
-            np.array_equal(one, other) for one, other in zip(before, (out, into), strict=True)
-        ):
+        times = replay(graph, network).times
+        orders = _orders(graph, network, times)
+        if before is not None and all(map(np.array_equal, before, orders)):
             break
-        before = out, into
-        chained = _chained(graph, out, into)
-    return chained
+        before = orders
+        graph = _chained(graph, *orders, times)
+    return graph
 
 
-def _orders(graph: ProgramGraph, network: ProgramNetwork) -> tuple[Integers, Integers]:
+def _orders(
+    graph: ProgramGraph, network: ProgramNetwork, times: Floats
+) -> tuple[Integers, Integers]:
     """Messages by the time at which they are ready to leave, and at which they come."""
     far = graph.far
-    times = replay(graph, network).times
     ready = times[graph.across.source[far.injection]]
     ready = ready + costs(graph.across, network)[far.injection]
     # Of the same time, first the one that others may depend on.
@@ -59,10 +58,12 @@ def _sorted(times: Floats, far: FarMessages) -> Integers:
     return np.lexsort((far.injection, times)).astype(np.int64)
 
 
-def _chained(graph: ProgramGraph, out: Integers, into: Integers) -> ProgramGraph:
-    along = graph.along
+def _chained(graph: ProgramGraph, out: Integers, into: Integers, times: Floats) -> ProgramGraph:
+    """The graph with other chains; ``times``: of its nodes before."""
+    along, far = graph.along, graph.far
     source, size, link = along.source.copy(), along.bytes.copy(), along.link.copy()
-    far = graph.far
+    for nodes in (far.injection, far.arrival):  # only chains come to these along an adapter
+        source[nodes], size[nodes] = -1, 0
     for nodes, adapter, order in (
         (far.injection, far.source, out),
         (far.arrival, far.target, into),
@@ -74,7 +75,9 @@ def _chained(graph: ProgramGraph, out: Integers, into: Integers) -> ProgramGraph
         size[nodes[behind]] = far.size[before]
         link[nodes[behind]] = BETWEEN
     edges = Edges(source, along.seconds, along.latencies, size, along.overheads, link)
-    sequence = topological_order(source, graph.across.source)
+    sequence = _in_time(times, source, graph.across.source)
+    if sequence is None:
+        sequence = topological_order(source, graph.across.source)
     if sequence is None:  # a time equals another by rounding only
         raise AssayError("The messages of the trace have no order at the adapters of its hosts.")
     place = np.empty(len(graph), dtype=np.int64)
@@ -88,3 +91,19 @@ def _chained(graph: ProgramGraph, out: Integers, into: Integers) -> ProgramGraph
         ends=place[graph.ends],
         far=replace(far, injection=place[far.injection], arrival=place[far.arrival]),
     )
+
+
+def _in_time(times: Floats, one: Integers, other: Integers) -> Integers | None:
+    """Nodes by time, if each then comes after those that it depends on; otherwise None.
+
+    It does unless an adapter's order has changed, and takes a fraction of the search for an order.
+    """
+    nodes = np.arange(len(times))
+    sequence = np.lexsort((nodes, times)).astype(np.int64)
+    place = np.empty(len(times), dtype=np.int64)
+    place[sequence] = nodes
+    for source in (one, other):
+        real = source >= 0
+        if (place[source[real]] >= place[real]).any():
+            return None
+    return sequence

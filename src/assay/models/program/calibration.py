@@ -24,6 +24,8 @@ from assay.trace.matching import MatchedTrace
 
 # Bytes up to which a send's own time is its overhead.
 _SHORT = 1024
+# Messages of one size only: from this size on their time counts as that of their bytes.
+_LONG = 8192
 # A line needs sizes that differ by this factor.
 _SPAN = 4.0
 # Observations of one size weigh no more than this many.
@@ -176,8 +178,8 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     per_latency = kinds[1] / kinds[0]
     separated = bool(per_latency.max() >= _SPAN * max(per_latency.min(), 1.0))
     matrix = np.stack([kinds[0], kinds[1]], axis=1)
-    if not separated:  # all is latency
-        matrix[:, 1] = 0.0
+    if not separated:  # all is latency, or all is gap
+        matrix[:, 1 if np.median(per_latency) < _LONG else 0] = 0.0
     rest = np.maximum(typical - kinds[2] * overhead, 0.0)
     solution, _ = nnls(matrix * weight[:, None], rest * weight)
     latency, gap = (float(value) for value in solution)

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.models.program.graph import ProgramGraph
-from assay.models.program.links import IDEAL
-from assay.models.program.replay import replay
 from assay.trace.events import Floats, Trace
 
 
@@ -51,16 +48,15 @@ def computing_times(trace: Trace) -> Floats:
     return np.array(found)
 
 
-def efficiencies(trace: Trace, graph: ProgramGraph | None) -> TraceEfficiencies:
-    """The efficiencies of a run. Without a graph: those that need none."""
+def efficiencies(trace: Trace, ideal: float | None) -> TraceEfficiencies:
+    """The efficiencies of a run. ``ideal``: its run time on an ideal network, s, where known."""
     computing = computing_times(trace)
     wall = trace.end - trace.begin
     longest, mean = float(computing.max()), float(computing.mean())
     balance = mean / longest if longest > 0.0 else 1.0
-    ideal = None
-    if graph is not None:
-        # Calls without a partner keep their time, so that the graph may be a little longer.
-        ideal = min(max(replay(graph, IDEAL).seconds, longest), wall)
+    if ideal is not None:
+        # Calls without a partner keep their time, so that the model may be a little longer.
+        ideal = min(max(ideal, longest), wall)
     return TraceEfficiencies(
         parallel=mean / wall,
         load_balance=balance,

@@ -26,13 +26,11 @@ from typing import Literal
 import numpy as np
 
 from assay.models.program.adapters import with_adapters
-from assay.models.program.efficiency import computing_times
 from assay.models.program.graph import ProgramGraph
 from assay.models.program.links import ProgramNetwork
 from assay.models.program.prediction import ModelledRun
 from assay.models.program.replay import Replay, replay
 from assay.trace.calls import COLLECTIVES, blocking_form
-from assay.trace.matching import FlatTrace
 
 FINE, COARSE = 1.0, 10.0
 Grain = Literal["fine", "medium", "coarse"]
@@ -132,17 +130,16 @@ def grain_model(run: ModelledRun, network: ProgramNetwork) -> GrainModel:
     """The model of a run on a network."""
     graph = with_adapters(run.graph, network)
     found = replay(graph, network)
-    computing = float(computing_times(run.matched.trace).mean())
-    rounds, data = _parts(run.matched.flat, graph, found, network)
-    base = run.seconds - run.modelled.seconds
-    rest = found.seconds + base - computing - sum(rounds.values()) - sum(data.values())
-    return GrainModel(len(run.matched.trace.ranks), computing, max(rest, 0.0), rounds, data)
+    rounds, data = _parts(run, graph, found, network)
+    rest = run.on(found) - run.computing - sum(rounds.values()) - sum(data.values())
+    return GrainModel(len(run.matched.trace.ranks), run.computing, max(rest, 0.0), rounds, data)
 
 
 def _parts(
-    flat: FlatTrace, graph: ProgramGraph, found: Replay, network: ProgramNetwork
+    run: ModelledRun, graph: ProgramGraph, found: Replay, network: ProgramNetwork
 ) -> tuple[dict[Pattern, float], dict[Pattern, float]]:
     """s of the longest path in latency and overhead, and in bytes, by pattern."""
+    flat = run.matched.flat
     names = [_pattern_of(name) for name in flat.trace.functions]
     codes = np.array([PATTERNS.index(name) for name in names], dtype=np.int64)
     event = graph.event[found.path]
@@ -163,8 +160,8 @@ def _parts(
         np.add.at(rounds, which, spent)
         np.add.at(data, which, edges.bytes[nodes] * gap[link])
     return (
-        {name: float(rounds[i]) for i, name in enumerate(PATTERNS)},
-        {name: float(data[i]) for i, name in enumerate(PATTERNS)},
+        {name: run.factor * float(rounds[i]) for i, name in enumerate(PATTERNS)},
+        {name: run.factor * float(data[i]) for i, name in enumerate(PATTERNS)},
     )
 
 

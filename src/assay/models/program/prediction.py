@@ -1,7 +1,9 @@
 """Run times of a traced program on other networks, from one run.
 
 The graph is evaluated on the network of the run, as the trace shows it, and on another one; the
-difference is added to the measured time, so that what the model lacks on both cancels. How well the
+difference is added to the measured time, so that what the model lacks on both cancels. Of a long
+run some iterations are modelled, and their difference is multiplied; what lies before and behind
+the iterations keeps its measured time. How well the
 model gives the run itself, and the range of the other network's latency, are the uncertainty.
 """
 
@@ -10,20 +12,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assay.errors import AssayError
 from assay.models.program.adapters import with_adapters
 from assay.models.program.calibration import CalibratedNetwork, calibrate
+from assay.models.program.efficiency import computing_times
+from assay.models.program.excerpt import excerpt
 from assay.models.program.graph import ProgramGraph, build_graph
-from assay.models.program.links import BETWEEN, LinkParameters, ProgramNetwork
+from assay.models.program.links import BETWEEN, IDEAL, LinkParameters, ProgramNetwork
+from assay.models.program.repetition import IterationTimes
 from assay.models.program.replay import NetworkParameter, Replay, largest, replay
 from assay.models.program.waits import WaitStates, eager_sizes
 from assay.reference.interconnects import Interconnect
-from assay.trace.matching import MatchedTrace
+from assay.trace.matching import MatchedTrace, match
 
 # Of half a round trip of a short message, the processor's part at each end, where only the sum is
 # known (L + 2o). LogP's machines had 10 to 40% (Culler et al. 1993, table 1).
 _OVERHEAD_SHARE = 0.1
 # Repetitions of a search with the order of messages at its result, and when it has settled.
-_MOST_REPEATS, _SETTLED = 5, 0.01
+_MOST_REPEATS, _SETTLED = 3, 0.01
+# Calls of which a model takes seconds, and those that it takes without iterations.
+MOST_MODELLED, _MOST_WITHOUT = 6_000, 200_000
 # Above this difference between the modelled and the measured run, predictions are doubtful.
 DOUBTFUL = 0.15
 
@@ -32,21 +40,37 @@ DOUBTFUL = 0.15
 class ModelledRun:
     """A traced run and its model.
 
-    ``seconds``: measured, from the first end of MPI_Init to the last MPI_Finalize; ``modelled``:
-    the same by the graph on the network that the trace shows. ``hosts``: of each rank.
+    ``matched``: the part of the trace that is modelled, all of it or an excerpt of its iterations;
+    ``factor``: for how many of its kind it stands. ``whole``: the measured time of the run, from
+    the first end of MPI_Init to the last MPI_Finalize; ``seconds``: of the part; ``modelled``: of
+    the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
+    the run. ``iterations``: of the part; None: it is the whole run.
     """
 
     matched: MatchedTrace
+    factor: float
     calibrated: CalibratedNetwork
     eager: tuple[float, float]
     graph: ProgramGraph
+    whole: float
     seconds: float
     modelled: Replay
+    computing: float
+    iterations: int | None
 
     @property
     def misfit(self) -> float:
         """Relative difference of the modelled from the measured time."""
         return self.modelled.seconds / self.seconds - 1.0
+
+    @property
+    def ideal(self) -> float:
+        """The run time on a network where messages take no time, s."""
+        return self.whole + self.factor * (replay(self.graph, IDEAL).seconds - self.seconds)
+
+    def on(self, found: Replay) -> float:
+        """The time of the run if its part takes as long as a replay, s."""
+        return max(self.whole + self.factor * (found.seconds - self.modelled.seconds), 0.0)
 
 
 @dataclass(frozen=True)
@@ -78,24 +102,47 @@ class NetworkDemand:
     gaps: dict[float, float | None]
 
 
-def model_run(matched: MatchedTrace, waits: WaitStates) -> ModelledRun:
+def model_run(
+    matched: MatchedTrace,
+    waits: WaitStates,
+    found: Sequence[IterationTimes | None] = (),
+    most: int = MOST_MODELLED,
+) -> ModelledRun:
     """The model of a run.
 
-    Raises AssayError if the calls of the trace can't have happened in any order.
+    ``found``: iterations of each rank, of which an excerpt is modelled if the trace has more than
+    ``most`` calls.
+
+    Raises AssayError if the calls of the trace can't have happened in any order, or if it has more
+    calls and no iterations.
     """
+    trace = matched.trace
+    part = excerpt(trace, found, most) if len(trace) > most and found else None
+    if part is None and len(trace) > _MOST_WITHOUT:
+        raise AssayError(
+            f"The trace has {len(trace):,} calls and no iterations that all ranks have in common: "
+            f"run times on other networks are modelled up to {_MOST_WITHOUT:,} calls.",
+            fix="Trace a shorter run.",
+        )
     calibrated = calibrate(matched, waits)
     sizes = eager_sizes(matched)
     eager = (float(sizes[0].limit), float(sizes[1].limit))
+    if part is not None:
+        matched = match(part.trace)
     graph = build_graph(matched, eager)
     network = calibrated.network
-    trace = matched.trace
+    modelled = matched.trace
     return ModelledRun(
         matched=matched,
+        factor=1.0 if part is None else part.factor,
         calibrated=calibrated,
         eager=eager,
         graph=graph,
-        seconds=trace.end - trace.begin,
+        whole=trace.end - trace.begin,
+        seconds=modelled.end - modelled.begin,
         modelled=replay(with_adapters(graph, network), network),
+        computing=float(computing_times(trace).mean()),
+        iterations=None if part is None else part.times,
     )
 
 
@@ -119,33 +166,28 @@ def spread_over(run: ModelledRun, hosts: Sequence[str]) -> ModelledRun:
 
 def predict(run: ModelledRun, kind: Interconnect) -> RunTimePrediction:
     """The run time with a class of interconnect between hosts."""
-    low, high = kind.latencies
-    found = [
-        _replayed(run, network_of(run, latency, kind.bandwidth))
-        for latency in (kind.latency, low, high)
+    networks = [
+        network_of(run, latency, kind.bandwidth) for latency in (kind.latency, *kind.latencies)
     ]
-    return predicted(run, kind.name, found)
+    # The order of messages at the adapters is that of the middle of the range.
+    graph = with_adapters(run.graph, networks[0])
+    return predicted(run, kind.name, [replay(graph, network) for network in networks])
 
 
 def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePrediction:
     """From replays on the network itself, and on its least and its most costly variant."""
-    base = run.seconds - run.modelled.seconds
-    seconds = max(found[0].seconds + base, 0.0)
+    seconds = run.on(found[0])
     doubt = abs(run.misfit) * seconds
-    slopes = found[0].slopes
+    every = [run.on(one) for one in found]
     return RunTimePrediction(
         name=name,
         seconds=seconds,
-        low=max(min(one.seconds for one in found) + base - doubt, 0.0),
-        high=max(one.seconds for one in found) + base + doubt,
-        ratio=seconds / run.seconds,
-        communication=found[0].seconds - slopes.computing,
+        low=max(min(every) - doubt, 0.0),
+        high=max(every) + doubt,
+        ratio=seconds / run.whole,
+        communication=run.factor * (found[0].seconds - found[0].slopes.computing),
         doubtful=_doubt(run),
     )
-
-
-def _replayed(run: ModelledRun, network: ProgramNetwork) -> Replay:
-    return replay(with_adapters(run.graph, network), network)
 
 
 def _doubt(run: ModelledRun) -> str:
@@ -169,7 +211,8 @@ def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | 
     """The value that costs a share, with the adapters' order of messages at that value."""
     network = run.calibrated.network.changed(**{name: 0.0})
     graph = with_adapters(run.graph, network)
-    seconds = replay(graph, network).seconds * (1.0 + share)
+    base = replay(graph, network)
+    seconds = base.seconds + share * run.on(base) / run.factor
     value = largest(graph, network, name, seconds)
     for _ in range(_MOST_REPEATS):
         if value is None:
@@ -184,5 +227,6 @@ def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | 
 
 def sensitivity(run: ModelledRun) -> tuple[float, float]:
     """dT/dL (messages on the longest path) and dT/dG (bytes on it) between hosts, as it ran."""
-    slopes = run.modelled.slopes
-    return slopes.latencies[BETWEEN], slopes.bytes[BETWEEN]
+    network = run.calibrated.network
+    slopes = replay(with_adapters(run.graph, network), network).slopes
+    return run.factor * slopes.latencies[BETWEEN], run.factor * slopes.bytes[BETWEEN]
