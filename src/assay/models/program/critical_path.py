@@ -7,7 +7,6 @@ path is waiting.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,30 +75,78 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
 
 def critical_shares(flat: FlatTrace, path: CriticalPath) -> list[CriticalShare]:
     """The path by rank and place, most first."""
-    spent: dict[tuple[int, DelayKind, int, int], float] = defaultdict(float)
-    for rank, begin, end in zip(
-        path.rank.tolist(), path.begin.tolist(), path.end.tolist(), strict=True
-    ):
-        low, high = int(flat.first[rank]), int(flat.first[rank + 1])
-        first = low + int(np.searchsorted(flat.end[low:high], begin, side="right"))
-        last = low + int(np.searchsorted(flat.begin[low:high], end, side="left"))
-        before = flat.end[first - 1] if first > low else begin
-        moment = max(begin, float(before)) if first > low else begin
-        for event in range(first, last):
-            site = int(flat.site[event])
-            call_begin, call_end = float(flat.begin[event]), float(flat.end[event])
-            after = int(flat.site[event - 1]) if event > low else _START
-            computing = min(call_begin, end) - moment
-            if computing > 0.0:
-                spent[rank, "computing", after, site] += computing
-            inside = min(call_end, end) - max(call_begin, begin)
-            if inside > 0.0:
-                spent[rank, "communication", site, site] += inside
-            moment = max(call_end, begin)
-        if end > moment:
-            after = int(flat.site[last - 1]) if last > low else _START
-            spent[rank, "computing", after, _START] += end - moment
-    return sorted(
-        (CriticalShare(*key, seconds) for key, seconds in spent.items()),
-        key=lambda one: -one.seconds,
+    ranks = flat.trace.ranks
+    first, last = _calls_of(flat, path)
+    counts = last - first
+    piece = np.repeat(np.arange(len(first)), counts)
+    event = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    event += first[piece]
+    begin, end = path.begin[piece], path.end[piece]
+    starts = flat.first[path.rank]
+    known = event > starts[piece]
+    before = np.maximum(event - 1, 0)
+    opened = np.array([rank.begin for rank in ranks])[path.rank]
+    free = np.maximum(np.where(known, flat.end[before], opened[piece]), begin)
+    after = np.where(known, flat.site[before].astype(np.int64), _START)
+    site = flat.site[event].astype(np.int64)
+    # Behind the last call of a piece, which is the end of a rank unless the next one begins there.
+    some = last > starts
+    final = np.maximum(last - 1, 0)
+    rest = path.end - np.maximum(np.where(some, flat.end[final], opened), path.begin)
+    last_site = np.where(some, flat.site[final].astype(np.int64), _START)
+    follows = last < flat.first[path.rank + 1]
+    next_site = np.where(
+        follows, flat.site[np.minimum(last, len(flat.site) - 1)].astype(np.int64), _START
     )
+    parts = [
+        (0, path.rank[piece], after, site, np.minimum(flat.begin[event], end) - free),
+        (1, path.rank[piece], site, site,
+         np.minimum(flat.end[event], end) - np.maximum(flat.begin[event], begin)),
+        (0, path.rank, last_site, next_site, rest),
+    ]  # fmt: skip
+    return _summed(parts)
+
+
+def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Integers, Integers]:
+    """For each piece its first call, and the first one behind it."""
+    first = np.zeros(len(path.rank), dtype=np.int64)
+    last = np.zeros(len(path.rank), dtype=np.int64)
+    for rank in np.unique(path.rank).tolist():
+        here = path.rank == rank
+        low, high = int(flat.first[rank]), int(flat.first[rank + 1])
+        first[here] = low + np.searchsorted(flat.end[low:high], path.begin[here], side="right")
+        last[here] = low + np.searchsorted(flat.begin[low:high], path.end[here], side="left")
+    return first, np.maximum(last, first)
+
+
+def _summed(parts: list[tuple[int, Integers, Integers, Integers, Floats]]) -> list[CriticalShare]:
+    keys = np.concatenate(
+        [
+            np.stack([np.full(len(rank), kind), rank, after, before])
+            for kind, rank, after, before, _ in parts
+        ],
+        axis=1,
+    )
+    seconds = np.concatenate([part[4] for part in parts])
+    real = seconds > 0.0
+    if not real.any():
+        return []
+    keys, seconds = keys[:, real], seconds[real]
+    low = keys.min(axis=1, keepdims=True)
+    widths = (keys - low).max(axis=1) + 1
+    code = np.zeros(keys.shape[1], dtype=np.int64)
+    for row, width in zip(keys - low, widths, strict=True):
+        code = code * width + row
+    _, at, which = np.unique(code, return_index=True, return_inverse=True)
+    sums = np.bincount(which, weights=seconds)
+    found = [
+        CriticalShare(
+            rank=int(keys[1, i]),
+            kind="communication" if keys[0, i] else "computing",
+            after=int(keys[2, i]),
+            before=int(keys[3, i]),
+            seconds=float(time),
+        )
+        for i, time in zip(at, sums, strict=True)
+    ]
+    return sorted(found, key=lambda one: -one.seconds)

@@ -33,6 +33,7 @@ DelayKind = Literal["computing", "communication"]
 # Share of the waiting whose origins are searched for, the longest waits first; the rest, of many
 # tiny waits, counts as time in communication.
 COVERED = 0.999
+MOST_WAITS = 200_000
 # Excesses below this share of the times are rounding.
 _ROUNDING = 1e-9
 _START = -1
@@ -76,24 +77,27 @@ class WaitOrigins:
 _Key = tuple[int, int, int]
 
 
-def wait_origins(matched: MatchedTrace, waits: WaitStates, covered: float = COVERED) -> WaitOrigins:
-    """The delays that waiting goes back to. ``covered``: share of the waiting, the longest first.
+def wait_origins(
+    matched: MatchedTrace, waits: WaitStates, covered: float = COVERED, most: int = MOST_WAITS
+) -> WaitOrigins:
+    """The delays that waiting goes back to.
 
-    Takes about 10 µs per wait.
+    ``covered``: share of the waiting that is followed, the longest waits first; ``most``: number of
+    waits. Takes about 10 µs per wait.
     """
-    waits = _longest(waits, covered)
+    waits = _longest(waits, covered, most)
     if not len(waits):
         return WaitOrigins((), 0.0, 0.0)
     return _Search(matched, waits).result()
 
 
-def _longest(waits: WaitStates, covered: float) -> WaitStates:
+def _longest(waits: WaitStates, covered: float, most: int) -> WaitStates:
     order = np.argsort(-waits.seconds, kind="stable")
     sums = np.cumsum(waits.seconds[order])
     if not len(sums):
         return waits
     number = int(np.searchsorted(sums, covered * sums[-1])) + 1
-    return waits.part(np.sort(order[:number]))
+    return waits.part(np.sort(order[: min(number, most)]))
 
 
 class _Search:

@@ -17,6 +17,7 @@ TITLE = "Where does the program wait, for whom, and what would another network g
 _COST = 0.05
 # Below this an efficiency is worth a recommendation; above this a share of waiting.
 _POOR, _MUCH = 0.85, 0.05
+_MOST_FOLLOWED = 0.99
 _SLOW, _FAST = "Gigabit Ethernet", "InfiniBand"
 
 
@@ -188,6 +189,10 @@ def _limits(found: TraceFindings) -> list[str]:
         "Waiting shorter than the error of the clocks between hosts "
         f"({format_duration(found.clock_error)}) isn't seen."
     ]
+    if found.followed < _MOST_FOLLOWED:
+        limits.append(
+            f"Origins are those of the longest waits, {format_share(found.followed)} of the waiting."
+        )
     if found.network is not None:
         limits.append(found.network.algorithms)
         if found.network.iterations is not None and found.iterations is not None:

@@ -53,7 +53,7 @@ def find_trace(trace: Trace) -> TraceFindings:
     run, network, unmodelled = _modelled(matched, waits, phases)
     whole = sum(rank.wall for rank in trace.ranks)
     of = efficiencies(trace, None if run is None else run.ideal)
-    origins, unexplained = _origins(matched, waits, phases)
+    origins, unexplained, followed = _origins(matched, waits, phases)
     return TraceFindings(
         schema=TRACE_SCHEMA,
         ranks=len(trace.ranks),
@@ -71,6 +71,7 @@ def find_trace(trace: Trace) -> TraceFindings:
         places=_places(matched, waits, whole),
         origins=origins,
         unexplained=unexplained,
+        followed=followed,
         worst=_worst(matched, waits),
         phases=phases.phases,
         iterations=phases.iterations,
@@ -133,7 +134,7 @@ def _between(trace: Trace, kind: str, after: int, before: int) -> str:
 
 def _origins(
     matched: MatchedTrace, waits: WaitStates, phases: TracePhases
-) -> tuple[list[DelayOrigin], float]:
+) -> tuple[list[DelayOrigin], float, float]:
     found = wait_origins(matched, waits)
     trace = matched.trace
     whole = found.covered or 1.0
@@ -153,7 +154,8 @@ def _origins(
     ]
     origins.sort(key=lambda one: -one.share)
     kept = [one for one in origins if one.share >= _LEAST_SHARE]
-    return kept, found.unknown / whole
+    total = float(waits.seconds.sum())
+    return kept, found.unknown / whole, found.covered / total if total else 1.0
 
 
 def _phase_of(phases: TracePhases, cost: DelayCost) -> str:
