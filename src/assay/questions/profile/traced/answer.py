@@ -191,7 +191,8 @@ def _limits(found: TraceFindings) -> list[str]:
     ]
     if found.followed < _MOST_FOLLOWED:
         limits.append(
-            f"Origins are those of the longest waits, {format_share(found.followed)} of the waiting."
+            f"Origins are those of the longest waits, {format_share(found.followed)} of all "
+            "waiting."
         )
     if found.network is not None:
         limits.append(found.network.algorithms)

@@ -230,9 +230,10 @@ class TraceFindings(msgspec.Struct, frozen=True):
     ``clock_error``: between hosts. ``incomplete``: ranks whose trace ends early. ``efficiencies``:
     POP. ``waiting``: share of the wall time of all ranks. ``causes``, ``places``, ``origins``:
     waiting by cause, by where, and by whose delay, most first. ``unexplained``: share of the
-    waiting without an origin; ``followed``: share whose origin was searched for, the longest. ``worst``: the longest waits. ``phases``, ``iterations``: from
-    repetition; None: nothing repeats. ``critical``: the critical path. ``network``: None if it
-    couldn't be modelled. ``unknown``: what the trace can't say, in sentences.
+    waiting without an origin; ``followed``: share whose origin was searched for, the longest waits.
+    ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
+    repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
+    ``unknown``: what the trace can't say, in sentences.
     """
 
     schema: int
