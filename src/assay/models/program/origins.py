@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.models.program.waits import WaitStates
 from assay.trace.calls import ALL_TO_ALL, blocking_form
@@ -30,8 +31,7 @@ from assay.trace.events import Floats
 from assay.trace.matching import FlatTrace, MatchedTrace
 
 DelayKind = Literal["computing", "communication"]
-# Share of the waiting whose origins are searched for, the longest waits first; the rest, of many
-# tiny waits, counts as time in communication.
+# Share of the waiting whose origins are searched for, the longest waits first, and their number.
 COVERED = 0.999
 MOST_WAITS = 200_000
 # Excesses below this share of the times are rounding.
@@ -85,19 +85,19 @@ def wait_origins(
     ``covered``: share of the waiting that is followed, the longest waits first; ``most``: number of
     waits. Takes about 10 µs per wait.
     """
-    waits = _longest(waits, covered, most)
     if not len(waits):
         return WaitOrigins((), 0.0, 0.0)
-    return _Search(matched, waits).result()
+    return _Search(matched, waits).result(_longest(waits, covered, most))
 
 
-def _longest(waits: WaitStates, covered: float, most: int) -> WaitStates:
+def _longest(waits: WaitStates, covered: float, most: int) -> npt.NDArray[np.bool_]:
+    """Which waits are followed."""
     order = np.argsort(-waits.seconds, kind="stable")
     sums = np.cumsum(waits.seconds[order])
-    if not len(sums):
-        return waits
     number = int(np.searchsorted(sums, covered * sums[-1])) + 1
-    return waits.part(np.sort(order[: min(number, most)]))
+    followed = np.zeros(len(waits), dtype=bool)
+    followed[order[: min(number, most)]] = True
+    return followed
 
 
 class _Search:
@@ -105,35 +105,39 @@ class _Search:
         flat = matched.flat
         self.flat = flat
         self.waits = waits
-        # Lists: single elements of arrays are slow.
-        self.begin, self.end = flat.begin.tolist(), flat.end.tolist()
-        self.rank, self.site = flat.rank.tolist(), flat.site.tolist()
+        # Views: as quick as lists, without a copy; single elements of arrays are slow.
+        self.begin, self.end = flat.begin.data, flat.end.data
+        self.rank, self.site = flat.rank.data, flat.site.data
         self.first = flat.first.tolist()
         waited = np.zeros(len(flat.begin))
         waited[waits.event] = waits.seconds
-        self.waited = waited.tolist()
+        self.waited = waited.data
         number = np.full(len(flat.begin), -1, dtype=np.int64)
         number[waits.event] = np.arange(len(waits))
-        self.number = number.tolist()
+        self.number = number.data
         self.moments = _pair_moments(flat, waits)
         self.collective = _collective_moments(matched)
-        self.common: dict[tuple[int, int], list[list[float]]] = {}
+        self.common: dict[tuple[int, int], list[memoryview]] = {}
 
-    def result(self) -> WaitOrigins:
+    def result(self, followed: npt.NDArray[np.bool_]) -> WaitOrigins:
         flat, waits = self.flat, self.waits
-        ends = flat.begin[waits.late]
-        handed: list[float] = [0.0] * len(waits)
+        own = np.where(followed, waits.seconds, 0.0)
+        handed = [0.0] * len(waits)
         direct_costs: dict[tuple[int, _Key], float] = defaultdict(float)
         later_costs: dict[tuple[int, _Key], float] = defaultdict(float)
         unknown = 0.0
-        events, lates = waits.event.tolist(), waits.late.tolist()
-        seconds = waits.seconds.tolist()
-        for i in np.argsort(-ends, kind="stable").tolist():
+        events, lates, seconds = waits.event.data, waits.late.data, own.data
+        # Waits that are not followed, but get a cost that matters, hand it on.
+        least = _ROUNDING * float(own.sum())
+        for i in np.argsort(-flat.begin[waits.late], kind="stable").tolist():
             wait, more = seconds[i], handed[i]
+            if wait == 0.0 and more <= least:
+                unknown += more
+                continue
             late = self.rank[lates[i]]
             delays, waiting = self._excess(events[i], lates[i])
             whole = sum(delays.values()) + sum(waiting.values())
-            if whole <= _ROUNDING * wait:
+            if whole <= _ROUNDING * (wait + more):
                 unknown += wait + more
                 continue
             for key, amount in delays.items():
@@ -153,7 +157,7 @@ class _Search:
             for rank, key in direct_costs
         ]
         costs.sort(key=lambda cost: -cost.total)
-        return WaitOrigins(tuple(costs), unknown, float(waits.seconds.sum()))
+        return WaitOrigins(tuple(costs), unknown, float(own.sum()))
 
     def _excess(self, event: int, late: int) -> tuple[dict[_Key, float], dict[int, float]]:
         """By how much the late rank's times exceed the waiting one's since they last met.
@@ -235,19 +239,21 @@ def _net(theirs: dict[_Key, float], mine: dict[_Key, float]) -> dict[_Key, float
     return found
 
 
-def _pair_moments(flat: FlatTrace, waits: WaitStates) -> dict[tuple[int, int], list[float]]:
+def _pair_moments(flat: FlatTrace, waits: WaitStates) -> dict[tuple[int, int], memoryview]:
     """When one rank of a pair had waited for the other, in order of time."""
-    moments: dict[tuple[int, int], list[float]] = {}
-    ones, others = flat.rank[waits.event].tolist(), flat.rank[waits.late].tolist()
-    for one, other, time in zip(ones, others, flat.begin[waits.late].tolist(), strict=True):
-        pair = (one, other) if one < other else (other, one)
-        moments.setdefault(pair, []).append(time)
-    for times in moments.values():
-        times.sort()
-    return moments
+    one, other = flat.rank[waits.event].astype(np.int64), flat.rank[waits.late].astype(np.int64)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    times = flat.begin[waits.late]
+    order = np.lexsort((times, high, low))
+    low, high, times = low[order], high[order], times[order]
+    starts = np.flatnonzero(np.diff(low, prepend=-1) | np.diff(high, prepend=-1))
+    return {
+        (int(low[start]), int(high[start])): part.data
+        for start, part in zip(starts, np.split(times, starts[1:]), strict=True)
+    }
 
 
-def _collective_moments(matched: MatchedTrace) -> list[tuple[frozenset[int], list[float]]]:
+def _collective_moments(matched: MatchedTrace) -> list[tuple[frozenset[int], memoryview]]:
     """Per communicator, when all its ranks had begun an all-to-all collective."""
     flat = matched.flat
     wanted = np.array([name in ALL_TO_ALL for name in flat.trace.functions])
@@ -256,5 +262,5 @@ def _collective_moments(matched: MatchedTrace) -> list[tuple[frozenset[int], lis
     for group in matched.collectives:
         rows = group.events[wanted[flat.function[group.events[:, 0]]]]
         times: Floats = np.sort(flat.begin[rows].max(axis=1)) if len(rows) else np.empty(0)
-        found.append((frozenset(group.members.tolist()), times.tolist()))
+        found.append((frozenset(group.members.tolist()), times.data))
     return found
