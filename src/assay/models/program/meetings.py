@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.program.schedules import CollectiveSchedule, Step, schedule_of
+from assay.models.program.schedules import CollectiveSchedule, ScheduleStep, schedule_of
 from assay.models.program.waits import roots
 from assay.trace.calls import FROM_ROOT, TO_ROOT, blocking_form
 from assay.trace.events import Floats, Integers
@@ -41,7 +41,7 @@ class ScheduledMessage:
     block: int
 
 
-def width_of(steps: Sequence[Step]) -> int:
+def width_of(steps: Sequence[ScheduleStep]) -> int:
     """Nodes: per step one when the sender is ready, one when it is done, one when it received."""
     return sum(2 * (step.to is not None) + (step.source is not None) for step in steps)
 

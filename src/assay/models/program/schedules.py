@@ -15,7 +15,7 @@ from assay.trace.calls import ALL_TO_ALL, FROM_ROOT, PREFIX, TO_ROOT
 
 
 @dataclass(frozen=True)
-class Step:
+class ScheduleStep:
     """One round of one member: it sends to ``to`` and receives from ``source`` (None: neither).
 
     ``round``: identifies the message at both ends. ``share``: multiple of the collective's size.
@@ -34,7 +34,7 @@ class CollectiveSchedule:
     """The steps of each member, in order. ``algorithm``: its name."""
 
     algorithm: str
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[ScheduleStep, ...], ...]
 
 
 @cache
@@ -67,64 +67,64 @@ def _of(name: str, size: int, steps: object) -> CollectiveSchedule:
     return CollectiveSchedule(name, tuple(tuple(steps(p, size)) for p in range(size)))  # type: ignore[operator]
 
 
-def _dissemination(place: int, size: int) -> Iterator[Step]:
+def _dissemination(place: int, size: int) -> Iterator[ScheduleStep]:
     step = 1
     while step < size:
-        yield Step((place + step) % size, (place - step) % size, step, 0.0)
+        yield ScheduleStep((place + step) % size, (place - step) % size, step, 0.0)
         step *= 2
 
 
-def _ring(place: int, size: int) -> Iterator[Step]:
+def _ring(place: int, size: int) -> Iterator[ScheduleStep]:
     """In step k a member passes on the block of the one k places before it."""
     for step in range(size - 1):
-        yield Step((place + 1) % size, (place - 1) % size, step, 1.0, (place - step) % size)
+        yield ScheduleStep((place + 1) % size, (place - 1) % size, step, 1.0, (place - step) % size)
 
 
-def _pairwise(place: int, size: int) -> Iterator[Step]:
+def _pairwise(place: int, size: int) -> Iterator[ScheduleStep]:
     """The size is of all that a member sends to others."""
     for step in range(1, size):
-        yield Step((place + step) % size, (place - step) % size, step, 1.0 / (size - 1))
+        yield ScheduleStep((place + step) % size, (place - step) % size, step, 1.0 / (size - 1))
 
 
-def _pairwise_scattered(place: int, size: int) -> Iterator[Step]:
+def _pairwise_scattered(place: int, size: int) -> Iterator[ScheduleStep]:
     for step in range(1, size):
-        yield Step((place + step) % size, (place - step) % size, step, 1.0 / size)
+        yield ScheduleStep((place + step) % size, (place - step) % size, step, 1.0 / size)
 
 
-def _doubling(place: int, size: int) -> Iterator[Step]:
+def _doubling(place: int, size: int) -> Iterator[ScheduleStep]:
     """Members beyond a power of two are folded into their neighbours."""
     power = 1 << (size.bit_length() - 1)
     rest = size - power
     folded = place < 2 * rest
     if folded and place % 2 == 0:
-        yield Step(place + 1, None, -1)
-        yield Step(None, place + 1, -2)
+        yield ScheduleStep(place + 1, None, -1)
+        yield ScheduleStep(None, place + 1, -2)
         return
     if folded:
-        yield Step(None, place - 1, -1)
+        yield ScheduleStep(None, place - 1, -1)
     mine = place // 2 if folded else place - rest
     mask = 1
     while mask < power:
         other = mine ^ mask
         partner = other * 2 + 1 if other < rest else other + rest
-        yield Step(partner, partner, mask)
+        yield ScheduleStep(partner, partner, mask)
         mask *= 2
     if folded:
-        yield Step(place - 1, None, -2)
+        yield ScheduleStep(place - 1, None, -2)
 
 
-def _prefix(place: int, size: int) -> Iterator[Step]:
+def _prefix(place: int, size: int) -> Iterator[ScheduleStep]:
     """Member r receives from those below it, 1, 2, 4 … places away (Hillis & Steele 1986)."""
     step = 1
     while step < size:
         to = place + step if place + step < size else None
         source = place - step if place - step >= 0 else None
         if to is not None or source is not None:
-            yield Step(to, source, step)
+            yield ScheduleStep(to, source, step)
         step *= 2
 
 
-def _tree(place: int, size: int, root: int, function: str) -> Iterator[Step]:
+def _tree(place: int, size: int, root: int, function: str) -> Iterator[ScheduleStep]:
     """Binomial tree: data of a gather or scatter grow with the subtree."""
     relative = (place - root) % size
 
@@ -145,11 +145,11 @@ def _tree(place: int, size: int, root: int, function: str) -> Iterator[Step]:
     ]
     if function in TO_ROOT:
         for mask in children:
-            yield Step(None, member(relative + mask), mask, share(relative + mask, mask))
+            yield ScheduleStep(None, member(relative + mask), mask, share(relative + mask, mask))
         if parent is not None:
-            yield Step(member(relative - parent), None, parent, share(relative, parent))
+            yield ScheduleStep(member(relative - parent), None, parent, share(relative, parent))
         return
     if parent is not None:
-        yield Step(None, member(relative - parent), parent, share(relative, parent))
+        yield ScheduleStep(None, member(relative - parent), parent, share(relative, parent))
     for mask in reversed(children):
-        yield Step(member(relative + mask), None, mask, share(relative + mask, mask))
+        yield ScheduleStep(member(relative + mask), None, mask, share(relative + mask, mask))

@@ -15,13 +15,13 @@ from assay.models.program.waits import CAUSES, WaitStates, wait_states
 from assay.questions.profile.places import place_name
 from assay.questions.profile.traced.model import (
     TRACE_SCHEMA,
-    CauseShare,
     CriticalPlace,
     DelayOrigin,
     NetworkSensitivity,
     PopEfficiencies,
     TraceFindings,
     WaitPlace,
+    WaitShare,
     WorstWait,
 )
 from assay.questions.profile.traced.network import sensitivity_of
@@ -91,10 +91,10 @@ def _modelled(
     return run, sensitivity_of(run) if len(matched.trace.ranks) > 1 else None, []
 
 
-def _causes(waits: WaitStates, whole: float) -> list[CauseShare]:
+def _causes(waits: WaitStates, whole: float) -> list[WaitShare]:
     calls = np.bincount(waits.cause, minlength=len(CAUSES))
     found = [
-        CauseShare(cause, time, time / whole, int(calls[CAUSES.index(cause)]))
+        WaitShare(cause, time, time / whole, int(calls[CAUSES.index(cause)]))
         for cause, time in waits.by_cause().items()
     ]
     return sorted(found, key=lambda one: -one.time)

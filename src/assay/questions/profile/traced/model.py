@@ -7,7 +7,7 @@ import msgspec
 TRACE_SCHEMA = 1
 
 
-class CauseShare(msgspec.Struct, frozen=True):
+class WaitShare(msgspec.Struct, frozen=True):
     """Waiting by ``cause``. ``time``: of all ranks; ``share``: of the wall time of all ranks;
     ``calls``: how many waited.
     """
@@ -149,7 +149,7 @@ class NeededNetwork(msgspec.Struct, frozen=True):
 
 
 class RunTimeOn(msgspec.Struct, frozen=True):
-    """The run time on an ``interconnect``, in s, with its range ``low`` to ``high``.
+    """The run time on an ``interconnect``: ``seconds``, with its range ``low`` to ``high``.
 
     ``latency``, ``bandwidth``: of the interconnect; ``ratio``: to the measured run; ``grain``:
     fine, medium or coarse there, by ``computing_ratio`` (computation ÷ communication, None: no
@@ -246,7 +246,7 @@ class TraceFindings(msgspec.Struct, frozen=True):
     incomplete: list[int]
     efficiencies: PopEfficiencies
     waiting: float
-    causes: list[CauseShare]
+    causes: list[WaitShare]
     places: list[WaitPlace]
     origins: list[DelayOrigin]
     unexplained: float
