@@ -158,3 +158,15 @@ def test_a_repeated_trace_has_as_many_messages_more() -> None:
     trace = stencil(iterations=2)
     assert len(match(repeated(trace, 3)).messages) == 3 * len(match(trace).messages)
     assert match(repeated(trace, 3)).unmatched == ()
+
+
+def test_the_halves_of_a_sendrecv_may_have_different_tags() -> None:
+    """Rank 0 sends with tag 5 and receives tag 6; rank 1 the other way round."""
+    trace = simulate(2, lambda rank: rank.compute(1.0))
+    ranks = []
+    for rank, (out, into) in enumerate(((5, 6), (6, 5))):
+        row = (0.0, 1.0, 0, 0, 0, 1 - rank, out, 1 - rank, into, 8, 8, -1)
+        ranks.append(replace(trace.ranks[rank], events=events_of([row], [[]])))
+    found = match(replace(trace, ranks=tuple(ranks), functions=("Sendrecv",)))
+    assert found.unmatched == ()
+    assert len(found.messages) == 2

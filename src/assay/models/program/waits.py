@@ -32,6 +32,8 @@ WaitCause = Literal[
 CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
 # The size in bytes above which MPI libraries use rendezvous on most networks (MPICH's default).
 USUAL_EAGER = 65536
+# What shows that a send waited for its receive: at least this long (s), of at least so many bytes.
+_CHANCE, _LEAST_RENDEZVOUS = 1e-4, 1024
 _CODES = {cause: code for code, cause in enumerate(CAUSES)}
 
 
@@ -160,7 +162,9 @@ def eager_sizes(matched: MatchedTrace) -> tuple[EagerSizes, EagerSizes]:
     with_receive = np.zeros(len(flat.begin), dtype=bool)
     with_receive[of.received_in] = True
     early = flat.end[sent_in] < flat.begin[of.receive]
-    late = (flat.begin[sent_in] < flat.begin[of.receive]) & ~early & ~with_receive[sent_in]
+    # A send that ends behind the receive's begin by chance took little longer than others.
+    waited = flat.begin[of.receive] - flat.begin[sent_in]
+    late = (waited > _CHANCE) & ~early & ~with_receive[sent_in] & (of.size >= _LEAST_RENDEZVOUS)
     found = []
     for link in _links(matched):
         eager = int(of.size[plain & link & early].max(initial=-1))
