@@ -3,7 +3,8 @@
 A message whose receiver waited for it takes 2 o + L + s G from the begin of the send to the end of
 the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
 its algorithm has rounds. o is the median time of short sends; L and G, which can't be negative,
-follow from all others by least squares of relative deviations (non-negative least squares). Calls
+follow from all others by non-negative least squares of relative deviations, weighted by the time
+that the run spent on each size. Calls
 that receive several messages are used only if the others don't tell L from G: they are taken to
 have waited for all bytes, since these come through one adapter.
 """
@@ -28,8 +29,6 @@ _SHORT = 1024
 _LONG = 8192
 # A line needs sizes that differ by this factor.
 _SPAN = 4.0
-# Observations of one size weigh no more than this many.
-_MOST_WEIGHT = 100
 
 
 @dataclass(frozen=True)
@@ -172,9 +171,12 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     kinds, which, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
     parts = np.split(seconds[order], np.cumsum(counts)[:-1])
-    typical = np.array([float(np.median(part)) for part in parts])
+    # Means, since the run time is a sum: rare long ones are a part of it.
+    typical = np.array([float(np.mean(part)) for part in parts])
+    spent = np.array([float(part.sum()) for part in parts])
     overhead = min(overhead, float((typical / np.maximum(kinds[2], 1.0)).min()))
-    weight = np.sqrt(np.minimum(counts, _MOST_WEIGHT)) / typical
+    # What the run spent most time on has to be right.
+    weight = np.sqrt(spent / spent.sum()) / typical
     per_latency = kinds[1] / kinds[0]
     separated = bool(per_latency.max() >= _SPAN * max(per_latency.min(), 1.0))
     matrix = np.stack([kinds[0], kinds[1]], axis=1)
