@@ -2,7 +2,7 @@
 
 A message whose receiver waited for it takes 2 o + L + s G from the begin of the send to the end of
 the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
-its algorithm has rounds. o is the median time of short sends; L and G, which can't be negative,
+its algorithm has rounds. o is the mean time of short sends; L and G, which can't be negative,
 follow from all others by non-negative least squares of relative deviations, weighted by the time
 that the run spent on each size. Calls
 that receive several messages are used only if the others don't tell L from G: they are taken to
@@ -24,7 +24,7 @@ from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 
 # Bytes up to which a send's own time is its overhead.
-_SHORT = 1024
+_SHORT = 4096
 # Messages of one size only: from this size on their time counts as that of their bytes.
 _LONG = 8192
 # A line needs sizes that differ by this factor.
@@ -103,7 +103,7 @@ def _overhead(matched: MatchedTrace, hosts: Integers, link: int) -> float:
     plain = flat.is_one_of(frozenset(SENDS - {"Sendrecv", "Sendrecv_replace", "Ssend"}))
     short = (near == (link == WITHIN)) & (of.size <= limit) & plain[of.send]
     times = flat.end[of.send[short]] - flat.begin[of.send[short]]
-    return float(np.median(times)) if len(times) else 0.0
+    return float(np.mean(times)) if len(times) else 0.0
 
 
 def _messages(
@@ -174,7 +174,6 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     # Means, since the run time is a sum: rare long ones are a part of it.
     typical = np.array([float(np.mean(part)) for part in parts])
     spent = np.array([float(part.sum()) for part in parts])
-    overhead = min(overhead, float((typical / np.maximum(kinds[2], 1.0)).min()))
     # What the run spent most time on has to be right.
     weight = np.sqrt(spent / spent.sum()) / typical
     per_latency = kinds[1] / kinds[0]
