@@ -18,7 +18,9 @@ import numpy as np
 from assay.trace.events import Communicator, Events, RankTrace, Trace
 from assay.trace.model import ProfiledRun, SourcePlace
 
-RUN = ProfiledRun(1, "0.1.0", ["mpirun", "-n", "4", "./app"], "/work", 1e9, 11.0, 0, "MPICH 5", "x")
+RUN = ProfiledRun(
+    1, "0.1.0", ["mpirun", "-n", "4", "./app"], "/home/user", 1e9, 11.0, 0, "MPICH 5", "x"
+)
 WORLD = 0
 
 
