@@ -8,7 +8,7 @@ import pytest
 from assay.stats.noise.detours import (
     FTQ,
     FWQ,
-    Trace,
+    NoiseTrace,
     TraceSegment,
     detours,
     even,
@@ -32,7 +32,7 @@ def make_trace(kernel, lost, step=STEP, spans=None):
     spans = np.full(len(lost), step) if spans is None else spans
     starts = np.concatenate([[0.0], np.cumsum(spans)[:-1]])
     segment = TraceSegment(0.0, starts, np.asarray(spans), np.asarray(lost))
-    return Trace(kernel, 0, "box", 0, step, 1e-9, (segment,))
+    return NoiseTrace(kernel, 0, "box", 0, step, 1e-9, (segment,))
 
 
 def test_the_pulses_of_these_tests_lose_what_they_should():

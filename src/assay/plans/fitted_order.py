@@ -33,6 +33,8 @@ MOST_RANKS = 2048
 # Maximum ranks of a matrix in a file, since it is kept in memory as a dense matrix.
 _MOST_READ = 8192
 _STARTS = 4
+# The matrix in the folder of a profile (trace/matrix.py).
+PROFILE_MATRIX = "matrix.txt"
 _SEED = 1
 
 
@@ -138,7 +140,8 @@ def read_matrix(path: Path, text: str | None = None) -> Matrix:
 
     Either a square of numbers with a row per sender and a column per receiver, or lines of three:
     from, to, bytes. Numbers are separated by blanks, commas or semicolons; # begins a comment.
-    ``text``: the file's content, if already read. Raises AssayError with the line that can't be
+    The folder of a profile (`assay profile`) stands for the matrix in it. ``text``: the file's
+    content, if already read. Raises AssayError with the line that can't be
     read, and for a matrix without traffic between different ranks.
     """
     rows: list[tuple[int, list[float]]] = []
@@ -168,6 +171,7 @@ def read_matrix(path: Path, text: str | None = None) -> Matrix:
 
 def text_of(path: Path) -> str:
     """The text of a matrix's file. Raises AssayError if it can't be read."""
+    path = path / PROFILE_MATRIX if path.is_dir() else path
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -28,6 +28,7 @@ from assay.questions.compare.findings import find as find_compare
 from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
 from assay.questions.profile.findings import find as find_profile
+from assay.questions.profile.traced.findings import find_trace
 from assay.questions.usage.findings import find as find_usage
 from assay.stats.core.model import CellSummary, MetricSummary
 
@@ -59,6 +60,7 @@ _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
     ("usage", "Use of a machine (`assay usage`)", find_usage),
     ("profile", "Profile of a program (`assay profile`)", find_profile),
+    ("trace", "Trace of a program (`assay profile`)", find_trace),
 )
 _WORDS: dict[object, str] = {
     bool: "true or false",

@@ -25,6 +25,7 @@ from assay.kernels.program_mpi import LAUNCHERS, ProgramRefused, is_static_mpi, 
 from assay.kernels.toolchains import detect_toolchains, mpi_of_launcher
 from assay.records.files import cannot_write, pretty_json, write_atomically
 from assay.trace.call_sites import find_places
+from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
 
@@ -84,6 +85,9 @@ def profile_program(
     profile = read_profile(kept)
     # Named at once: later the program may have been compiled anew.
     _keep(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
+    matrix = matrix_text(profile)
+    if matrix is not None:
+        write_atomically(kept / MATRIX_FILE, matrix.encode(), option="--folder FOLDER")
     return read_profile(kept), kept
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 
 from assay.errors import AssayError
 from assay.questions.profile.model import (
@@ -21,8 +20,9 @@ from assay.questions.profile.model import (
     SentBetween,
     SizeShare,
 )
+from assay.questions.profile.places import place_name
 from assay.questions.profile.unknown import unknown_of
-from assay.trace.model import CallTotal, ProgramProfile, RankProfile
+from assay.trace.model import CallTotal, ProgramProfile, RankProfile, SourcePlace
 
 # Their time lies outside of the wall time.
 _LIFE, _STARTS = "life", {"Init", "Init_thread", "Session_init"}
@@ -179,13 +179,8 @@ def _sites(profile: ProgramProfile, whole: float) -> list[ProfileSite]:
     names = {(place.image, place.offset): place for place in profile.run.places}
 
     def place_of(call: CallTotal) -> str:
-        place = names.get((call.image, call.offset))
-        image = PurePath(call.image).name
-        if place is None or not place.function:
-            return f"{image}+{call.offset:#x}"
-        if not place.file:
-            return f"{place.function} ({image}+{call.offset:#x})"
-        return f"{place.function} ({PurePath(place.file).name}:{place.line})"
+        unnamed = SourcePlace(call.image, call.offset, "", "", 0)
+        return place_name(names.get((call.image, call.offset), unnamed))
 
     of: dict[tuple[str, str], dict[int, list[CallTotal]]] = {}
     for number, one in enumerate(profile.ranks):

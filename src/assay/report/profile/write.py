@@ -12,9 +12,13 @@ from assay.questions.profile.answer import answer
 from assay.questions.profile.figures import figures
 from assay.questions.profile.model import ProfileFindings
 from assay.questions.profile.tables import program_table, rank_table, tables
+from assay.questions.profile.traced.answer import answer as traced_answer
+from assay.questions.profile.traced.figures import figures as traced_figures
+from assay.questions.profile.traced.model import TraceFindings
+from assay.questions.profile.traced.tables import tables as traced_tables
 from assay.report import ShownFormat, present_report
 from assay.report.build import section_of
-from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -23,8 +27,11 @@ if TYPE_CHECKING:
 _MOST_WORDS = 80  # characters of a command in the summary
 
 
-def build_profile(found: ProfileFindings) -> ReportModel:
-    """The report, with the layout of a run's report but without cells; ranks are its rows."""
+def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -> ReportModel:
+    """The report, with the layout of a run's report but without cells; ranks are its rows.
+
+    ``traced``: the findings of the trace, where there is one; they are a section of their own.
+    """
     utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
     command = " ".join(found.command)
     shown = command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …"
@@ -45,13 +52,23 @@ def build_profile(found: ProfileFindings) -> ReportModel:
                 figures=figures(found),
                 tables=tables(found),
                 findings=findings_json(found),
-            )
+            ),
+            *([] if traced is None else [_traced_section(traced)]),
         ],
         findings_schema=FINDINGS_SCHEMA,
         cells=[],
         cell_table=rank_table(found),
         system_table=program_table(found),
         provenance=[],
+    )
+
+
+def _traced_section(traced: TraceFindings) -> Section:
+    return section_of(
+        traced_answer(traced),
+        figures=traced_figures(traced),
+        tables=traced_tables(traced),
+        findings=findings_json(traced),
     )
 
 
@@ -62,11 +79,15 @@ def _unfinished(found: ProfileFindings) -> str:
 
 
 def present(
-    found: ProfileFindings, console: Console, form: ShownFormat | None, output: Path | None
+    found: ProfileFindings,
+    console: Console,
+    form: ShownFormat | None,
+    output: Path | None,
+    traced: TraceFindings | None = None,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory. Raises
     AssayError if it can't be written.
     """
-    present_report(build_profile(found), console, form, output, Path("profile.html"))
+    present_report(build_profile(found, traced), console, form, output, Path("profile.html"))

@@ -1,0 +1,1 @@
+"""Models of a program from its trace: waiting, efficiencies, run time on other networks."""

@@ -1,0 +1,192 @@
+"""The network of a traced run, estimated from the trace.
+
+A message whose receiver waited for it takes 2 o + L + s G from the begin of the send to the end of
+the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
+its algorithm has rounds. o is the mean time of short sends; L and G, which can't be negative,
+follow from all others by non-negative least squares of relative deviations, weighted by the time
+that the run spent on each size. Calls that receive several messages are used only if the others
+don't tell L from G: they are taken to have waited for all bytes, since these come through one
+adapter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.program.links import BETWEEN, WITHIN, LinkParameters, ProgramNetwork
+from assay.models.program.schedules import schedule_of
+from assay.models.program.waits import CAUSES, WaitStates, eager_sizes
+from assay.trace.calls import ALL_TO_ALL, SENDS, blocking_form
+from assay.trace.events import Floats, Integers
+from assay.trace.matching import MatchedTrace
+
+# Bytes up to which a send's own time is its overhead.
+_SHORT = 4096
+# Messages of one size only: from this size on their time counts as that of their bytes.
+_LONG = 8192
+# A line needs sizes that differ by this factor.
+_SPAN = 4.0
+
+
+@dataclass(frozen=True)
+class LinkEstimate:
+    """A link as the trace shows it.
+
+    ``observations``: messages and collectives; 0: nothing shows it. ``separated``: whether sizes
+    differ enough to tell latency from gap. ``scatter``: median relative deviation from the line.
+    """
+
+    parameters: LinkParameters
+    observations: int
+    separated: bool
+    scatter: float
+
+
+@dataclass(frozen=True)
+class CalibratedNetwork:
+    """The links of a run. A link that the trace doesn't show has parameters 0."""
+
+    within: LinkEstimate
+    between: LinkEstimate
+
+    @property
+    def network(self) -> ProgramNetwork:
+        """As costs of an execution graph."""
+        return ProgramNetwork(self.within.parameters, self.between.parameters)
+
+
+@dataclass(frozen=True)
+class _Observations:
+    """Times (s) that are ``latencies`` L + ``bytes`` G + ``overheads`` o."""
+
+    seconds: Floats
+    latencies: Floats
+    bytes: Floats
+    overheads: Floats
+
+    def and_(self, other: _Observations) -> _Observations:
+        return _Observations(
+            np.concatenate([self.seconds, other.seconds]),
+            np.concatenate([self.latencies, other.latencies]),
+            np.concatenate([self.bytes, other.bytes]),
+            np.concatenate([self.overheads, other.overheads]),
+        )
+
+    def part(self, which: npt.NDArray[np.bool_]) -> _Observations:
+        return _Observations(
+            self.seconds[which], self.latencies[which], self.bytes[which], self.overheads[which]
+        )
+
+
+def calibrate(matched: MatchedTrace, waits: WaitStates) -> CalibratedNetwork:
+    """The links that a trace shows."""
+    hosts = np.unique(np.array(matched.trace.hosts), return_inverse=True)[1]
+    estimates = []
+    for link in (WITHIN, BETWEEN):
+        single, several = _messages(matched, waits, hosts, link)
+        every = single.and_(_meetings(matched, hosts, link))
+        overhead = _overhead(matched, hosts, link)
+        estimate = _fit(every, overhead)
+        if not estimate.separated and len(several.seconds):
+            estimate = _fit(every.and_(several), overhead)
+        estimates.append(estimate)
+    return CalibratedNetwork(*estimates)
+
+
+def _overhead(matched: MatchedTrace, hosts: Integers, link: int) -> float:
+    flat, of = matched.flat, matched.messages
+    near = hosts[flat.rank[of.send]] == hosts[flat.rank[of.receive]]
+    limit = min(_SHORT, eager_sizes(matched)[link].limit)
+    plain = flat.is_one_of(frozenset(SENDS - {"Sendrecv", "Sendrecv_replace", "Ssend"}))
+    short = (near == (link == WITHIN)) & (of.size <= limit) & plain[of.send]
+    times = flat.end[of.send[short]] - flat.begin[of.send[short]]
+    return float(np.mean(times)) if len(times) else 0.0
+
+
+def _messages(
+    matched: MatchedTrace, waits: WaitStates, hosts: Integers, link: int
+) -> tuple[_Observations, _Observations]:
+    """Calls that received one message, and calls that received several."""
+    flat, of = matched.flat, matched.messages
+    waited = np.zeros(len(flat.begin), dtype=np.int64) - 1
+    late = waits.cause == CAUSES.index("late sender")
+    waited[waits.event[late]] = waits.late[late]
+    near = hosts[flat.rank[of.send]] == hosts[flat.rank[of.receive]]
+    use = (near == (link == WITHIN)) & (waited[of.received_in] == of.send)
+    call = of.received_in
+    number = np.bincount(call, minlength=len(flat.begin))[call[use]]
+    # Of a Waitall all bytes that came in it.
+    size = np.bincount(call, weights=of.size, minlength=len(flat.begin))[call[use]]
+    handshake = of.size[use] > eager_sizes(matched)[link].limit
+    every = _Observations(
+        flat.end[call[use]] - flat.begin[of.send[use]],
+        1.0 + 2.0 * handshake,
+        size,
+        1.0 + number,
+    )
+    return every.part(number == 1), every.part(number > 1)
+
+
+def _meetings(matched: MatchedTrace, hosts: Integers, link: int) -> _Observations:
+    """All-to-all collectives of ranks on one host, or on one host each."""
+    flat = matched.flat
+    sent = np.concatenate([rank.events.sent for rank in flat.trace.ranks])
+    columns: list[list[Floats]] = [[], [], [], []]
+    for group in matched.collectives:
+        places = hosts[group.members]
+        alone = len(np.unique(places)) == len(places)
+        together = len(np.unique(places)) == 1
+        if len(places) < 2 or not (together if link == WITHIN else alone):
+            continue
+        names = np.array([blocking_form(name) for name in flat.trace.functions])
+        function = names[flat.function[group.events[:, 0]]]
+        for name in np.intersect1d(np.unique(function), list(ALL_TO_ALL)):
+            rows = group.events[function == name]
+            if (flat.completed_in[rows] != rows).any():
+                continue
+            schedule = schedule_of(str(name), len(places), 0)
+            if schedule is None:
+                continue
+            steps = max(schedule.steps, key=len)
+            size = np.maximum(sent[rows], 0).max(axis=1).astype(float)
+            ones = np.ones(len(rows))
+            columns[0].append(flat.end[rows].max(axis=1) - flat.begin[rows].max(axis=1))
+            columns[1].append(ones * len(steps))
+            columns[2].append(size * sum(step.share for step in steps))
+            columns[3].append(ones * 2 * len(steps))
+    return _Observations(*(np.concatenate(c) if c else np.empty(0) for c in columns))
+
+
+def _fit(of: _Observations, overhead: float) -> LinkEstimate:
+    from scipy.optimize import nnls
+
+    positive = of.seconds > 0.0
+    keys = np.stack([of.latencies, of.bytes, of.overheads])[:, positive]
+    seconds = of.seconds[positive]
+    if not len(seconds):
+        return LinkEstimate(LinkParameters(0.0, 0.0, overhead), 0, False, 0.0)
+    kinds, which, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    order = np.argsort(which, kind="stable")
+    parts = np.split(seconds[order], np.cumsum(counts)[:-1])
+    # Means, since the run time is a sum: rare long ones are a part of it.
+    typical = np.array([float(np.mean(part)) for part in parts])
+    spent = np.array([float(part.sum()) for part in parts])
+    # What the run spent most time on has to be right.
+    weight = np.sqrt(spent / spent.sum()) / typical
+    per_latency = kinds[1] / kinds[0]
+    separated = bool(per_latency.max() >= _SPAN * max(per_latency.min(), 1.0))
+    matrix = np.stack([kinds[0], kinds[1]], axis=1)
+    if not separated:  # all is latency, or all is gap
+        matrix[:, 1 if np.median(per_latency) < _LONG else 0] = 0.0
+    rest = np.maximum(typical - kinds[2] * overhead, 0.0)
+    solution, _ = nnls(matrix * weight[:, None], rest * weight)
+    latency, gap = (float(value) for value in solution)
+    modelled = kinds[0] * latency + kinds[1] * gap + kinds[2] * overhead
+    deviations = np.abs(seconds[order] / np.repeat(np.maximum(modelled, 1e-12), counts) - 1.0)
+    return LinkEstimate(
+        LinkParameters(latency, gap, overhead), len(seconds), separated,
+        float(np.median(deviations)),
+    )  # fmt: skip

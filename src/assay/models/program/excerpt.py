@@ -1,0 +1,71 @@
+"""Some iterations of a trace as a trace of their own, for models of long runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.models.program.repetition import IterationTimes
+from assay.trace.events import Events, RankTrace, Trace
+
+# Columns of events with an entry per call.
+_COLUMNS = (
+    "begin", "end", "function", "site", "communicator", "peer", "tag", "source", "source_tag",
+    "sent", "received", "request", "count", "thread",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TraceExcerpt:
+    """``trace``: ``times`` of the ``whole`` iterations of a run, from number ``first`` on."""
+
+    trace: Trace
+    first: int
+    times: int
+    whole: int
+
+    @property
+    def factor(self) -> float:
+        """What the excerpt stands for: iterations of the run per iteration in it."""
+        return self.whole / self.times
+
+
+def excerpt(trace: Trace, found: Sequence[IterationTimes | None], most: int) -> TraceExcerpt | None:
+    """Iterations from the middle of a run, of at most ``most`` calls of all ranks.
+
+    ``found``: the iterations of each rank. None: the ranks don't have the same number of
+    iterations, or three of them have more calls.
+    """
+    repetitions = [one.repetition for one in found if one is not None]
+    if len(repetitions) < len(trace.ranks):
+        return None
+    whole = repetitions[0].times
+    if any(one.times != whole for one in repetitions):
+        return None
+    times = min(most // sum(one.period for one in repetitions), whole)
+    if times < min(3, whole):
+        return None
+    first = (whole - times) // 2
+    ranks = []
+    for rank, one in zip(trace.ranks, repetitions, strict=True):
+        low = one.first + first * one.period
+        ranks.append(_part(rank, low, low + times * one.period))
+    return TraceExcerpt(replace(trace, ranks=tuple(ranks)), first, times, whole)
+
+
+def _part(rank: RankTrace, low: int, high: int) -> RankTrace:
+    events = rank.events
+    starts = events.completed_start[low : high + 1]
+    columns = {name: getattr(events, name)[low:high] for name in _COLUMNS}
+    return replace(
+        rank,
+        begin=float(events.end[low - 1]) if low else rank.begin,
+        end=float(events.end[high - 1]),
+        events=Events(
+            completed_start=np.asarray(starts - starts[0]),
+            completed_request=events.completed_request[starts[0] : starts[-1]],
+            **columns,
+        ),
+    )

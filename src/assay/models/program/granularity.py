@@ -1,0 +1,202 @@
+"""Granularity as a function: computation ÷ communication against ranks, problem size and network.
+
+Paper: fine grain means communication at least as long as computation (Pepper & Gupta 2005); coarse
+is when computation is much longer, here `COARSE` times.
+
+From one run: computation is the mean computing time of the ranks, communication the rest of the
+run time. On other networks both follow from the execution graph. For other numbers of ranks P and
+problem sizes n (in units of work) they are scaled by the kinds of communication on the longest
+path:
+
+- computation, and waiting by imbalance: n/P;
+- messages between neighbours: their number stays, their bytes grow as (n/P)^(2/3), the surface of a
+  part of three dimensions; from 1/2 (two dimensions) to 1 (all data) is the stated range;
+- trees and recursive doubling: rounds and bytes with log2 P;
+- rings and pairwise exchange: rounds with P - 1, bytes as n (P - 1)/P^2 (each rank's share of an
+  exchange of all data).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.models.program.adapters import with_adapters
+from assay.models.program.graph import ProgramGraph
+from assay.models.program.links import ProgramNetwork
+from assay.models.program.prediction import ModelledRun
+from assay.models.program.replay import Replay, replay
+from assay.trace.calls import COLLECTIVES, blocking_form
+
+FINE, COARSE = 1.0, 10.0
+Grain = Literal["fine", "medium", "coarse"]
+Pattern = Literal["neighbours", "tree", "exchange"]
+PATTERNS: tuple[Pattern, ...] = ("neighbours", "tree", "exchange")
+_EXCHANGES = frozenset(
+    ("Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter",
+     "Reduce_scatter_block")
+)  # fmt: skip
+# The exponent of bytes between neighbours: usual, and its range.
+_SURFACE, _SURFACES = 2 / 3, (1.0, 1 / 2)
+# Ranks up to which crossings are searched for, as a multiple of the run's.
+_FARTHEST = 4096.0
+# Crossings are found to this factor.
+_CLOSE = 1.001
+# Up to this factor of ranks or size the laws are not far from the run.
+NEAR = 4.0
+
+
+@dataclass(frozen=True)
+class GrainPoint:
+    """``ratio``: computation ÷ communication; ``low`` to ``high`` by the range of surface laws.
+
+    ``ranks``: number; ``size``: problem size as a multiple of the run's. inf: no communication.
+    """
+
+    ranks: float
+    size: float
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def grain(self) -> Grain:
+        """What the ratio means."""
+        return grain_of(self.ratio)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole range means the same."""
+        return grain_of(self.low) == grain_of(self.high)
+
+
+@dataclass(frozen=True)
+class GrainModel:
+    """The parts of a run on a network that the laws scale. Times in s.
+
+    ``ranks``: of the run. ``computing``: mean of the ranks. ``waiting``: the rest of the longest
+    path that is neither computing nor messages. ``rounds``, ``data``: s in latency and overhead,
+    and in bytes, by pattern.
+    """
+
+    ranks: int
+    computing: float
+    waiting: float
+    rounds: dict[Pattern, float]
+    data: dict[Pattern, float]
+
+    def at(self, ranks: float, size: float = 1.0) -> GrainPoint:
+        """For a number of ranks and a problem size relative to the run's."""
+        ratio = self._ratio(ranks, size, _SURFACE)
+        ends = [self._ratio(ranks, size, exponent) for exponent in _SURFACES]
+        return GrainPoint(ranks, size, ratio, min(ratio, *ends), max(ratio, *ends))
+
+    def crossing(self, ratio: float, size: float = 1.0) -> float | None:
+        """The number of ranks from which on the ratio is below ``ratio``.
+
+        None: it isn't, up to 4,096 times the run's ranks.
+        """
+
+        def below(ranks: float) -> bool:
+            return self.at(ranks, size).ratio < ratio
+
+        return _first(below, 2.0, self.ranks * _FARTHEST)
+
+    def _ratio(self, ranks: float, size: float, surface: float) -> float:
+        part = size / (ranks / self.ranks)
+        communication = self.waiting * part
+        for pattern in PATTERNS:
+            communication += self.rounds[pattern] * _more_rounds(pattern, ranks, self.ranks)
+            communication += self.data[pattern] * _more_data(
+                pattern, ranks, self.ranks, size, surface
+            )
+        if communication <= 0.0:
+            return math.inf
+        return self.computing * part / communication
+
+
+def grain_of(ratio: float) -> Grain:
+    """Fine: at most 1; coarse: at least 10."""
+    if ratio <= FINE:
+        return "fine"
+    return "coarse" if ratio >= COARSE else "medium"
+
+
+def grain_model(run: ModelledRun, network: ProgramNetwork) -> GrainModel:
+    """The model of a run on a network."""
+    graph = with_adapters(run.graph, network)
+    found = replay(graph, network)
+    rounds, data = _parts(run, graph, found, network)
+    rest = run.on(found) - run.computing - sum(rounds.values()) - sum(data.values())
+    return GrainModel(len(run.matched.trace.ranks), run.computing, max(rest, 0.0), rounds, data)
+
+
+def _parts(
+    run: ModelledRun, graph: ProgramGraph, found: Replay, network: ProgramNetwork
+) -> tuple[dict[Pattern, float], dict[Pattern, float]]:
+    """s of the longest path in latency and overhead, and in bytes, by pattern."""
+    flat = run.matched.flat
+    names = [_pattern_of(name) for name in flat.trace.functions]
+    codes = np.array([PATTERNS.index(name) for name in names], dtype=np.int64)
+    event = graph.event[found.path]
+    # A message belongs to the call that it comes to, the next one on the path.
+    known = np.where(event >= 0, np.arange(len(event)), len(event))
+    behind = np.minimum.accumulate(known[::-1])[::-1]
+    event = np.append(event, -1)[behind]
+    pattern = np.where(event >= 0, codes[flat.function[event]], 0)
+    links = (network.within, network.between)
+    latency, gap, overhead = (
+        np.array([getattr(link, name) for link in links]) for name in ("latency", "gap", "overhead")
+    )
+    rounds, data = np.zeros(len(PATTERNS)), np.zeros(len(PATTERNS))
+    for edges, here in ((graph.along, ~found.by_message), (graph.across, found.by_message)):
+        nodes, which = found.path[here], pattern[here]
+        link = edges.link[nodes]
+        spent = edges.latencies[nodes] * latency[link] + edges.overheads[nodes] * overhead[link]
+        np.add.at(rounds, which, spent)
+        np.add.at(data, which, edges.bytes[nodes] * gap[link])
+    return (
+        {name: run.factor * float(rounds[i]) for i, name in enumerate(PATTERNS)},
+        {name: run.factor * float(data[i]) for i, name in enumerate(PATTERNS)},
+    )
+
+
+def _pattern_of(function: str) -> Pattern:
+    if function not in COLLECTIVES:
+        return "neighbours"
+    return "exchange" if blocking_form(function) in _EXCHANGES else "tree"
+
+
+def _more_rounds(pattern: Pattern, ranks: float, before: float) -> float:
+    """Rounds relative to those of the run."""
+    if pattern == "tree":
+        return math.log2(max(ranks, 2.0)) / math.log2(max(before, 2.0))
+    if pattern == "exchange":
+        return max(ranks - 1.0, 1.0) / max(before - 1.0, 1.0)
+    return 1.0
+
+
+def _more_data(pattern: Pattern, ranks: float, before: float, size: float, surface: float) -> float:
+    """Bytes relative to those of the run."""
+    if pattern == "tree":
+        return _more_rounds(pattern, ranks, before)
+    part = size / (ranks / before)
+    if pattern == "exchange":
+        return part * (1.0 - 1.0 / max(ranks, 2.0)) / (1.0 - 1.0 / max(before, 2.0))
+    return float(part**surface)
+
+
+def _first(holds: Callable[[float], bool], low: float, high: float) -> float | None:
+    """The least number from ``low`` on for which a condition holds that stays true behind it."""
+    if holds(low):
+        return low
+    if not holds(high):
+        return None
+    while high / low > _CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,399 @@
+"""The execution graph of a traced run: what had to happen before what, and what each step costs.
+
+After LogGOPSim (Hoefler, Schneider & Lumsdaine, HPDC 2010) and LLAMP (Shen et al., SC24, arXiv
+2404.14193): nodes are moments, edges say that one moment is at least a cost after another. A cost
+is s of measured computing plus multiples of LogGP's L, G and o of a link, so that the graph can be
+evaluated for any network. Of every node at most two edges come in:
+
+- of a rank, the moment before it on the rank (computing, overhead) and, where it receives or where
+  a send by rendezvous ends, that of a message;
+- of a message by rendezvous, a handshake: the request to send has arrived and the receive was
+  posted, from where a reply takes another L;
+- of a message between hosts, its injection and its arrival: the message itself, and the one before
+  it through the adapter of the host (`adapters`).
+
+Calls that don't communicate keep their measured time, collectives become the messages of a
+published algorithm (`schedules`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.models.program.links import BETWEEN, WITHIN
+from assay.models.program.meetings import Meeting, meetings_of, messages_of, width_of
+from assay.trace.events import Floats, Integers
+from assay.trace.matching import MatchedTrace
+
+_NONE = -1
+# Order of what a call completes: its own send first, collectives last.
+_OWN_SEND, _COLLECTIVE = -1, 1 << 60
+
+
+@dataclass(frozen=True)
+class Edges:
+    """At most one edge into each node: from node ``source`` (-1: none), with its cost.
+
+    ``seconds``: measured; ``latencies``, ``bytes``, ``overheads``: multiples of L, G and o of
+    ``link`` (`WITHIN` or `BETWEEN`).
+    """
+
+    source: Integers
+    seconds: Floats
+    latencies: npt.NDArray[np.int8]
+    bytes: Integers
+    overheads: npt.NDArray[np.int8]
+    link: npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class FarMessages:
+    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts."""
+
+    injection: Integers
+    arrival: Integers
+    size: Integers
+    source: Integers
+    target: Integers
+
+
+@dataclass(frozen=True)
+class ProgramGraph:
+    """Nodes in an order in which each comes after those that it depends on.
+
+    ``along``: edges of a rank or an adapter; ``across``: edges of messages. ``event``: the call, as
+    a number in the `FlatTrace`, of which a node is a part (-1: end of a rank, or of a message).
+    ``begins``: whether the node is the begin of that call. ``ends``: the last node of each rank.
+    ``messages``: number of messages, those of collectives included; ``unknown``: names of
+    collectives without an algorithm. ``far``: the messages between hosts.
+    """
+
+    along: Edges
+    across: Edges
+    event: Integers
+    begins: npt.NDArray[np.bool_]
+    ends: Integers
+    messages: int
+    unknown: tuple[str, ...]
+    far: FarMessages
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+
+@dataclass
+class _Columns:
+    source: Integers
+    seconds: Floats
+    latencies: npt.NDArray[np.int8]
+    bytes: Integers
+    overheads: npt.NDArray[np.int8]
+    link: npt.NDArray[np.int8]
+
+    @classmethod
+    def empty(cls, number: int) -> _Columns:
+        return cls(
+            np.full(number, _NONE, dtype=np.int64),
+            np.zeros(number),
+            np.zeros(number, dtype=np.int8),
+            np.zeros(number, dtype=np.int64),
+            np.zeros(number, dtype=np.int8),
+            np.full(number, BETWEEN, dtype=np.int8),
+        )
+
+    def ordered(self, order: Integers, place: Integers) -> Edges:
+        return reordered(
+            Edges(self.source, self.seconds, self.latencies, self.bytes, self.overheads, self.link),
+            order,
+            place,
+        )
+
+
+@dataclass
+class _Items:
+    """Parts of calls: ``width`` nodes each, of event ``event``, ordered by ``order`` within it."""
+
+    event: Integers
+    order: Integers
+    width: Integers
+
+
+@dataclass(frozen=True)
+class _Flights:
+    """Messages: nodes of the ready sender, the posted receive, the completed receive and send."""
+
+    ready: Integers
+    posted: Integers
+    received: Integers
+    sent: Integers  # -1: nothing waits for it
+    size: Integers
+    source: Integers  # ranks
+    target: Integers
+
+
+def reordered(edges: Edges, order: Integers, place: Integers) -> Edges:
+    """The edges of nodes in another order; ``place`` is its inverse."""
+    source = edges.source[order]
+    return Edges(
+        np.where(source >= 0, place[source], _NONE),
+        edges.seconds[order],
+        edges.latencies[order],
+        edges.bytes[order],
+        edges.overheads[order],
+        edges.link[order],
+    )
+
+
+def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGraph:
+    """The graph of a trace, without the sharing of adapters.
+
+    ``eager``: the largest message, in bytes, that is sent without a handshake, within and between
+    hosts.
+
+    Raises AssayError if the calls can't have happened in any order (with these limits).
+    """
+    flat = matched.flat
+    hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
+    meetings, unknown = meetings_of(matched)
+    layout = _Layout(matched, meetings, eager, hosts)
+    flights = [layout.point_to_point(), *(layout.collective(i) for i in range(len(meetings)))]
+    graph = _assemble(layout, flights, eager, hosts, tuple(sorted(unknown)))
+    if graph is None:
+        raise AssayError(
+            "The calls of the trace can't have happened in any order: messages are missing in it, "
+            f"or it sends more than {eager[1]:.0f} B without a handshake.",
+            fix="Trace the program to its end.",
+        )
+    return graph
+
+
+class _Layout:
+    """The nodes of ranks: for each call its begin, and behind it its items."""
+
+    def __init__(
+        self,
+        matched: MatchedTrace,
+        meetings: list[Meeting],
+        eager: tuple[float, float],
+        hosts: npt.NDArray[np.intp],
+    ) -> None:
+        self.matched, self.flat, self.meetings = matched, matched.flat, meetings
+        flat, of = matched.flat, matched.messages
+        between = hosts[flat.rank[of.send]] != hosts[flat.rank[of.receive]]
+        limit = np.where(between, eager[BETWEEN], eager[WITHIN])
+        self.waited = np.flatnonzero((of.size > limit) & (of.sent_in >= 0))
+        items = [
+            _Items(of.send, np.full(len(of), _OWN_SEND), np.ones(len(of), dtype=np.int64)),
+            _Items(of.received_in, of.receive * 2, np.ones(len(of), dtype=np.int64)),
+            _Items(
+                of.sent_in[self.waited],
+                of.send[self.waited] * 2 + 1,
+                np.ones(len(self.waited), dtype=np.int64),
+            ),
+        ]
+        for meeting in meetings:
+            widths = np.array([width_of(steps) for steps in meeting.schedule.steps])
+            calls = meeting.calls.ravel()
+            items.append(
+                _Items(
+                    calls,
+                    _COLLECTIVE + meeting.rows.ravel(),
+                    np.tile(widths, len(meeting.rows)).astype(np.int64),
+                )
+            )
+        self._place(items)
+
+    def _place(self, items: list[_Items]) -> None:
+        flat = self.flat
+        event = np.concatenate([item.event for item in items])
+        order = np.concatenate([item.order for item in items])
+        width = np.concatenate([item.width for item in items])
+        number = len(flat.begin)
+        widths = np.bincount(event, weights=width, minlength=number).astype(np.int64)
+        ranks = len(flat.trace.ranks)
+        # A node for each begin, and one for the end of each rank behind its calls.
+        before = np.concatenate([[0], np.cumsum(1 + widths)])
+        self.node_of: Integers = before[:-1] + flat.rank.astype(np.int64)
+        self.ends = before[flat.first[1:]] + np.arange(ranks)
+        self.size = int(before[-1]) + ranks
+        self.has_items = widths > 0
+        sort = np.lexsort((order, event))
+        sums = np.cumsum(width[sort]) - width[sort]
+        base = np.searchsorted(event[sort], event[sort], side="left")
+        placed = np.empty(len(event), dtype=np.int64)
+        placed[sort] = self.node_of[event[sort]] + 1 + sums - sums[base]
+        splits = np.cumsum([len(item.event) for item in items])[:-1]
+        self.ready, self.received, self.sent, *self.blocks = np.split(placed, splits)
+
+    def point_to_point(self) -> _Flights:
+        flat, of = self.flat, self.matched.messages
+        sent = np.full(len(of), _NONE, dtype=np.int64)
+        sent[self.waited] = self.sent
+        return _Flights(
+            ready=self.ready,
+            posted=self.node_of[of.receive],
+            received=self.received,
+            sent=sent,
+            size=of.size,
+            source=flat.rank[of.send].astype(np.int64),
+            target=flat.rank[of.receive].astype(np.int64),
+        )
+
+    def collective(self, number: int) -> _Flights:
+        """All messages of one meeting, round by round."""
+        meeting = self.meetings[number]
+        shape = meeting.rows.shape
+        block = self.blocks[number].reshape(shape)
+        members = meeting.group.members
+        columns: list[list[Integers]] = [[] for _ in range(7)]
+        for flight in messages_of(meeting.schedule):
+            size = np.rint(meeting.sizes[:, flight.block] * flight.share).astype(np.int64)
+            ones = np.ones(shape[0], dtype=np.int64)
+            for column, values in zip(
+                columns,
+                (
+                    block[:, flight.source] + flight.ready,
+                    block[:, flight.target] + flight.posted,
+                    block[:, flight.target] + flight.received,
+                    block[:, flight.source] + flight.sent,
+                    size,
+                    ones * members[flight.source],
+                    ones * members[flight.target],
+                ),
+                strict=True,
+            ):
+                column.append(values)
+        if not columns[0]:
+            return _Flights(*(np.empty(0, dtype=np.int64) for _ in range(7)))
+        return _Flights(*(np.concatenate(column) for column in columns))
+
+
+def _assemble(
+    layout: _Layout,
+    flights: list[_Flights],
+    eager: tuple[float, float],
+    hosts: npt.NDArray[np.intp],
+    unknown: tuple[str, ...],
+) -> ProgramGraph | None:
+    """Nodes of ranks, then handshakes, injections and arrivals; None if there is no order."""
+    flat = layout.flat
+    names = ("ready", "posted", "received", "sent", "size", "source", "target")
+    every = _Flights(*(np.concatenate([getattr(one, name) for one in flights]) for name in names))
+    between = hosts[every.source] != hosts[every.target]
+    link = np.where(between, BETWEEN, WITHIN).astype(np.int8)
+    hands = every.size > np.where(between, eager[BETWEEN], eager[WITHIN])
+    handshakes, far = np.flatnonzero(hands), np.flatnonzero(between)
+    handshake = layout.size + np.arange(len(handshakes))
+    injection = layout.size + len(handshakes) + np.arange(len(far))
+    arrival = injection + len(far)
+    number = layout.size + len(handshakes) + 2 * len(far)
+    along, across = _Columns.empty(number), _Columns.empty(number)
+
+    _compute(layout, along)
+    along.overheads[every.ready] = along.overheads[every.received] = 1
+    along.link[every.ready] = along.link[every.received] = link
+
+    # From where a message may be injected, and how many latencies behind it.
+    start, replies = every.ready.copy(), hands.astype(np.int8)
+    start[handshakes] = handshake
+    along.source[handshake], along.latencies[handshake] = every.ready[handshakes], 1
+    across.source[handshake] = every.posted[handshakes]
+    along.link[handshake] = across.link[handshake] = link[handshakes]
+
+    waited = np.flatnonzero(hands & (every.sent >= 0))
+    came = start.copy()
+    came[far] = arrival
+    across.source[every.received] = came
+    across.latencies[every.received] = np.where(between, 0, 1 + replies)
+    across.bytes[every.received] = every.size
+    across.overheads[every.received], across.link[every.received] = 1, link
+    left = start.copy()
+    left[far] = injection
+    across.source[every.sent[waited]] = left[waited]
+    across.latencies[every.sent[waited]] = np.where(between, 0, replies)[waited]
+    across.bytes[every.sent[waited]], across.link[every.sent[waited]] = (
+        every.size[waited],
+        link[waited],
+    )
+    across.source[injection], across.latencies[injection] = start[far], replies[far]
+    across.source[arrival], across.latencies[arrival] = injection, 1
+    event = np.full(number, _NONE, dtype=np.int64)
+    event[layout.node_of] = np.arange(len(flat.begin))
+    event[: layout.size] = np.maximum.accumulate(event[: layout.size])
+    event[layout.ends] = _NONE
+    begins = np.zeros(number, dtype=bool)
+    begins[layout.node_of] = True
+    order_of = topological_order(along.source, across.source)
+    if order_of is None:
+        return None
+    place = np.empty(number, dtype=np.int64)
+    place[order_of] = np.arange(number)
+    return ProgramGraph(
+        along.ordered(order_of, place),
+        across.ordered(order_of, place),
+        event[order_of],
+        begins[order_of],
+        place[layout.ends],
+        len(every.size),
+        unknown,
+        FarMessages(
+            place[injection],
+            place[arrival],
+            every.size[far],
+            hosts[every.source[far]].astype(np.int64),
+            hosts[every.target[far]].astype(np.int64),
+        ),
+    )
+
+
+def _compute(layout: _Layout, along: _Columns) -> None:
+    """Edges along the ranks: computing before each call and after the last one.
+
+    A call without items takes its measured time, which counts with the computing behind it.
+    """
+    flat = layout.flat
+    nodes = np.arange(layout.size)
+    along.source[: layout.size] = nodes - 1
+    base = flat.trace.begin
+    for place, rank in enumerate(flat.trace.ranks):
+        low, high = int(flat.first[place]), int(flat.first[place + 1])
+        begins = np.append(flat.begin[low:high], rank.end)
+        free = np.concatenate([[rank.begin], flat.end[low:high]])
+        own = np.where(layout.has_items[low:high], 0.0, flat.end[low:high] - flat.begin[low:high])
+        between = np.maximum(begins - np.maximum.accumulate(free), 0.0)
+        between[1:] += own
+        targets = np.append(layout.node_of[low:high], layout.ends[place])
+        along.seconds[targets] = between
+        along.source[targets[0]] = _NONE
+        along.seconds[targets[0]] += rank.begin - base
+
+
+def topological_order(one: Integers, other: Integers) -> Integers | None:
+    """An order of nodes with up to two edges each, given their sources (-1: none).
+
+    None if there is a circle (Kahn 1962).
+    """
+    number = len(one)
+    waiting = ((one >= 0).astype(np.int8) + (other >= 0)).tolist()
+    sources = np.concatenate([one, other])
+    targets = np.tile(np.arange(number), 2)
+    real = sources >= 0
+    sources, targets = sources[real], targets[real]
+    sort = np.argsort(sources, kind="stable")
+    followers = targets[sort].tolist()
+    first = np.searchsorted(sources[sort], np.arange(number + 1)).tolist()
+    todo = [node for node in range(number - 1, -1, -1) if not waiting[node]]
+    order = []
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        for k in range(first[node], first[node + 1]):
+            follower = followers[k]
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                todo.append(follower)
+    return np.array(order, dtype=np.int64) if len(order) == number else None

@@ -1,0 +1,232 @@
+"""Run times of a traced program on other networks, from one run.
+
+The graph is evaluated on the network of the run, as the trace shows it, and on another one; the
+difference is added to the measured time, so that what the model lacks on both cancels. Of a long
+run some iterations are modelled, and their difference is multiplied; what lies before and behind
+the iterations keeps its measured time. How well the
+model gives the run itself, and the range of the other network's latency, are the uncertainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.errors import AssayError
+from assay.models.program.adapters import with_adapters
+from assay.models.program.calibration import CalibratedNetwork, calibrate
+from assay.models.program.efficiency import computing_times
+from assay.models.program.excerpt import excerpt
+from assay.models.program.graph import ProgramGraph, build_graph
+from assay.models.program.links import BETWEEN, IDEAL, LinkParameters, ProgramNetwork
+from assay.models.program.repetition import IterationTimes
+from assay.models.program.replay import NetworkParameter, Replay, largest, replay
+from assay.models.program.waits import WaitStates, eager_sizes
+from assay.reference.interconnects import Interconnect
+from assay.trace.matching import MatchedTrace, match
+
+# Of half a round trip of a short message, the processor's part at each end, where only the sum is
+# known (L + 2o). LogP's machines had 10 to 40% (Culler et al. 1993, table 1).
+_OVERHEAD_SHARE = 0.1
+# Repetitions of a search with the order of messages at its result, and when it has settled.
+_MOST_REPEATS, _SETTLED = 3, 0.01
+# Calls of which a model takes seconds, and those that it takes without iterations.
+MOST_MODELLED, _MOST_WITHOUT = 6_000, 200_000
+# Above this difference between the modelled and the measured run, predictions are doubtful.
+DOUBTFUL = 0.15
+
+
+@dataclass(frozen=True)
+class ModelledRun:
+    """A traced run and its model.
+
+    ``matched``: the part of the trace that is modelled, all of it or an excerpt of its iterations;
+    ``factor``: for how many of its kind it stands. ``whole``: the measured time of the run, from
+    the first end of MPI_Init to the last MPI_Finalize; ``seconds``: of the part; ``modelled``: of
+    the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
+    the run. ``iterations``: of the part; None: it is the whole run.
+    """
+
+    matched: MatchedTrace
+    factor: float
+    calibrated: CalibratedNetwork
+    eager: tuple[float, float]
+    graph: ProgramGraph
+    whole: float
+    seconds: float
+    modelled: Replay
+    computing: float
+    iterations: int | None
+
+    @property
+    def misfit(self) -> float:
+        """Relative difference of the modelled from the measured time."""
+        return self.modelled.seconds / self.seconds - 1.0
+
+    @property
+    def ideal(self) -> float:
+        """The run time on a network where messages take no time, s."""
+        return self.whole + self.factor * (replay(self.graph, IDEAL).seconds - self.seconds)
+
+    def on(self, found: Replay) -> float:
+        """The time of the run if its part takes as long as a replay, s."""
+        return max(self.whole + self.factor * (found.seconds - self.modelled.seconds), 0.0)
+
+
+@dataclass(frozen=True)
+class RunTimePrediction:
+    """The run time on a network: ``seconds``, ``low`` and ``high``; ``ratio`` to the measured run.
+
+    ``communication``: s of the longest path in latency, gap and overhead between hosts.
+    ``doubtful``: why, in a sentence; "" if the model gives the run itself well.
+    """
+
+    name: str
+    seconds: float
+    low: float
+    high: float
+    ratio: float
+    communication: float
+    doubtful: str
+
+
+@dataclass(frozen=True)
+class NetworkDemand:
+    """Latencies (s) and gaps (s/B) between hosts that cost shares of the run time.
+
+    Costs are above the run time on a network without latency, or gap, between hosts.
+    ``latencies``, ``gaps``: by share; None: none does.
+    """
+
+    latencies: dict[float, float | None]
+    gaps: dict[float, float | None]
+
+
+def model_run(
+    matched: MatchedTrace,
+    waits: WaitStates,
+    found: Sequence[IterationTimes | None] = (),
+    most: int = MOST_MODELLED,
+) -> ModelledRun:
+    """The model of a run.
+
+    ``found``: iterations of each rank, of which an excerpt is modelled if the trace has more than
+    ``most`` calls.
+
+    Raises AssayError if the calls of the trace can't have happened in any order, or if it has more
+    calls and no iterations.
+    """
+    trace = matched.trace
+    part = excerpt(trace, found, most) if len(trace) > most and found else None
+    if part is None and len(trace) > _MOST_WITHOUT:
+        raise AssayError(
+            f"The trace has {len(trace):,} calls and no iterations that all ranks have in common: "
+            f"run times on other networks are modelled up to {_MOST_WITHOUT:,} calls.",
+            fix="Trace a shorter run.",
+        )
+    calibrated = calibrate(matched, waits)
+    sizes = eager_sizes(matched)
+    eager = (float(sizes[0].limit), float(sizes[1].limit))
+    if part is not None:
+        matched = match(part.trace)
+    graph = build_graph(matched, eager)
+    network = calibrated.network
+    modelled = matched.trace
+    return ModelledRun(
+        matched=matched,
+        factor=1.0 if part is None else part.factor,
+        calibrated=calibrated,
+        eager=eager,
+        graph=graph,
+        whole=trace.end - trace.begin,
+        seconds=modelled.end - modelled.begin,
+        modelled=replay(with_adapters(graph, network), network),
+        computing=float(computing_times(trace).mean()),
+        iterations=None if part is None else part.times,
+    )
+
+
+def network_of(run: ModelledRun, latency: float, bandwidth: float) -> ProgramNetwork:
+    """A network between hosts by its latency (L + 2o, s) and bandwidth (B/s), memory as it is."""
+    overhead = latency * _OVERHEAD_SHARE
+    return ProgramNetwork(
+        run.calibrated.within.parameters,
+        LinkParameters(latency - 2 * overhead, 1.0 / bandwidth, overhead),
+    )
+
+
+def spread_over(run: ModelledRun, hosts: Sequence[str]) -> ModelledRun:
+    """The same ranks on other hosts. The measured time and its model remain those of the run."""
+    flat = run.matched.flat
+    trace = flat.trace
+    ranks = tuple(replace(rank, host=host) for rank, host in zip(trace.ranks, hosts, strict=True))
+    moved = replace(run.matched, flat=replace(flat, trace=replace(trace, ranks=ranks)))
+    return replace(run, graph=build_graph(moved, (run.eager[0], run.eager[0])))
+
+
+def predict(run: ModelledRun, kind: Interconnect) -> RunTimePrediction:
+    """The run time with a class of interconnect between hosts."""
+    networks = [
+        network_of(run, latency, kind.bandwidth) for latency in (kind.latency, *kind.latencies)
+    ]
+    # The order of messages at the adapters is that of the middle of the range.
+    graph = with_adapters(run.graph, networks[0])
+    return predicted(run, kind.name, [replay(graph, network) for network in networks])
+
+
+def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePrediction:
+    """From replays on the network itself, and on its least and its most costly variant."""
+    seconds = run.on(found[0])
+    doubt = abs(run.misfit) * seconds
+    every = [run.on(one) for one in found]
+    return RunTimePrediction(
+        name=name,
+        seconds=seconds,
+        low=max(min(every) - doubt, 0.0),
+        high=max(every) + doubt,
+        ratio=seconds / run.whole,
+        communication=run.factor * (found[0].seconds - found[0].slopes.computing),
+        doubtful=_doubt(run),
+    )
+
+
+def _doubt(run: ModelledRun) -> str:
+    if abs(run.misfit) > DOUBTFUL:
+        return (
+            f"The model takes {100 * abs(run.misfit):.0f}% "
+            f"{'longer' if run.misfit > 0 else 'less'} than the run that it is made from."
+        )
+    return ""
+
+
+def demand(run: ModelledRun, shares: Sequence[float] = (0.01, 0.05, 0.1)) -> NetworkDemand:
+    """What a network between hosts must give for the run to take at most these shares longer."""
+    return NetworkDemand(
+        {share: _largest(run, "latency", share) for share in shares},
+        {share: _largest(run, "gap", share) for share in shares},
+    )
+
+
+def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | None:
+    """The value that costs a share, with the adapters' order of messages at that value."""
+    network = run.calibrated.network.changed(**{name: 0.0})
+    graph = with_adapters(run.graph, network)
+    base = replay(graph, network)
+    seconds = base.seconds + share * run.on(base) / run.factor
+    value = largest(graph, network, name, seconds)
+    for _ in range(_MOST_REPEATS):
+        if value is None:
+            break
+        changed = network.changed(**{name: value})
+        before, graph = value, with_adapters(run.graph, changed)
+        value = largest(graph, changed, name, seconds)
+        if value is not None and abs(value - before) <= _SETTLED * before:
+            break
+    return value
+
+
+def sensitivity(run: ModelledRun) -> tuple[float, float]:
+    """dT/dL (messages on the longest path) and dT/dG (bytes on it) between hosts, as it ran."""
+    network = run.calibrated.network
+    slopes = replay(with_adapters(run.graph, network), network).slopes
+    return run.factor * slopes.latencies[BETWEEN], run.factor * slopes.bytes[BETWEEN]

@@ -1,0 +1,179 @@
+"""Run time of an execution graph on a network: its longest path.
+
+The run time is a convex, piecewise linear function of L and G (LLAMP, arXiv 2404.14193, section
+II): the maximum over paths of computing + λ L + β G. One pass over the nodes gives its value, and
+the longest path the slopes λ = dT/dL and β = dT/dG.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.program.graph import Edges, ProgramGraph
+from assay.models.program.links import BETWEEN, WITHIN, ProgramNetwork
+from assay.trace.events import Floats, Integers
+
+_MOST_STEPS = 200
+_EXACT = 1e-12
+# Where the search begins if nothing grows, and where it ends, s and s/B.
+_LEAST, _ENDLESS = 1e-9, 1e6
+NetworkParameter = Literal["latency", "gap"]
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Parts of the longest path: ``computing`` in s (calls that keep their measured time
+    included), and how often L, G (bytes) and o of each link are on it."""
+
+    computing: float
+    latencies: tuple[float, float]
+    bytes: tuple[float, float]
+    overheads: tuple[float, float]
+
+    def seconds(self, network: ProgramNetwork) -> float:
+        """The time of this path on a network."""
+        links = (network.within, network.between)
+        return self.computing + sum(
+            self.latencies[i] * links[i].latency
+            + self.bytes[i] * links[i].gap
+            + self.overheads[i] * links[i].overhead
+            for i in (WITHIN, BETWEEN)
+        )
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A run on a network. ``seconds``: its run time. ``times``: of each node, s.
+
+    ``path``: the nodes of the longest path, from its begin; ``by_message``: whether it comes to
+    each across; ``slopes``: its parts.
+    """
+
+    seconds: float
+    times: Floats
+    path: Integers
+    by_message: npt.NDArray[np.bool_]
+    slopes: Slopes
+
+
+def costs(edges: Edges, network: ProgramNetwork) -> Floats:
+    """The cost of each edge on a network, s."""
+    links = (network.within, network.between)
+    latency, gap, overhead = (
+        np.array([getattr(link, name) for link in links])[edges.link]
+        for name in ("latency", "gap", "overhead")
+    )
+    return np.asarray(
+        edges.seconds + edges.latencies * latency + edges.bytes * gap + edges.overheads * overhead
+    )
+
+
+def replay(graph: ProgramGraph, network: ProgramNetwork) -> Replay:
+    """The run on a network."""
+    along, across = costs(graph.along, network), costs(graph.across, network)
+    times: list[float] = []
+    append = times.append
+    for one, other, first, second in zip(
+        graph.along.source.tolist(),
+        graph.across.source.tolist(),
+        along.tolist(),
+        across.tolist(),
+        strict=True,
+    ):
+        time = times[one] + first if one >= 0 else first
+        if other >= 0 and (late := times[other] + second) > time:
+            time = late
+        append(time)
+    moments = np.array(times)
+    last = graph.ends[np.argmax(moments[graph.ends])]
+    path, by_message = _path(graph, moments, across, int(last))
+    return Replay(float(moments[last]), moments, path, by_message, _slopes(graph, path, by_message))
+
+
+def _path(
+    graph: ProgramGraph, times: Floats, across: Floats, last: int
+) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """The longest path to a node; whether each of its nodes was reached by a message."""
+    other = graph.across.source
+    # As in the pass: an edge across counts only if it is later, which the along edge equals.
+    by_message = (other >= 0) & (times == times[other] + across)
+    along, other_list, messages = graph.along.source.tolist(), other.tolist(), by_message.tolist()
+    path, reached = [], []
+    node = last
+    while node >= 0:
+        path.append(node)
+        reached.append(messages[node])
+        node = other_list[node] if messages[node] else along[node]
+    return np.array(path[::-1], dtype=np.int64), np.array(reached[::-1], dtype=bool)
+
+
+def _slopes(graph: ProgramGraph, path: Integers, by_message: npt.NDArray[np.bool_]) -> Slopes:
+    def total(name: str, link: int | None) -> float:
+        found = 0.0
+        for edges, part in ((graph.along, path[~by_message]), (graph.across, path[by_message])):
+            values = getattr(edges, name)[part]
+            found += float(values.sum() if link is None else values[edges.link[part] == link].sum())
+        return found
+
+    return Slopes(
+        total("seconds", None),
+        *((total(name, WITHIN), total(name, BETWEEN)) for name in
+          ("latencies", "bytes", "overheads")),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The value of a parameter at which the run takes ``share`` longer.
+
+    ``value``: s (L) or s per byte (G) between hosts; None: no value does, since no message between
+    hosts is on a longest path.
+    """
+
+    share: float
+    value: float | None
+
+
+def latency_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
+    """The latency between hosts at which the run takes ``share`` longer than on this network."""
+    seconds = replay(graph, network).seconds * (1.0 + share)
+    return Tolerance(share, largest(graph, network, "latency", seconds))
+
+
+def gap_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
+    """The gap between hosts at which the run takes ``share`` longer than on this network."""
+    seconds = replay(graph, network).seconds * (1.0 + share)
+    return Tolerance(share, largest(graph, network, "gap", seconds))
+
+
+def largest(
+    graph: ProgramGraph, network: ProgramNetwork, name: NetworkParameter, seconds: float
+) -> float | None:
+    """The value of a parameter between hosts with which the run takes so long; None: none does.
+
+    Newton's method, which on a convex piecewise linear function ends after finitely many steps: a
+    tangent is never above the function, so that steps from the left go too far, and those from the
+    right come back without crossing the solution.
+    """
+    value = getattr(network.between, name)
+    for _ in range(_MOST_STEPS):
+        found = replay(graph, network.changed(**{name: value}))
+        if abs(found.seconds - seconds) <= _EXACT * seconds:
+            break
+        slope = _slope(found, name)
+        if slope > 0.0:
+            value += (seconds - found.seconds) / slope
+        elif value > _ENDLESS:
+            return None
+        else:  # the path that is the longest here doesn't grow: look further up
+            value = max(value * 10.0, _LEAST)
+    return float(value)
+
+
+def _slope(found: Replay, name: str) -> float:
+    parts = found.slopes.latencies if name == "latency" else found.slopes.bytes
+    return parts[BETWEEN]

@@ -1,0 +1,17 @@
+"""Call sites in words."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from assay.trace.model import SourcePlace
+
+
+def place_name(place: SourcePlace) -> str:
+    """Function and line of the source, or file and return address where these are unknown."""
+    image = PurePath(place.image).name
+    if not place.function:
+        return f"{image}+{place.offset:#x}"
+    if not place.file:
+        return f"{place.function} ({image}+{place.offset:#x})"
+    return f"{place.function} ({PurePath(place.file).name}:{place.line})"

@@ -1,0 +1,206 @@
+"""Findings from the trace of a program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.models.program.critical_path import critical_path, critical_shares
+from assay.models.program.efficiency import computing_times, efficiencies
+from assay.models.program.origins import DelayCost, wait_origins
+from assay.models.program.prediction import ModelledRun, model_run
+from assay.models.program.waits import CAUSES, WaitStates, wait_states
+from assay.questions.profile.places import place_name
+from assay.questions.profile.traced.model import (
+    TRACE_SCHEMA,
+    CriticalPlace,
+    DelayOrigin,
+    NetworkSensitivity,
+    PopEfficiencies,
+    TraceFindings,
+    WaitPlace,
+    WaitShare,
+    WorstWait,
+)
+from assay.questions.profile.traced.network import sensitivity_of
+from assay.questions.profile.traced.phases import TracePhases, phases_of
+from assay.trace.events import Trace
+from assay.trace.matching import MatchedTrace, match
+from assay.units import counted
+
+_MOST_WORST = 20
+# Places with less of the waiting, or of the critical path, are left out.
+_LEAST_SHARE = 0.001
+
+
+def find_trace(trace: Trace) -> TraceFindings:
+    """The findings of one traced run.
+
+    Raises AssayError if no time passed between the begin and the end of MPI.
+    """
+    wall = trace.end - trace.begin
+    if wall <= 0.0:
+        raise AssayError(
+            "No time passed between the begin and the end of MPI.",
+            where=trace.run.folder,
+            fix="Trace a program that works between MPI_Init and MPI_Finalize.",
+        )
+    matched = match(trace)
+    waits = wait_states(matched)
+    phases = phases_of(matched, waits)
+    run, network, unmodelled = _modelled(matched, waits, phases)
+    whole = sum(rank.wall for rank in trace.ranks)
+    of = efficiencies(trace, None if run is None else run.ideal)
+    origins, unexplained, followed = _origins(matched, waits, phases)
+    return TraceFindings(
+        schema=TRACE_SCHEMA,
+        ranks=len(trace.ranks),
+        hosts=len(set(trace.hosts)),
+        events=len(trace),
+        wall=wall,
+        messages=len(matched.messages),
+        clock_error=trace.clock_error,
+        incomplete=[rank.rank for rank in trace.ranks if not rank.complete],
+        efficiencies=PopEfficiencies(
+            of.parallel, of.load_balance, of.communication, of.serialisation, of.transfer
+        ),
+        waiting=float(waits.seconds.sum()) / whole,
+        causes=_causes(waits, whole),
+        places=_places(matched, waits, whole),
+        origins=origins,
+        unexplained=unexplained,
+        followed=followed,
+        worst=_worst(matched, waits),
+        phases=phases.phases,
+        iterations=phases.iterations,
+        critical=_critical(matched, waits),
+        network=network,
+        unknown=[*_unknown(matched), *unmodelled],
+    )
+
+
+def _modelled(
+    matched: MatchedTrace, waits: WaitStates, phases: TracePhases
+) -> tuple[ModelledRun | None, NetworkSensitivity | None, list[str]]:
+    try:
+        run = model_run(matched, waits, phases.by_rank)
+    except AssayError as error:
+        return None, None, [str(error)]
+    return run, sensitivity_of(run) if len(matched.trace.ranks) > 1 else None, []
+
+
+def _causes(waits: WaitStates, whole: float) -> list[WaitShare]:
+    calls = np.bincount(waits.cause, minlength=len(CAUSES))
+    found = [
+        WaitShare(cause, time, time / whole, int(calls[CAUSES.index(cause)]))
+        for cause, time in waits.by_cause().items()
+    ]
+    return sorted(found, key=lambda one: -one.time)
+
+
+def _places(matched: MatchedTrace, waits: WaitStates, whole: float) -> list[WaitPlace]:
+    flat, trace = matched.flat, matched.trace
+    keys = np.stack(
+        [flat.function[waits.event], flat.site[waits.event], waits.cause.astype(np.int64)]
+    )
+    if not keys.shape[1]:
+        return []
+    kinds, which, calls = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    times = np.bincount(which, weights=waits.seconds)
+    found = [
+        WaitPlace(
+            function=trace.functions[kinds[0, i]],
+            place=place_name(trace.sites[kinds[1, i]]),
+            cause=CAUSES[kinds[2, i]],
+            time=float(times[i]),
+            share=float(times[i]) / whole,
+            calls=int(calls[i]),
+        )
+        for i in np.argsort(-times, kind="stable")
+    ]
+    return [one for one in found if one.time >= _LEAST_SHARE * times.sum()]
+
+
+def _between(trace: Trace, kind: str, after: int, before: int) -> str:
+    """The place of a delay or of a part of the critical path."""
+    if kind == "communication":
+        return place_name(trace.sites[before])
+    begin = "the begin" if after < 0 else place_name(trace.sites[after])
+    end = "the end" if before < 0 else place_name(trace.sites[before])
+    return f"{begin} to {end}"
+
+
+def _origins(
+    matched: MatchedTrace, waits: WaitStates, phases: TracePhases
+) -> tuple[list[DelayOrigin], float, float]:
+    found = wait_origins(matched, waits)
+    trace = matched.trace
+    whole = found.covered or 1.0
+    sums: dict[tuple[int, str, str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for cost in found.costs:
+        key = (
+            trace.ranks[cost.rank].rank,
+            cost.kind,
+            _between(trace, cost.kind, cost.after, cost.before),
+            _phase_of(phases, cost),
+        )
+        sums[key][0] += cost.direct
+        sums[key][1] += cost.handed_on
+    origins = [
+        DelayOrigin(rank, kind, place, phase, direct, later, (direct + later) / whole)
+        for (rank, kind, place, phase), (direct, later) in sums.items()
+    ]
+    origins.sort(key=lambda one: -one.share)
+    kept = [one for one in origins if one.share >= _LEAST_SHARE]
+    total = float(waits.seconds.sum())
+    return kept, found.unknown / whole, found.covered / total if total else 1.0
+
+
+def _phase_of(phases: TracePhases, cost: DelayCost) -> str:
+    return phases.of_site.get((cost.rank, cost.before), "")
+
+
+def _worst(matched: MatchedTrace, waits: WaitStates) -> list[WorstWait]:
+    flat, trace = matched.flat, matched.trace
+    return [
+        WorstWait(
+            rank=trace.ranks[flat.rank[waits.event[i]]].rank,
+            begin=float(flat.begin[waits.event[i]]) - trace.begin,
+            time=float(waits.seconds[i]),
+            cause=CAUSES[waits.cause[i]],
+            place=place_name(trace.sites[flat.site[waits.event[i]]]),
+            late=trace.ranks[flat.rank[waits.late[i]]].rank,
+        )
+        for i in np.argsort(-waits.seconds, kind="stable")[:_MOST_WORST]
+    ]
+
+
+def _critical(matched: MatchedTrace, waits: WaitStates) -> list[CriticalPlace]:
+    trace = matched.trace
+    path = critical_path(matched.flat, waits)
+    length = path.seconds
+    sums: dict[tuple[int, str, str], float] = defaultdict(float)
+    for one in critical_shares(matched.flat, path):
+        place = _between(trace, one.kind, one.after, one.before)
+        sums[trace.ranks[one.rank].rank, one.kind, place] += one.seconds
+    found = [
+        CriticalPlace(rank, kind, place, time, time / length)
+        for (rank, kind, place), time in sorted(sums.items(), key=lambda item: -item[1])
+    ]
+    return [one for one in found if one.share >= _LEAST_SHARE]
+
+
+def _unknown(matched: MatchedTrace) -> list[str]:
+    trace = matched.trace
+    found = [f"{one.count:,} {one.what} have no partner in the trace." for one in matched.unmatched]
+    cut = [rank.rank for rank in trace.ranks if not rank.complete]
+    if cut:
+        found.append(
+            f"The trace of {counted(len(cut), 'rank')} ends early: the program was killed, or the "
+            "disk was full. Results are of the time until there."
+        )
+    if computing_times(trace).sum() <= 0.0:
+        found.append("No rank was ever outside of MPI.")
+    return found

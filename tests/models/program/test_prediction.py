@@ -1,0 +1,166 @@
+"""Networks estimated from traces, and run times on others: against the simulation."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import AssayError
+from assay.models.program.calibration import calibrate
+from assay.models.program.prediction import (
+    demand,
+    model_run,
+    network_of,
+    predict,
+    sensitivity,
+    spread_over,
+)
+from assay.models.program.waits import wait_states
+from assay.reference.interconnects import Interconnect, interconnects
+from assay.trace.matching import match
+from simulated_mpi import LinkCost, Net, Script, simulate
+from traces import ETHERNET, FAST, ring, stencil
+
+GIGABIT = Net(ETHERNET, FAST)
+
+
+def _ping_pong(rank: Script) -> None:
+    for size in (8, 1000, 30_000, 500_000):
+        for _ in range(10):
+            rank.compute(1e-4)
+            if rank.rank == 0:
+                rank.send(1, size)
+                rank.recv(1, size)
+            else:
+                rank.recv(0, size)
+                rank.send(0, size)
+
+
+def _model(trace):
+    matched = match(trace)
+    return model_run(matched, wait_states(matched))
+
+
+@pytest.mark.parametrize("eager", [float("inf"), 65536])
+def test_the_network_is_found_from_messages(eager) -> None:
+    trace = simulate(2, _ping_pong, Net(ETHERNET, FAST, eager))
+    matched = match(trace)
+    found = calibrate(matched, wait_states(matched))
+    between = found.between.parameters
+    assert between.overhead == pytest.approx(ETHERNET.overhead)
+    if eager == 65536:
+        assert between.latency == pytest.approx(ETHERNET.latency, rel=0.01)
+    assert between.gap == pytest.approx(ETHERNET.gap, rel=0.05)
+    assert found.between.separated
+    assert found.within.observations == 0
+
+
+def test_the_network_is_found_from_collectives() -> None:
+    def program(rank: Script) -> None:
+        for size in (8, 100_000):
+            rank.compute(1e-3)
+            rank.collective("Alltoall", size)
+            rank.barrier()
+
+    matched = match(simulate(4, program, Net(LinkCost(5e-5, 1e-8), FAST)))
+    found = calibrate(matched, wait_states(matched)).between
+    assert found.parameters.latency == pytest.approx(5e-5, rel=0.02)
+    assert found.parameters.gap == pytest.approx(1e-8, rel=0.02)
+
+
+def _kind(net: Net) -> Interconnect:
+    """As an interconnect: with a tenth of its latency as overhead."""
+    link = net.between
+    latency = link.latency + 2 * link.overhead
+    return Interconnect("x", latency, (latency / 1.2, latency * 1.2), 1 / link.gap, "")
+
+
+def _like(latency: float, gap: float) -> Net:
+    return Net(LinkCost(0.8 * latency, gap, 0.1 * latency), FAST)
+
+
+@pytest.mark.parametrize("net", [_like(2e-4, 8e-8), _like(2e-6, 1e-10), _like(4e-5, 8e-10)])
+def test_run_times_on_other_networks(net) -> None:
+    """Within 3% of the simulation, and within the range that is stated."""
+    for ran in (stencil(4, 20, GIGABIT, size=20_000), ring(4, 50_000, 10, GIGABIT)):
+        many = len(ran.ranks[0].events) > 50
+        real = (stencil(4, 20, net, size=20_000) if many else ring(4, 50_000, 10, net)).end
+        run = _model(ran)
+        assert run.misfit == pytest.approx(0.0, abs=0.02)
+        found = predict(run, _kind(net))
+        assert found.seconds == pytest.approx(real, rel=0.03)
+        assert found.low <= real * 1.03
+        assert found.high >= real / 1.03
+        assert found.doubtful == ""
+
+
+def test_the_demand_is_a_network_that_costs_as_much() -> None:
+    run = _model(stencil(4, 20, GIGABIT, size=20_000))
+    found = demand(run, (0.1,))
+    latency = found.latencies[0.1]
+    assert latency is not None
+    from assay.models.program.adapters import with_adapters
+    from assay.models.program.replay import replay
+
+    network = run.calibrated.network
+    times = [
+        replay(with_adapters(run.graph, one), one).seconds
+        for one in (network.changed(latency=0.0), network.changed(latency=latency))
+    ]
+    assert times[1] / times[0] == pytest.approx(1.1, rel=0.01)
+    messages, size = sensitivity(run)
+    assert messages >= 20 * 3
+    assert size >= 20 * 20_000
+
+
+def test_a_run_on_one_host_is_predicted_on_several() -> None:
+    """Ranks in memory of one host, then on a host each, with Gigabit Ethernet between them."""
+    together = stencil(4, 20, GIGABIT, hosts=["a"] * 4)
+    net = _like(4e-5, 8e-9)
+    run = spread_over(_model(together), ["a", "b", "c", "d"])
+    assert predict(run, _kind(net)).seconds == pytest.approx(stencil(4, 20, net).end, rel=0.03)
+
+
+def test_a_model_that_doesn_t_give_its_own_run_is_doubtful() -> None:
+    from dataclasses import replace
+
+    trace = stencil(4, 20, GIGABIT)
+    ranks = tuple(replace(rank, end=rank.end) for rank in trace.ranks)
+    run = replace(_model(replace(trace, ranks=ranks)), seconds=trace.end * 1.5)
+    assert "less than the run" in predict(run, interconnects()[0]).doubtful
+
+
+def test_classes_are_in_order_and_have_sources() -> None:
+    every = interconnects()
+    assert [one.bandwidth for one in every] == sorted(one.bandwidth for one in every)
+    for one in every:
+        assert one.source
+        assert one.latencies[0] < one.latency < one.latencies[1]
+    run = _model(ring(2, 1000, 2, GIGABIT))
+    network = network_of(run, 1e-5, 1e9)
+    between = network.between
+    assert between.latency + 2 * between.overhead == pytest.approx(1e-5)
+
+
+@pytest.mark.parametrize("net", [_like(2e-4, 8e-8), _like(2e-6, 1e-10)])
+def test_an_excerpt_of_the_iterations_predicts_as_the_whole(net) -> None:
+    from assay.models.program.repetition import iterations
+
+    ran = stencil(4, 100, GIGABIT, size=20_000)
+    matched = match(ran)
+    found = [iterations(rank) for rank in ran.ranks]
+    run = model_run(matched, wait_states(matched), found, most=600)
+    assert run.iterations == 25
+    assert run.factor == 4.0
+    real = stencil(4, 100, net, size=20_000).end
+    assert predict(run, _kind(net)).seconds == pytest.approx(real, rel=0.03)
+    whole = _model(ran)
+    assert sensitivity(run) == pytest.approx(sensitivity(whole), rel=0.03)
+    assert run.ideal == pytest.approx(whole.ideal, rel=0.01)
+
+
+def test_a_long_trace_without_iterations_is_not_modelled() -> None:
+    from traces import repeated
+
+    matched = match(repeated(stencil(4, 100, GIGABIT), 90))
+    with pytest.raises(AssayError, match="no iterations that all ranks"):
+        model_run(matched, wait_states(matched), [None] * 4)
