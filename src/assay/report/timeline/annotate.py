@@ -35,7 +35,10 @@ def _arrows(matched: MatchedTrace) -> Arrows:
 
 
 def _worst(flat: FlatTrace, waits: WaitStates) -> list[WaitMark]:
-    longest = np.argsort(-waits.seconds, kind="stable")[:_MOST_WAITS]
+    """The longest waits; of those for the same late call, the longest one."""
+    order = np.argsort(-waits.seconds, kind="stable")
+    _, firsts, counts = np.unique(waits.late[order], return_index=True, return_counts=True)
+    chosen = np.argsort(firsts)[:_MOST_WAITS]
     trace = flat.trace
     return [
         WaitMark(
@@ -47,8 +50,9 @@ def _worst(flat: FlatTrace, waits: WaitStates) -> list[WaitMark]:
             place=place_name(trace.sites[flat.site[event]]) if trace.sites else "",
             cause=CAUSES[waits.cause[at]],
             origin=trace.ranks[flat.rank[waits.late[at]]].rank,
+            others=int(others),
         )
-        for at in longest
+        for at, others in zip(order[firsts[chosen]], counts[chosen] - 1, strict=True)
         for event in (waits.event[at],)
     ]
 

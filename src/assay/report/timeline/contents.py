@@ -23,6 +23,8 @@ from assay.report.timeline.windows import (
 )
 from assay.trace.events import Trace
 
+StateOfFunction = npt.NDArray[np.uint8]
+
 TIMELINE_SCHEMA = 1
 # Calls in full detail that a page decodes and draws without delay.
 _MOST_CALLS = 1_200_000
@@ -180,6 +182,7 @@ def _head(
                 "place": wait.place,
                 "cause": wait.cause,
                 "origin": wait.origin,
+                "others": wait.others,
             }
             for wait in notes.waits[:_MOST_WAITS]
         ],

@@ -32,6 +32,7 @@ class Arrows:
 class WaitMark:
     """One wait: a call of ``rank`` from ``begin`` to ``end`` (s on the trace's clock), of which
     ``waited`` (s) were waiting. ``cause``: a few words. ``origin``: the rank that was late, or -1.
+    ``others``: calls that waited for the same late call, but not as long.
     """
 
     rank: int
@@ -42,6 +43,7 @@ class WaitMark:
     place: str
     cause: str
     origin: int = -1
+    others: int = 0
 
 
 @dataclass(frozen=True)

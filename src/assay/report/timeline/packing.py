@@ -2,7 +2,7 @@
 
 Integers are little-endian base 128 (LEB128): 7 bits per byte, the highest bit set in all bytes but
 the last. Signed integers are mapped to unsigned ones by zigzag: 0, -1, 1, -2, … → 0, 1, 2, 3, ….
-The whole is one zlib stream (RFC 1950), which browsers decompress by DecompressionStream("deflate").
+The whole is one zlib stream (RFC 1950), which is "deflate" of DecompressionStream in browsers.
 """
 
 from __future__ import annotations

@@ -109,6 +109,7 @@ class App {
     if (shown.arrows && arrows.inView) {
       parts.push(arrows.drawn < arrows.inView ? `the ${countText(arrows.drawn)} longest of ${countText(arrows.inView)} messages` : `${countText(arrows.drawn)} messages`);
     }
+    if (shown.path && !arrows.path) parts.push("the critical path is shown when zoomed in");
     const text = parts.join(" · ");
     const target = document.getElementById("view");
     if (target.textContent !== text) target.textContent = text;

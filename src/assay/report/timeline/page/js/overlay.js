@@ -19,13 +19,13 @@ class Overlay {
     context.clip();
     if (detail.spans.length && detail.calls < MOST_LABELLED && view.rowHeight >= 9) this.labels(detail.spans, shown.filter);
     const arrows = shown.arrows ? this.messages(detail.covered, shown) : { drawn: 0, inView: 0 };
-    if (shown.path) this.criticalPath();
+    const path = shown.path && this.criticalPath();
     this.waits(shown);
     this.marked(shown);
     context.restore();
     this.axis(detail);
     this.names(shown);
-    return arrows;
+    return { ...arrows, path };
   }
 
   labels(spans, filter) {
@@ -113,7 +113,7 @@ class Overlay {
     }
   }
 
-  /** The pieces in view, joined; of very many, those that are at least a pixel wide. */
+  /** The pieces in view, joined; of very many, those that are at least a pixel wide. Whether any. */
   criticalPath() {
     const { context, view, colours, data } = this;
     const { row, begin, length } = data.path;
@@ -144,6 +144,7 @@ class Overlay {
       context.lineWidth = width;
       context.stroke();
     }
+    return started;
   }
 
   /** A frame around each of the worst waits; a triangle where it is narrow. */
@@ -225,23 +226,33 @@ class Overlay {
     context.textBaseline = "middle";
     const step = niceStep(Math.max(1, Math.ceil(13 / view.rowHeight)));
     const first = Math.max(Math.ceil(Math.floor(view.top) / step) * step, 0);
-    let host = null;
     for (let rank = first; rank < Math.min(view.top + view.rows, data.ranks); rank += step) {
       const of = data.head.ranks[rank];
       const y = view.y(rank + 0.5);
-      if (y < AXIS + 4) continue;
+      if (y < AXIS + 2) continue;
       context.fillStyle = rank === shown.rank ? colours.ink : colours.quiet;
       context.font = `${rank === shown.rank ? "600 " : ""}${size}px ${FONT}`;
       context.fillText(String(of.rank), view.left - 7, y);
-      if (view.left > 60 && of.host !== host && step === 1) {
-        context.textAlign = "left";
-        context.fillStyle = colours.quiet;
-        context.fillText(fitted(context, of.host, view.left - 34), 10, y);
-        context.textAlign = "right";
-      }
-      host = of.host;
     }
+    if (view.left > 60) this.hosts(size);
     if (!data.head.ranks.every((of) => of.complete)) this.cutOff();
+  }
+
+  /** The host at its first rank in view, where there is room. */
+  hosts(size) {
+    const { context, view, colours, data } = this;
+    context.textAlign = "left";
+    context.fillStyle = colours.quiet;
+    context.font = `${Math.max(size, 10)}px ${FONT}`;
+    let host = null, free = AXIS;
+    for (let rank = Math.max(Math.floor(view.top), 0); rank < Math.min(view.top + view.rows, data.ranks); rank++) {
+      const of = data.head.ranks[rank];
+      const y = Math.max(view.y(rank + 0.5), AXIS + 7);
+      if (of.host === host || y < free) continue;
+      context.fillText(fitted(context, of.host, view.left - 34), 10, y);
+      host = of.host;
+      free = y + 14;
+    }
   }
 
   /** Ranks whose trace ends before the program did. */

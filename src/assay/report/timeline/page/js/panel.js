@@ -84,7 +84,8 @@ function fillWaits(head, jump) {
     const item = element("li"), link = element("a", "", { href: `#wait-${i + 1}` });
     const about = element("span", `Rank ${wait.rank}, MPI_${wait.function}`);
     const origin = wait.origin >= 0 ? `: rank ${wait.origin}` : "";
-    about.append(element("span", `${wait.cause}${origin}${wait.place ? ", " + wait.place : ""}, at ${timeText(wait.begin, 5)}`));
+    const others = wait.others ? ` (and ${countText(wait.others)} other calls)` : "";
+    about.append(element("span", `${wait.cause}${origin}${others}${wait.place ? ", " + wait.place : ""}, at ${timeText(wait.begin, 5)}`));
     link.append(element("b", timeText(wait.waited * 1e9)), about);
     link.addEventListener("click", (event) => {
       event.preventDefault();

@@ -7,13 +7,12 @@ const TALLEST_ROW = 64; // px
 class View {
   constructor(data) {
     this.data = data;
-    this.t0 = 0;
-    this.t1 = data.end;
     this.top = 0; // rank at the upper edge, may be a fraction
     this.rows = data.ranks; // ranks in view
     this.width = 1;
     this.height = 1;
     this.left = 90;
+    this.all();
   }
 
   resize(width, height) {
@@ -37,7 +36,7 @@ class View {
     const longest = this.data.end * 1.02;
     let span = Math.min(Math.max(this.t1 - this.t0, LEAST_SPAN), longest);
     if (!Number.isFinite(span)) span = longest;
-    const margin = this.data.end * 0.01;
+    const margin = span * 0.01;
     this.t0 = Math.min(Math.max(this.t0, -margin), this.data.end + margin - span);
     this.t1 = this.t0 + span;
     this.rows = Math.min(Math.max(this.rows, Math.min(2, this.data.ranks)), this.data.ranks);
