@@ -179,8 +179,8 @@ class _Writer:
             )  # fmt: skip
 
     def _rank(self, row: dict[str, Any], world: int) -> int:
-        ranks = self.rank_in[row["communicator"]]
-        return ranks.get(world, world)
+        communicator: int = row["communicator"]
+        return self.rank_in[communicator].get(world, world)
 
     def _collective(self, row: dict[str, Any], name: str) -> tuple[Any, ...]:
         operation = getattr(self.otf2.CollectiveOp, blocking_form(name).upper())
