@@ -62,8 +62,9 @@ def build_trace(
         functions, definitions = wrappers(read_rules(copy / "functions.txt"), header)
         (copy / "functions.inc").write_text(functions, "utf-8")
         (copy / "wrappers.cpp").write_text(definitions, "utf-8")
-        files = [path.name for path in sorted(copy.glob("*.cpp"))]
-        flags = [*FLAGS, *_HIDDEN, *_LINK]
+        files = [str(path.relative_to(copy)) for path in sorted(copy.glob("*.cpp"))]
+        files += [str(path.relative_to(copy)) for path in sorted(copy.glob("events/*.cpp"))]
+        flags = [*FLAGS, *_HIDDEN, *_LINK, "-I."]
         # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
         log = compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)

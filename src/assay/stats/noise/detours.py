@@ -48,7 +48,7 @@ class TraceSegment:
 
 
 @dataclass(frozen=True)
-class Trace:
+class NoiseTrace:
     """One rank's segments over all launches of a cell. ``step``: the quantum or interval, s.
 
     ``grain``: resolution of a loss, s (FTQ's piece of work, or the clock's resolution).
@@ -102,7 +102,7 @@ class Detours:
         return float(self.lengths.sum()) / self.duration
 
 
-def traces(measurements: Iterable[Measurement]) -> list[Trace]:
+def traces(measurements: Iterable[Measurement]) -> list[NoiseTrace]:
     """The traces of one cell's measurements, one per traced rank."""
     found: dict[int, list[TraceSegment]] = {}
     seats: dict[int, tuple[str | None, int | None]] = {}
@@ -128,7 +128,7 @@ def traces(measurements: Iterable[Measurement]) -> list[Trace]:
                 cpu = seat.cpus[0] if seat.cpus and seat.pinned else None
                 seats.setdefault(series.rank, (seat.host, cpu))
     return [
-        Trace(kernel, rank, *seats.get(rank, (None, None)), step, grain, tuple(found[rank]))
+        NoiseTrace(kernel, rank, *seats.get(rank, (None, None)), step, grain, tuple(found[rank]))
         for rank in sorted(found)
     ]
 
@@ -161,7 +161,7 @@ def even(segment: TraceSegment, step: float) -> Floats:
     return np.diff(np.interp(step * np.arange(count + 1), times, lost))
 
 
-def trace_spectrum(trace: Trace) -> Spectrum | None:
+def trace_spectrum(trace: NoiseTrace) -> Spectrum | None:
     """The spectrum of a rank's lost time; None where the traces are too short for one.
 
     Fixed work shows only in which quantum time was lost, so a period in time beats with the quanta:
@@ -177,7 +177,7 @@ def trace_spectrum(trace: Trace) -> Spectrum | None:
     return replace(seen, periodic=tuple(c for c in seen.periodic if c.share >= least))
 
 
-def detours(trace: Trace) -> Detours:
+def detours(trace: NoiseTrace) -> Detours:
     """The interruptions of a trace.
 
     In fixed time an interruption of successive intervals counts as one. In fixed work it ends with
@@ -233,7 +233,7 @@ class Slowdown:
     steps: int
 
 
-def slowdown(all_traces: Sequence[Trace], step: float, ranks: int) -> Slowdown | None:
+def slowdown(all_traces: Sequence[NoiseTrace], step: float, ranks: int) -> Slowdown | None:
     """The cost of noise to a bulk-synchronous code (Petrini et al. 2003; Hoefler et al. 2010).
 
     The work of a step is ``step`` s without noise; the losses of steps are taken from the traces,

@@ -9,7 +9,15 @@ from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point, leading, points
 from assay.questions.steadiness.noise.traces import DrawnTrace, drawn_trace, seat
-from assay.stats.noise.detours import FTQ, FWQ, Slowdown, Trace, slowdown, trace_spectrum, traces
+from assay.stats.noise.detours import (
+    FTQ,
+    FWQ,
+    NoiseTrace,
+    Slowdown,
+    slowdown,
+    trace_spectrum,
+    traces,
+)
 from assay.stats.noise.periodogram import LEAST_CYCLES
 from assay.stats.noise.spectrum import BROAD, PeriodicComponent, Spectrum
 
@@ -82,7 +90,7 @@ class _Seen:
     """A trace of a cell and its spectrum."""
 
     point: Point
-    trace: Trace
+    trace: NoiseTrace
     spectrum: Spectrum | None
 
 
@@ -112,7 +120,7 @@ def find(measured: Measured) -> NoiseFindings | None:
     )
 
 
-def _traced_points(measured: Measured) -> list[tuple[Point, list[Trace]]]:
+def _traced_points(measured: Measured) -> list[tuple[Point, list[NoiseTrace]]]:
     """The cells with the most ranks, and their traces, the shortest quantum first.
 
     Fixed work comes before fixed time: a program's loss is that of fixed work.
@@ -142,7 +150,7 @@ def _widest(found: Sequence[Point]) -> list[Point]:
     return sorted((p for p in of_lead if p.cores == most), key=step_of)
 
 
-def _spectra(cells: Sequence[tuple[Point, list[Trace]]]) -> list[_Seen]:
+def _spectra(cells: Sequence[tuple[Point, list[NoiseTrace]]]) -> list[_Seen]:
     """The traces with their spectra, the shortest quantum first.
 
     If fixed time was measured, only its traces are used: spectra need intervals of equal length.
@@ -212,7 +220,7 @@ def _aliased(periodic: PeriodicComponent, step: float, known: Sequence[PeriodicC
     return False
 
 
-def _coverage(all_traces: Sequence[Trace]) -> TraceCoverage | None:
+def _coverage(all_traces: Sequence[NoiseTrace]) -> TraceCoverage | None:
     if not all_traces:
         return None
     longest = max(float(segment.spans.sum()) for trace in all_traces for segment in trace.segments)

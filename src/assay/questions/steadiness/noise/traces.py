@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.stats.core.intervals import Floats
-from assay.stats.noise.detours import Trace, detours
+from assay.stats.noise.detours import NoiseTrace, detours
 from assay.stats.noise.spectrum import PeriodicComponent, Spectrum
 
 # Maximum number of points of a line; more are not legible at the width of the text.
@@ -81,13 +81,13 @@ class DrawnTrace:
     interruptions: InterruptionHistogram | None
 
 
-def seat(trace: Trace) -> str:
+def seat(trace: NoiseTrace) -> str:
     """``rank 1 (CPU 1)``."""
     place = f" (CPU {trace.cpu})" if trace.cpu is not None else ""
     return f"rank {trace.rank}{place}"
 
 
-def drawn_trace(trace: Trace, seen: Spectrum | None) -> DrawnTrace:
+def drawn_trace(trace: NoiseTrace, seen: Spectrum | None) -> DrawnTrace:
     """A trace and its spectrum, thinned for drawing."""
     segment = trace.segments[0]
     times, lost = _thinned(segment.starts, segment.lost)
@@ -136,7 +136,7 @@ def _strongest_line(seen: Spectrum, frequency: float) -> float:
     return float(lines[np.argmax(seen.power[places])])
 
 
-def _interruptions(trace: Trace) -> InterruptionHistogram | None:
+def _interruptions(trace: NoiseTrace) -> InterruptionHistogram | None:
     found = detours(trace)
     lengths = found.lengths[found.lengths > 0.0]
     if lengths.size == 0:

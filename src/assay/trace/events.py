@@ -1,0 +1,150 @@
+"""The trace of a program: every MPI call of every rank, in columns, with times on one clock.
+
+Times are in s, sizes in bytes. The files that it is read from are documented in
+docs/formats/trace.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.trace.model import ProfiledRun, SourcePlace
+
+NO_PEER = -1
+PROC_NULL = -2
+UNKNOWN_PEER = -3
+NO_TAG = -1
+NO_REQUEST = -1
+UNKNOWN_BYTES = -1
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Events:
+    """The MPI calls of one rank, as arrays of equal length, sorted by ``begin``.
+
+    ``begin``, ``end``: s on the common clock. ``function``, ``site``, ``communicator``: indices
+    into those of the `Trace`. ``peer``: the world rank of the receiver or of the actual source; the
+    root's of rooted collectives; `NO_PEER`, `PROC_NULL` or `UNKNOWN_PEER`. ``tag``: `NO_TAG` if
+    there is none. ``source``, ``source_tag``: of the receiving half of a call that both sends and
+    receives (Sendrecv), whose ``peer`` and ``tag`` are those of its sending half; otherwise
+    `NO_PEER` and `NO_TAG`. ``sent``, ``received``: payload of the call; of Irecv the bytes that
+    arrived; `UNKNOWN_BYTES`. ``request``: unique per rank, the request that the call began, or
+    `NO_REQUEST`. ``completed_start``, ``completed_request``: call ``i`` completed the requests
+    ``completed_request[completed_start[i]:completed_start[i + 1]]``. ``count``: calls that this
+    one stands for (a loop of failed tests). ``thread``: number of the calling thread.
+    """
+
+    begin: Floats
+    end: Floats
+    function: npt.NDArray[np.uint16]
+    site: npt.NDArray[np.uint32]
+    communicator: npt.NDArray[np.uint32]
+    peer: npt.NDArray[np.int32]
+    tag: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]
+    source_tag: npt.NDArray[np.int32]
+    sent: Integers
+    received: Integers
+    request: Integers
+    completed_start: Integers
+    completed_request: Integers
+    count: npt.NDArray[np.uint32]
+    thread: npt.NDArray[np.uint16]
+
+    def __post_init__(self) -> None:
+        """Raises AssayError if the columns differ in length."""
+        length = len(self.begin)
+        for field in fields(self):
+            wanted = {"completed_start": length + 1, "completed_request": None}.get(
+                field.name, length
+            )
+            found = len(getattr(self, field.name))
+            if wanted is not None and found != wanted:
+                raise AssayError(
+                    f"The trace is damaged: column '{field.name}' has {found} entries in place "
+                    f"of {wanted}."
+                )
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def completions(self) -> tuple[Integers, Integers]:
+        """For each completed request, the index of the call that completed it; and the request."""
+        calls = np.repeat(np.arange(len(self)), np.diff(self.completed_start))
+        return calls, self.completed_request
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """A communicator; ``number`` is its identity over all ranks.
+
+    ``members``: world ranks in order; None: unknown. ``parent``: the one that it was made from.
+    """
+
+    number: int
+    members: tuple[int, ...] | None
+    parent: int | None
+
+
+@dataclass(frozen=True)
+class RankTrace:
+    """What one rank did between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize).
+
+    ``complete``: whether the trace reaches that far; otherwise ``end`` is its last flush.
+    """
+
+    rank: int
+    host: str
+    begin: float
+    end: float
+    complete: bool
+    events: Events
+
+    @property
+    def wall(self) -> float:
+        """s from ``begin`` to ``end``."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The trace of a program. ``ranks``: in order of rank. ``functions``: names without ``MPI_``.
+
+    ``clock_error``: s, bound of the error between the clocks of two hosts after correction.
+    """
+
+    run: ProfiledRun
+    ranks: tuple[RankTrace, ...]
+    functions: tuple[str, ...]
+    communicators: tuple[Communicator, ...]
+    sites: tuple[SourcePlace, ...]
+    clock_error: float
+
+    def __len__(self) -> int:
+        return sum(len(rank.events) for rank in self.ranks)
+
+    def __iter__(self) -> Iterator[RankTrace]:
+        return iter(self.ranks)
+
+    @property
+    def begin(self) -> float:
+        """When the first rank left MPI_Init, s."""
+        return min(rank.begin for rank in self.ranks)
+
+    @property
+    def end(self) -> float:
+        """When the last rank reached MPI_Finalize, s."""
+        return max(rank.end for rank in self.ranks)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host of each rank."""
+        return tuple(rank.host for rank in self.ranks)
