@@ -193,10 +193,7 @@ void Call::made_like(MPI_Comm like, MPI_Comm comm) {
   ASSAY_MPI(Comm_get_name)(comm, name, &length);
   ASSAY_MPI(Comm_size)(comm, &size);
   Store::Lock lock(store());
-  {
-    Store::Lock lock(store());
-    store().made(number(comm), function_, size, name);
-  }
+  store().made(number(comm), function_, size, name);
 }
 
 void Call::unmade(MPI_Comm comm) {

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.trace.events import Events, Floats, Integers, Trace
+from assay.trace.events import Floats, Integers, Trace
 from assay.trace.matching import match
 
 # s: intervals are rounded by at most half of 1.024 us (docs/formats/trace.md).
