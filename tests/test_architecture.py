@@ -12,6 +12,7 @@ import assay
 from assay import importers, questions, schedulers
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
+from assay.trace import exports
 from assay.usage import accounts
 
 PACKAGE = Path(assay.__file__).parent
@@ -175,6 +176,12 @@ def test_a_format_of_accounts_is_a_module_and_a_line() -> None:
     modules = {path.stem for path in (PACKAGE / "usage" / "accounts").glob("*.py")} - shared
     assert modules == set(accounts.NAMES)
     assert set(accounts.formats()) == modules
+
+
+def test_an_export_of_traces_is_a_module_and_a_line() -> None:
+    modules = {path.stem for path in (PACKAGE / "trace" / "exports").glob("*.py")}
+    assert modules - {"__init__", "model"} == set(exports.NAMES)
+    assert set(exports.exports()) == set(exports.NAMES)
 
 
 def test_a_scheduler_is_named_in_its_own_files_alone() -> None:

@@ -1,5 +1,8 @@
 #include "call.hpp"
 
+#include <stdlib.h>
+
+#include "clocks.hpp"
 #include "functions.hpp"
 
 namespace assay::trace {
@@ -23,7 +26,8 @@ Call::Call(std::int32_t function, void* site) noexcept
       site_(0),
       outermost_(depth++ == 0),
       counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
-                              kFunctions[function].kind == kLife)) {
+                              kFunctions[function].kind == kLife)),
+      traced_(counted_ && kFunctions[function].kind != kLife && tracer().active()) {
   if (!counted_) return;
   if (profile().begin == 0) profile().fortran = find_libraries();
   site_ = call_site(site);
@@ -35,6 +39,13 @@ Call::~Call() {
     add(function_, peer_, silent_ ? 0 : bytes_, time_);
     if (sent_) store().sent(peer_, static_cast<std::uint64_t>(bytes_));
   }
+  if (traced_ && !started_) record();
+  if (outermost_ && trace_.everybody) after_world_collective();
+  if (trace_.handles && trace_.handles != few_handles_) free(trace_.handles);
+  if (trace_.statuses && trace_.statuses != few_statuses_ && trace_.own_statuses) {
+    free(trace_.statuses);
+  }
+  if (trace_.completions && trace_.completions != few_completions_) free(trace_.completions);
   --depth;
 }
 
@@ -68,16 +79,21 @@ void Call::part(std::int64_t bytes, int rank, MPI_Comm comm) {
 // ---- Requests -----------------------------------------------------------------------------------
 
 void Call::begun(const MPI_Request* request) {
-  if (outermost_ && *request != MPI_REQUEST_NULL) ++profile().unfinished;
+  if (!outermost_ || *request == MPI_REQUEST_NULL) return;
+  ++profile().unfinished;
+  trace_.begins = true;
+  trace_.request = number(*request);
 }
 
-void Call::remember(MPI_Request request, std::int64_t bytes, std::int32_t peer,
-                    Persistent::Kind kind) {
+void Call::remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, int tag,
+                    MPI_Comm comm, Persistent::Kind kind) {
   if (!outermost_) return;
   Store::Lock lock(store());
   if (Persistent* slot = persistent_of(number(request), true)) {
     slot->bytes = peer == kNull ? 0 : bytes;
     slot->peer = peer;
+    slot->tag = tag == MPI_ANY_TAG ? -1 : tag;
+    slot->comm = number(comm);
     slot->kind = kind;
     slot->active = false;
   } else {
@@ -105,6 +121,7 @@ void Call::start(int count, const MPI_Request* requests) {
     if (slot && slot->kind == Persistent::kSend) {
       store().sent(slot->peer, static_cast<std::uint64_t>(slot->bytes));
     }
+    if (traced_ && slot) record_started(number(requests[i]), *slot, i == 0);
   }
 }
 
@@ -114,10 +131,13 @@ void Call::freed(const MPI_Request* request) {
   Persistent* slot = persistent_of(number(*request), false);
   if (!slot || slot->active) --profile().unfinished;
   if (slot) slot->kind = Persistent::kRemoved;
+  ActiveRequest removed;
+  tracer().requests().take(number(*request), &removed);
 }
 
 void Call::pending(int count, const MPI_Request* requests) {
   for (int i = 0; i < count; ++i) pending_ += requests[i] != MPI_REQUEST_NULL;
+  if (traced_) keep_handles(count, requests);
 }
 
 // MPI sets the handles of completed requests to null, except of persistent ones.
@@ -127,19 +147,27 @@ void Call::completed_all(int count, const MPI_Request* requests, bool done) {
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     ++left;
-    completed_one(requests, i);
+    completed_persistent(requests[i]);
   }
   profile().unfinished -= pending_ - left;
+  if (traced_) {
+    for (int i = 0; i < count; ++i) complete(i, i);
+  }
 }
 
-void Call::completed_one(const MPI_Request* requests, int index) {
+void Call::completed_one(const MPI_Request* requests, int index, int place) {
   if (!outermost_ || failed_ || index == MPI_UNDEFINED || index < 0) return;
+  if (traced_) complete(index, place);
   if (requests[index] == MPI_REQUEST_NULL) {
     --profile().unfinished;
     return;
   }
+  completed_persistent(requests[index]);
+}
+
+void Call::completed_persistent(MPI_Request request) {
   Store::Lock lock(store());
-  Persistent* slot = persistent_of(number(requests[index]), false);
+  Persistent* slot = persistent_of(number(request), false);
   if (slot && slot->active) {
     slot->active = false;
     --profile().unfinished;
@@ -151,13 +179,15 @@ void Call::completed_some(const MPI_Request* requests, int count, const int* ind
     failed_ = false;  // there was nothing to wait for
     return;
   }
-  for (int i = 0; i < count; ++i) completed_one(requests, indices[i]);
+  for (int i = 0; i < count; ++i) completed_one(requests, indices[i], i);
 }
 
 // ---- Communicators and the life of MPI ----------------------------------------------------------
 
-void Call::made(MPI_Comm comm) {
+void Call::made_like(MPI_Comm like, MPI_Comm comm) {
   if (!outermost_ || comm == MPI_COMM_NULL) return;
+  if (tracer().active()) trace_communicator(like, comm);
+  if (like != comm) return;  // not yet to be used
   char name[MPI_MAX_OBJECT_NAME] = {};
   int length = 0, size = 0;
   ASSAY_MPI(Comm_get_name)(comm, name, &length);
@@ -169,6 +199,7 @@ void Call::made(MPI_Comm comm) {
 void Call::unmade(MPI_Comm comm) {
   if (!outermost_) return;
   Store::Lock lock(store());
+  tracer().forget(number(comm));
   if (Communicator* found = store().communicator(number(comm))) found->freed = true;
   // The next communicator may get the same handle.
   for (Translated& one : translated) one = Translated{};
@@ -193,12 +224,21 @@ void Call::initialised() {
   ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
   ASSAY_MPI(Query_thread)(&mine.level);
   if (!mine.fortran && mine.rank == 0) say_fortran();
-  Store::Lock lock(store());
-  store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");
+  {
+    Store::Lock lock(store());
+    store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");
+    tracer().start(mine.begin, mine.begin_wall, mine.rank, mine.size);
+  }
+  if (!tracer().wanted()) return;
+  trace_communicator(MPI_COMM_WORLD, MPI_COMM_WORLD);
+  trace_communicator(MPI_COMM_SELF, MPI_COMM_SELF);
+  compare_clocks(true);
 }
 
 void Call::finalising() {
   if (!outermost_) return;
+  compare_clocks(false);
+  end_clocks();
   profile().has_world = false;
   if (profile().sessions == 0) write_profile("finalize");
 }
@@ -209,7 +249,11 @@ void Call::aborting() {
 
 void Call::session(int change) {
   if (!outermost_) return;
-  if (change > 0) begin_profile();
+  if (change > 0) {
+    begin_profile();
+    Store::Lock lock(store());
+    tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
+  }
   profile().sessions += change;
   if (change < 0 && profile().sessions == 0 && !profile().has_world) write_profile("finalize");
 }

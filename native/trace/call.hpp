@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "events/tracer.hpp"
 #include "next.hpp"
 #include "profile.hpp"
 #include "store.hpp"
@@ -37,18 +38,30 @@ class Call {
   void none() { silent_ = true; }
   void bytes(std::int64_t bytes) { bytes_ = bytes; }
   template <class Count>
-  void send(Count count, MPI_Datatype type, int to, MPI_Comm comm) {
+  void send(Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     from(to, comm);
+    trace_.tag = tag;
     if (peer_ == kNull) return;
     bytes_ = size(count, type);
+    trace_.sent = bytes_;
     sent_ = true;
   }
   template <class Count>
-  void receive(Count count, MPI_Datatype type, int source, MPI_Comm comm) {
+  void receive(Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
     from(source, comm);
     if (peer_ != kNull) bytes_ = size(count, type);
+    if (traced_) expect(peer_, tag, bytes_, false);
+  }
+  // The receiving half of a call that sends, too.
+  template <class Count>
+  void receive_half(Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm) {
+    if (traced_) expect(world_rank(source, comm), tag, size(count, type), true);
   }
   void from(int rank, MPI_Comm comm) { peer_ = world_rank(rank, comm); }
+  void from(int rank, int tag, MPI_Comm comm) {
+    from(rank, comm);
+    trace_.tag = tag == MPI_ANY_TAG ? -1 : tag;
+  }
   // An exchange with a count (and a type) per rank: bytes to the other ranks, also counted as
   // theirs.
   template <class Count, class Type>
@@ -59,30 +72,71 @@ class Call {
     }
   }
 
+  // ---- For the trace ----
+  void on(MPI_Comm comm) {
+    trace_.comm = number(comm);
+    current_comm_ = comm;
+  }
+  // A collective that no rank leaves before all have entered it.
+  void everybody(MPI_Comm comm) { trace_.everybody = comm == MPI_COMM_WORLD; }
+  void on_object(std::uint64_t handle) { trace_.comm = object(handle); }
+  void rooted(int root, MPI_Comm comm) {
+    if (!traced_) return;
+    trace_.root = root;
+    trace_.root_world = world_rank(root == MPI_ROOT ? own(comm) : root, comm);
+  }
+  void target(int rank, MPI_Win win);
+  void direction(bool sends, bool receives) {
+    trace_.sends = sends;
+    trace_.receives = receives;
+  }
+  void made_object(std::uint64_t handle);
+  void unmade_object(std::uint64_t handle);
+  // Files and windows, whose handles may equal those of communicators.
+  static std::uint64_t object(std::uint64_t handle) { return handle ^ 0x5bd1e995ULL << 32; }
+  // Where MPI shall put what it knows about completed receives; the program may not want it.
+  MPI_Status* statuses(int count, MPI_Status* theirs);
+  void arrived(const MPI_Status* status);  // of a receive that waits
+  void probed(const MPI_Status* status, bool found);
+  void cancelled(const MPI_Request* request);
+  void keep_handles(int count, const MPI_Request* requests);
+  // A matched probe's message, and its receive, which gets no communicator.
+  void message(const MPI_Message* message);
+  template <class Count>
+  void received_message(const MPI_Message* message, Count count, MPI_Datatype type) {
+    if (traced_) expect_message(number(*message), size(count, type));
+  }
+
   // ---- Requests ----
   void begun(const MPI_Request* request);
   template <class Count>
-  void persistent(MPI_Request* request, Count count, MPI_Datatype type, int to, MPI_Comm comm) {
-    remember(*request, size(count, type), world_rank(to, comm), Persistent::kSend);
+  void persistent(MPI_Request* request, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm) {
+    remember(*request, size(count, type), world_rank(to, comm), tag, comm, Persistent::kSend);
   }
   template <class Count>
-  void persistent_receive(MPI_Request* request, Count count, MPI_Datatype type, int from,
+  void persistent_receive(MPI_Request* request, Count count, MPI_Datatype type, int from, int tag,
                           MPI_Comm comm) {
-    remember(*request, size(count, type), world_rank(from, comm), Persistent::kReceive);
+    remember(*request, size(count, type), world_rank(from, comm), tag, comm, Persistent::kReceive);
   }
-  void persistent_collective(MPI_Request* request) {
-    remember(*request, bytes_, kNoPeer, Persistent::kCollective);
+  void persistent_collective(MPI_Request* request, MPI_Comm comm) {
+    remember(*request, bytes_, kNoPeer, -1, comm, Persistent::kCollective);
   }
   void start(int count, const MPI_Request* requests);
   void freed(const MPI_Request* request);
   void pending(int count, const MPI_Request* requests);
   void completed_all(int count, const MPI_Request* requests, bool done);
-  void completed_one(const MPI_Request* requests, int index);
+  // `place`: of the status.
+  void completed_one(const MPI_Request* requests, int index, int place = 0);
   void completed_some(const MPI_Request* requests, int count, const int* indices);
   void tested(bool passed) { failed_ = !passed; }
 
   // ---- Communicators and the life of MPI ----
-  void made(MPI_Comm comm);
+  void made(MPI_Comm comm) {
+    made_like(comm, comm);
+  }  // by a call on the communicator that `on` named, if any
+  // `comm` will have the members of `like`.
+  void made_like(MPI_Comm like, MPI_Comm comm);
   void unmade(MPI_Comm comm);
   void named(MPI_Comm comm, const char* name);
   void initialised();
@@ -119,8 +173,55 @@ class Call {
   static MPI_Datatype type_of(MPI_Datatype type, int) { return type; }
   static MPI_Datatype type_of(const MPI_Datatype* types, int rank) { return types[rank]; }
   void part(std::int64_t bytes, int rank, MPI_Comm comm);
-  void remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, Persistent::Kind kind);
+  void remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, int tag, MPI_Comm comm,
+                Persistent::Kind kind);
   void add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time);
+
+  // What only the trace needs. A receive asks for `source`, `tag` and room for `room` bytes.
+  struct Traced {
+    std::uint64_t comm = 0;  // handle; 0: none
+    std::int32_t root = -1;
+    std::int32_t root_world = kUnknownPeer;
+    std::int32_t tag = -1;
+    std::int32_t source = kNoPeer;
+    std::int32_t source_tag = -1;
+    std::int64_t sent = 0;
+    std::int64_t room = 0;
+    std::int64_t received = 0;
+    bool sends = true;
+    bool receives = false;
+    bool expects = false;  // a receive
+    bool half = false;     // of a call that sends, too
+    std::uint64_t request = 0;
+    bool begins = false;
+    bool everybody = false;
+    MPI_Status* statuses = nullptr;
+    bool own_statuses = false;
+    int handle_count = 0;
+    MPI_Request* handles = nullptr;
+    Completion* completions = nullptr;
+    std::uint32_t completion_count = 0;
+  };
+  static constexpr int kFew = 16;
+
+  void expect(std::int32_t source, int tag, std::int64_t room, bool half) {
+    trace_.expects = true;
+    trace_.half = half;
+    trace_.source = source;
+    trace_.source_tag = tag == MPI_ANY_TAG ? -1 : tag;
+    trace_.room = source == kNull ? 0 : room;
+  }
+  void complete(int request, int status);
+  bool begin_request(std::uint64_t handle);
+  static std::int32_t world_rank_of(int rank, std::uint64_t comm) {
+    return world_rank(rank, (MPI_Comm)comm);
+  }
+  void record();
+  void record_started(std::uint64_t handle, const Persistent& slot, bool first);
+  [[nodiscard]] Event blank(std::int32_t function) const;
+  void expect_message(std::uint64_t message, std::int64_t room);
+  void completed_persistent(MPI_Request request);
+  void trace_communicator(MPI_Comm like, MPI_Comm comm);
 
   std::int32_t function_;
   std::int32_t peer_ = kNoPeer;
@@ -135,6 +236,12 @@ class Call {
   bool silent_ = false;  // no bytes of this call, though its request will have some
   bool failed_ = false;
   bool started_ = false;  // recorded by its requests
+  bool traced_;
+  MPI_Comm current_comm_ = MPI_COMM_NULL;
+  Traced trace_;
+  MPI_Request few_handles_[kFew];
+  MPI_Status few_statuses_[kFew];
+  Completion few_completions_[kFew];
 };
 
 }  // namespace assay::trace

@@ -12,7 +12,9 @@
 
 #include <new>
 
+#include "events/tracer.hpp"
 #include "functions.hpp"
+#include "message.hpp"
 #include "profile.hpp"
 #include "store.hpp"
 
@@ -74,15 +76,9 @@ class File {
   char text_[16384];
 };
 
-void say(const char* text, const char* where, int problem) {
-  char line[1024];
-  const int length =
-      problem ? snprintf(line, sizeof line, "assay: %s '%s': %s.\n", text, where, strerror(problem))
-              : snprintf(line, sizeof line, "assay: %s\n", text);
-  if (length > 0) {
-    const std::size_t size = static_cast<std::size_t>(length) < sizeof line ? length : sizeof line;
-    if (write(STDERR_FILENO, line, size) < 0) return;
-  }
+// A signal may have interrupted the coding of an event: then what was pending is lost.
+void finish_trace(const char* ended, std::uint64_t end) {
+  if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, end);
 }
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
@@ -190,6 +186,17 @@ void write_communicators(File& file) {
 
 }  // namespace
 
+void say(const char* text, const char* where, int problem) noexcept {
+  char line[1024];
+  const int length =
+      problem ? snprintf(line, sizeof line, "assay: %s '%s': %s.\n", text, where, strerror(problem))
+              : snprintf(line, sizeof line, "assay: %s\n", text);
+  if (length > 0) {
+    const std::size_t size = static_cast<std::size_t>(length) < sizeof line ? length : sizeof line;
+    if (write(STDERR_FILENO, line, size) < 0) return;
+  }
+}
+
 void say_fortran() noexcept {
   say("The calls that this program makes from Fortran can't be seen in this MPI library; the "
       "profile "
@@ -204,6 +211,7 @@ void write_profile(const char* ended) noexcept {
   const char* folder = getenv("ASSAY_PROFILE_DIR");
   if (!folder || !*folder) return;
   mine.end = now();
+  finish_trace(ended, mine.end);
   char path[4096], part[4112];
   const int number = mine.rank < 0 ? mine.process : mine.rank;
   if (snprintf(path, sizeof path, "%s/rank-%d.jsonl", folder, number) >= int(sizeof path)) return;

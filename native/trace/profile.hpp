@@ -12,6 +12,8 @@ struct Persistent {
   std::uint64_t request = 0;
   std::int64_t bytes = 0;
   std::int32_t peer = 0;
+  std::int32_t tag = -1;
+  std::uint64_t comm = 0;  // its handle
   Kind kind = kFree;
   bool active = false;
 };
@@ -48,7 +50,8 @@ void begin_profile();
 void switch_profile(int level);  // MPI_Pcontrol
 void say_fortran() noexcept;     // that calls of Fortran can't be seen
 
-// Writes the file. Doesn't call MPI, doesn't allocate; at most one line on stderr.
+// Writes the file, and what is pending of the trace. Doesn't call MPI, doesn't allocate; at most
+// one line on stderr.
 void write_profile(const char* ended) noexcept;
 
 }  // namespace assay::trace

@@ -63,6 +63,26 @@ class Store {
     Store& store_;
   };
 
+  // The lock, if it is free within some milliseconds: for a process that ends.
+  class Attempt {
+   public:
+    explicit Attempt(Store& store) : store_(store) {
+      for (int i = 0; i < 1'000'000 && !held_; ++i) {
+        held_ = !store_.busy_.test_and_set(std::memory_order_acquire);
+      }
+    }
+    ~Attempt() {
+      if (held_) store_.busy_.clear(std::memory_order_release);
+    }
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+    [[nodiscard]] bool held() const { return held_; }
+
+   private:
+    Store& store_;
+    bool held_ = false;
+  };
+
   // The entry of a key, or the one that takes all calls for which there is no room.
   Entry& entry(std::int32_t function, std::uint64_t site, std::int32_t peer, std::uint64_t bytes);
   void sent(std::int32_t peer, std::uint64_t bytes);
@@ -82,6 +102,7 @@ class Store {
 
  private:
   friend class Lock;
+  friend class Attempt;
   std::atomic_flag busy_;
   std::uint32_t limit_ = kEntries / 4 * 3;
 };

@@ -26,6 +26,22 @@ _INK = {
     "dark": {"ink": "#e6e9ee", "quiet": "#a3adba", "grid": "#2b323c", "ground": "#171b21"},
 }
 
+# Time outside of MPI in a timeline: lighter than all categories, against which labels are read.
+_COMPUTING = {"light": "#dbe4ec", "dark": "#2c3846"}
+
+
+def timeline_colours() -> dict[Theme, dict[str, Any]]:
+    """The colours of a timeline by theme: of its states in their order, and of all else."""
+    themes: tuple[Theme, Theme] = ("light", "dark")
+    return {
+        theme: {
+            "states": list(_CATEGORIES[theme]),
+            "computing": _COMPUTING[theme],
+            **_INK[theme],
+        }
+        for theme in themes
+    }
+
 
 def vega_config(theme: Theme) -> dict[str, Any]:
     """The Vega-Lite configuration of a theme; specifications contain no colours."""

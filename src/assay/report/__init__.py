@@ -71,22 +71,38 @@ def present_report(
     ``output``. Raises AssayError if it can't be written.
     """
     print_summary(report, console)
-    named = {".md": "markdown", ".json": "json"}.get(output.suffix, "html") if output else ""
-    chosen = form or named
+    chosen = chosen_format(form, output)
     for known in _SUFFIXES:
         if chosen == known:
             (written,) = write_report(report, output or usual, [known])
             console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
 
 
+def chosen_format(form: ShownFormat | None, output: Path | None) -> ShownFormat:
+    """The named format; by default that of the file's suffix, HTML for others."""
+    if form is not None:
+        return form
+    if output is None:
+        return "terminal"
+    suffixes: dict[str, ShownFormat] = {".md": "markdown", ".json": "json"}
+    return suffixes.get(output.suffix, "html")
+
+
+def make_folder(folder: Path, option: str) -> None:
+    """Make the folder of an output. Raises AssayError, which advises ``option``."""
+    from assay.records.files import cannot_write
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error, option) from None
+
+
 def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:
-    from assay.records.files import cannot_write, write_atomically
+    from assay.records.files import write_atomically
 
     target = _with_suffix(base, _SUFFIXES[form])
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(target.parent, error, option) from None
+    make_folder(target.parent, option)
     if form == "html":
         from assay.report.html import to_html
 

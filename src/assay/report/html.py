@@ -38,16 +38,16 @@ def to_html(report: ReportModel) -> str:
     )
     environment.filters["code"] = _code
     environment.filters["data_uri"] = _data_uri
-    environment.filters["csp_hash"] = _csp_hash
+    environment.filters["csp_hash"] = content_hash
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
     data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
     report = shortened(report)
     figures = [figure for section in report.sections for figure in section.figures]
     return environment.get_template("report.html.j2").render(
         report=report,
-        css=_markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        script=_markup((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
-        bundle=_markup(javascript_bundle() if figures else ""),
+        css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
+        script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
+        bundle=unescaped(javascript_bundle() if figures else ""),
         drawn={figure.id: svg(figure) for figure in figures},
         data=data,
         figures_json=_json(_for_browser(figures)),
@@ -67,7 +67,7 @@ def _for_browser(figures: list[Figure]) -> dict[str, Any]:
 def _json(value: object) -> Markup:
     """JSON for a script element, with ``<`` escaped so that nothing ends the element."""
     text = msgspec.json.encode(value).decode()
-    return _markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+    return unescaped(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _data_uri(text: str, kind: str) -> str:
@@ -75,14 +75,14 @@ def _data_uri(text: str, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
 
 
-def _csp_hash(text: str) -> Markup:
+def content_hash(text: str) -> Markup:
     """The source expression for this style or script in a Content Security Policy.
 
     CSP Level 3, section 2.3.1. Browsers hash the parsed text, where line ends are line feeds (HTML,
     13.2.3.5).
     """
     content = text.replace("\r\n", "\n").replace("\r", "\n").encode()
-    return _markup(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
+    return unescaped(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
 
 
 def _code(text: str) -> Markup:
@@ -92,7 +92,7 @@ def _code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _markup(text: str) -> Markup:
+def unescaped(text: str) -> Markup:
     """Mark text as HTML that needs no escaping: templates and escaped JSON."""
     from markupsafe import Markup
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
+from urllib.parse import quote
 
 from assay.charts.drawing import svg
 from assay.console import harmless
@@ -33,6 +34,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
     blocks = [f"# {_plain(report.title)}", f"{report.utc} · {_plain(report.summary)}"]
     if report.unfinished:
         blocks.append(f"> {_plain(report.unfinished)}")
+    blocks += [f"[{_plain(file.title)}]({quote(file.path)})" for file in report.files]
     blocks.append(
         "\n".join(
             f"- **{_plain(section.title)}** {_plain(section.verdict)}"

@@ -41,8 +41,18 @@ class Section(msgspec.Struct, frozen=True):
     impossible: list[ImpossibleValue] = []
 
 
+class CompanionFile(msgspec.Struct, frozen=True):
+    """A file that belongs to the report. ``path``: relative to the report's folder."""
+
+    title: str
+    path: str
+
+
 class ReportModel(msgspec.Struct, frozen=True):
-    """A whole report. ``utc``: ISO 8601, of the start. ``unfinished``: empty when complete."""
+    """A whole report. ``utc``: ISO 8601, of the start. ``unfinished``: empty when complete.
+
+    ``files``: files beside the report, to which it has links.
+    """
 
     schema: int
     assay: str
@@ -60,3 +70,4 @@ class ReportModel(msgspec.Struct, frozen=True):
     system_table: Table
     provenance: list[Table]
     findings_schema: int = 1
+    files: list[CompanionFile] = []

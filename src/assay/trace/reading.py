@@ -35,7 +35,7 @@ def read_profile(folder: Path) -> ProgramProfile:
     Raises AssayError if it isn't one, if no rank wrote a file, or if a file is damaged (with its
     line).
     """
-    run = _run_of(folder)
+    run = read_run(folder)
     ranks = [_read_rank(path) for path in sorted(folder.glob(RANK_FILES))]
     ranks.sort(key=lambda one: (one.header.rank is None, one.header.rank or 0))
     if not ranks:
@@ -55,7 +55,8 @@ def read_profile(folder: Path) -> ProgramProfile:
     )
 
 
-def _run_of(folder: Path) -> ProfiledRun:
+def read_run(folder: Path) -> ProfiledRun:
+    """How the program was run. Raises AssayError if the folder is not that of a profile."""
     path = folder / RUN_FILE
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ProfiledRun)

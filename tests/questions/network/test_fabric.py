@@ -254,7 +254,7 @@ def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
             return 1e-6
         return 30e-6 if (a, b) == (7, 8) else 20e-6
 
-    part, (figure,), run = part_of(ring_run(8, 2, time_of))
+    part, (figure, _), run = part_of(ring_run(8, 2, time_of))
     (row,) = [row for row in part.evidence if row.label.startswith("Hop from")]
     assert row.label == "Hop from node3 rank 7 to node4 rank 8 against others of its kind"
     assert row.value == pytest.approx(1.5, rel=0.02) and row.ci95 is not None
@@ -350,7 +350,7 @@ def test_findings_are_plain_json_with_the_planted_numbers_found_once(monkeypatch
     pairs, ring, cut = pairs_run(12, time_of), ring_run(4, 2, time_of), bisection_run(0.02)
     run = make_run([], measurements=[*pairs, *ring, *cut, *bisection_run(0.008, pairs=1)])
     reply = reply_to("network", summarise_cells(run), run)
-    assert len(reply.figures()) == 3 and len(analysed) == 1
+    assert len(reply.figures()) == 4 and len(analysed) == 1
     plain = findings_json(reply.findings)
     assert json.loads(json.dumps(plain)) == plain
     found = plain["fabric"]
@@ -386,5 +386,60 @@ def test_a_real_run_of_four_ranks_has_its_part() -> None:
     ]
     assert all(row.value > 0 for row in part.evidence)
     assert labelled(part, "Bisection").share > 0
-    assert [figure.id for figure in figures] == ["pairs-1", "ring-1", "ring-2", "bisection"]
-    assert [len(figure.rows) for figure in figures] == [12, 4, 4, 2]
+    assert [figure.id for figure in figures] == [
+        "pairs-1",
+        "ring-1",
+        "ring-2",
+        "ring-way-1",
+        "bisection",
+    ]
+    assert [len(figure.rows) for figure in figures] == [12, 4, 4, 4, 2]
+
+
+def by_rack(a: int, b: int) -> bool:
+    """Twelve nodes in three racks of four."""
+    return a // 4 == b // 4
+
+
+def rack_run(ratio: float, **given):
+    """A ring and all pairs; messages between racks take ``ratio`` times as long in the ring."""
+    pairs = pairs_run(12, lambda a, b: LATENCY * (1 if by_rack(a, b) else 3))
+    ring = ring_run(12, 1, lambda a, b: LATENCY * (1 if by_rack(a, b) else ratio), **given)
+    return part_of(pairs, ring)
+
+
+def test_the_topology_that_pairs_show_is_looked_for_in_the_ring() -> None:
+    part, figures, run = rack_run(2.0)
+    row = labelled(part, "Hops between groups against hops within, ring token, natural order")
+    assert row.value == pytest.approx(2.0, rel=0.03)
+    assert row.ci95[0] < 2.0 < row.ci95[1]
+    assert "3 groups of pairs with 8 B" in row.note
+    assert "the topology shows in the ring: hops between groups take " in part.remark
+    found = TOPIC.find(Measured(run, summarise_cells(run)))
+    (shown,) = found.ring_groups
+    assert (shown.shown, len(shown.groups)) == ("shows", 3)
+    assert shown.between == pytest.approx(2 * LATENCY, rel=0.03)
+    way = next(figure for figure in figures if figure.id == "ring-way-1")
+    kinds = [row["kind"] for row in way.rows]
+    assert [k for k, kind in enumerate(kinds) if kind == "between groups"] == [3, 7, 11]
+    assert kinds.count("within a group") == 9
+    for row, after in zip(way.rows, way.rows[1:], strict=False):
+        assert row["end"] == after["begin"]
+    assert way.rows[-1]["end"] == pytest.approx(15 * LATENCY, rel=0.02)
+    (table,) = TOPIC.tables(found)
+    assert [entry[2].text for entry in table.rows] == kinds
+    assert table.rows[3][0].text == "node3 → node4"
+    assert table.rows[3][3].value == pytest.approx(2 * LATENCY, rel=0.03)
+
+
+def test_a_topology_that_the_ring_hides_is_said() -> None:
+    part, _, run = rack_run(1.0)
+    assert "the topology doesn't show in the ring, as on Helix" in part.remark
+    (found,) = TOPIC.find(Measured(run, summarise_cells(run))).ring_groups
+    assert found.shown == "hidden"
+
+
+def test_without_groups_of_pairs_nothing_is_said_of_the_topology() -> None:
+    part, _, run = part_of(ring_run(6, 1, lambda a, b: LATENCY * (1 if a != 2 else 1.05)))
+    assert TOPIC.find(Measured(run, summarise_cells(run))).ring_groups == ()
+    assert "topology" not in part.remark

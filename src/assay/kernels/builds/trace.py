@@ -29,6 +29,8 @@ FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-
 # No name of C++ leaves the library, and it needs no library of C++.
 _LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
 _HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
+# Without the C++ functions of MPI, whose library programs in C and Fortran don't load.
+_C_ONLY = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 
 
 def build_trace(
@@ -62,8 +64,9 @@ def build_trace(
         functions, definitions = wrappers(read_rules(copy / "functions.txt"), header)
         (copy / "functions.inc").write_text(functions, "utf-8")
         (copy / "wrappers.cpp").write_text(definitions, "utf-8")
-        files = [path.name for path in sorted(copy.glob("*.cpp"))]
-        flags = [*FLAGS, *_HIDDEN, *_LINK]
+        files = [str(path.relative_to(copy)) for path in sorted(copy.glob("*.cpp"))]
+        files += [str(path.relative_to(copy)) for path in sorted(copy.glob("events/*.cpp"))]
+        flags = [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, "-I."]
         # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
         log = compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)
@@ -85,6 +88,6 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "generator": digest_of(Path(trace_wrappers.__file__)),
         "header": header,
         "compiler": mpicxx,
-        "flags": [*FLAGS, *_HIDDEN, *_LINK],
+        "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK],
         "machine": os.uname().machine,
     }

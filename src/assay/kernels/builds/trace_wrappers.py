@@ -19,6 +19,11 @@ _KINDS = {
 }
 # Kinds whose effects on requests and communicators are followed while counting is off, too.
 _FOLLOWED = {"start", "completion", "communicator", "life"}
+# One-sided functions that fetch data, and those that send and fetch.
+_GETS = {"Get", "Rget"}
+_BOTH_WAYS = {"Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"}
+# Collectives that no rank leaves before all have entered.
+_EVERYBODY = {"Barrier", "Allreduce", "Allgather", "Alltoall"}
 _PROTOTYPE = re.compile(r"\bint\s+MPI_(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
 
@@ -69,8 +74,9 @@ def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
         names.append(f'{{"{rule.name}", {_KINDS[rule.kind]}}}')
         both = [name for name in (rule.name, f"{rule.name}_c") if name in declared]
         bodies += [_wrapper(rule, name, declared[name]) for name in both]
-    enumeration.append("kMpiStart_receive")
-    names.append('{"Start_receive", kStartKind}')
+    for started in ("Start_receive", "Start_send", "Start_collective"):
+        enumeration.append(f"kMpi{started}")
+        names.append(f'{{"{started}", kStartKind}}')
     functions = (
         f"enum FunctionId : std::int32_t {{ {', '.join(enumeration)} }};\n"
         f"inline constexpr Function kFunctions[] = {{{', '.join(names)}}};\n"
@@ -86,9 +92,11 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
     declarations = ", ".join(text for text, _ in parameters) or "void"
     arguments = ", ".join(argument for _, argument in parameters)
     when = "outermost" if rule.kind in _FOLLOWED else "counted"
-    before = _calls(rule.before, parameters)
-    after = _calls(rule.after, parameters)
+    before = _context(rule, parameters) + _calls(rule.before, parameters)
+    after = _calls(rule.after, parameters) + _objects(parameters)
     steps = f"  if (call.{when}()) {{ {before} }}\n" if before else ""
+    if rule.name in _EVERYBODY:  # all ranks have to count these alike, whether or not calls count
+        steps += f"  call.everybody({_by_value(parameters, 'MPI_Comm')[0]});\n"
     done = f"  if (result == MPI_SUCCESS) {{ {after} }}\n" if after else ""
     return "".join(
         f"int {prefix}_{name}({declarations}) {{\n"
@@ -107,12 +115,56 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
     )
 
 
+def _context(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
+    """What the trace records of a call by the types and names of its parameters: communicator,
+    window or file, root, target and direction.
+    """
+    text = ""
+    handles = {kind: _by_value(parameters, kind) for kind in ("MPI_Comm", "MPI_Win", "MPI_File")}
+    for kind, names in handles.items():
+        if names:
+            call = f"on({names[0]})" if kind == "MPI_Comm" else f"on_object(number({names[0]}))"
+            text += f"call.{call}; "
+            break
+    named = {name for _, name in parameters}
+    if "root" in named and handles["MPI_Comm"] and rule.kind in ("collective", "start"):
+        text += f"call.rooted(root, {handles['MPI_Comm'][0]}); "
+    if "target_rank" in named and handles["MPI_Win"]:
+        text += f"call.target(target_rank, {handles['MPI_Win'][0]}); "
+    if rule.kind in ("one-sided", "file"):
+        both = rule.name in _BOTH_WAYS
+        receives = both or rule.name in _GETS or "read" in rule.name
+        text += f"call.direction({_boolean(both or not receives)}, {_boolean(receives)}); "
+    return text
+
+
+def _objects(parameters: list[tuple[str, str]]) -> str:
+    """Windows and files that the call makes from a communicator."""
+    if not _by_value(parameters, "MPI_Comm"):
+        return ""
+    made = [
+        name
+        for text, name in parameters
+        if re.fullmatch(rf"MPI_(?:Win|File) ?\* ?{re.escape(name)}", text)
+    ]
+    return "".join(f" call.made_object(number(*{name}));" for name in made)
+
+
+def _by_value(parameters: list[tuple[str, str]], kind: str) -> list[str]:
+    return [name for text, name in parameters if text == f"{kind} {name}"]
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"
+
+
 def _calls(rule: str, parameters: list[tuple[str, str]]) -> str:
     """``rule`` as statements, with the names of the parameters."""
     if not rule:
         return ""
     text = re.sub(r"\$(\d+)", lambda match: parameters[int(match.group(1))][1], rule)
-    method = r"(?<![\w.])(?=(?:none|bytes|send|receive|from|exchange|begun|persistent\w*|start"
-    method += r"|freed|pending|completed_\w+|tested|made|unmade|named|initialised|finalising"
+    method = r"(?<![\w.])(?=(?:none|bytes|send|receive\w*|from|exchange|begun|persistent\w*|start"
+    method += r"|statuses|arrived|probed|message|cancelled|keep_handles"
+    method += r"|freed|pending|completed_\w+|tested|made\w*|unmade\w*|named|initialised|finalising"
     method += r"|aborting|session|size|sizes|sum|own|ranks|others|neighbours)\()"
     return re.sub(method, "call.", text) + ";"

@@ -6,6 +6,8 @@ import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
 from assay.questions.profile.answer import answer
@@ -16,9 +18,14 @@ from assay.questions.profile.traced.answer import answer as traced_answer
 from assay.questions.profile.traced.figures import figures as traced_figures
 from assay.questions.profile.traced.model import TraceFindings
 from assay.questions.profile.traced.tables import tables as traced_tables
-from assay.report import ShownFormat, present_report
+from assay.records.files import OUTPUT
+from assay.report import ShownFormat, chosen_format, make_folder, present_report
 from assay.report.build import section_of
-from assay.report.model import REPORT_SCHEMA, ReportModel, Section
+from assay.report.model import REPORT_SCHEMA, CompanionFile, ReportModel, Section
+from assay.report.timeline.annotate import annotate
+from assay.report.timeline.write import write_timeline
+from assay.trace.events import Trace
+from assay.trace.matching import match
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -84,10 +91,26 @@ def present(
     form: ShownFormat | None,
     output: Path | None,
     traced: TraceFindings | None = None,
+    trace: Trace | None = None,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
-    Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory. Raises
-    AssayError if it can't be written.
+    Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory.
+    ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
+    Raises AssayError if it can't be written.
     """
-    present_report(build_profile(found, traced), console, form, output, Path("profile.html"))
+    report = build_profile(found, traced)
+    usual = Path("profile.html")
+    if trace is not None and chosen_format(form, output) in ("html", "markdown"):
+        timeline = _timeline_beside(output or usual)
+        make_folder(timeline.parent, OUTPUT)
+        contents = write_timeline(trace, timeline, annotate(match(trace)))
+        title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
+        report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
+        console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
+    present_report(report, console, form, output, usual)
+
+
+def _timeline_beside(report: Path) -> Path:
+    """``profile-timeline.html`` of ``profile.html``."""
+    return report.with_name(f"{report.stem}-timeline.html")

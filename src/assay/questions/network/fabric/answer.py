@@ -18,6 +18,7 @@ from assay.questions.network.fabric.findings import (
     SlowMember,
 )
 from assay.questions.network.fabric.matrices import LaunchRatio, RingHops
+from assay.questions.network.fabric.ring_groups import NOTICED, RingGroups
 from assay.questions.network.parameters import message_bytes
 from assay.reference.bisections import HELIX
 from assay.units import counted, format_quantity, format_share, format_size
@@ -33,6 +34,7 @@ def part(found: FabricFindings) -> Part | None:
     remarks = [
         *_pairs(fabric, found.pairs),
         *_rings(fabric, found.rings),
+        *_ring_groups(fabric, found.ring_groups),
         *_bisections(fabric, found.cuts),
     ]
     fabric.limits = list(dict.fromkeys(fabric.limits))
@@ -180,6 +182,38 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
             "2003, 3.3)."
         )
     return clauses
+
+
+def _ring_groups(part: Part, rings: Sequence[RingGroups]) -> list[str]:
+    """Evidence of each ring; the clause on whether the topology shows in any of them."""
+    for found in rings:
+        size = format_size(message_bytes(found.point))
+        mode, route = found.point.parameter("mode"), found.point.parameter("route")
+        way = f"{'concurrent' if mode == 'together' else 'token'}, {route} order, {size}"
+        label = f"Hops between groups against hops within, ring {way}"
+        note = (
+            f"{format_quantity(found.between, 's')} against {format_quantity(found.within, 's')}; "
+            f"{counted(len(found.groups), 'group')} of pairs with {format_size(found.pair_bytes)}"
+        )
+        part.evidence.append(_ratio_row(label, found.point, found.times, note))
+    if not rings:
+        return []
+    part.method.append(
+        "Whether the topology shows in a ring: hops between nodes of different groups against hops "
+        "between nodes of one group, per launch; the groups are those that all pairs form. It "
+        f"shows if the ratio's 95% interval is above {NOTICED}, and is hidden if it is below."
+    )
+    shown = [found for found in rings if found.shown == "shows"]
+    if shown:
+        most = max(shown, key=lambda found: found.times.value)
+        return [
+            "the topology shows in the ring: hops between groups take "
+            f"{most.times.value:.2f} times as long as within"
+        ]
+    if all(found.shown == "hidden" for found in rings):
+        return ["the topology doesn't show in the ring, as on Helix"]
+    part.limits.append("Whether the topology shows in the ring is undecided: hops vary too much.")
+    return []
 
 
 def _kinds(ring: RingHops) -> str:

@@ -14,6 +14,7 @@ from assay.questions.common.selection import Point
 from assay.questions.network.fabric.bisections import active_pairs, cut_of, is_single
 from assay.questions.network.fabric.findings import FabricFindings, PairFindings
 from assay.questions.network.fabric.matrices import Hop, RingHops
+from assay.questions.network.fabric.ring_groups import RingGroups, hop_kind
 from assay.questions.network.parameters import message_bytes
 from assay.units import format_size
 
@@ -28,6 +29,11 @@ def figures(found: FabricFindings) -> list[Figure]:
     return [
         *(_matrix_figure(pairs, k) for k, pairs in enumerate(found.pairs, 1)),
         *(_ring_figure(ring, k) for k, ring in enumerate(found.rings, 1)),
+        *(
+            _way_figure(ring, _groups_of(ring, found), k)
+            for k, ring in enumerate(found.rings, 1)
+            if ring.point.parameter("mode") == "token"
+        ),
         *([_bisection_figure(found.bisections)] if found.bisections else []),
     ]
 
@@ -141,6 +147,65 @@ def _ring_figure(found: RingHops, number: int) -> Figure:
             ],
             width="half" if len(rows) <= _BARS_IN_HALF else "full",
         )
+    )
+
+
+def _groups_of(ring: RingHops, found: FabricFindings) -> RingGroups | None:
+    return next((each for each in found.ring_groups if each.point == ring.point), None)
+
+
+def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figure:
+    """The token's way around the ring: each hop from its start to its end, as in a timeline."""
+    size = format_size(message_bytes(found.point))
+    factor, prefix = scale_of([sum(hop.time for hop in found.hops)])
+    rows: list[Row] = []
+    now = 0.0
+    for hop in found.hops:
+        kind = hop_kind(hop, groups)
+        name = f"{hop.sender} → {hop.receiver}"
+        rows.append({"hop": name, "kind": kind, "begin": now, "end": now + hop.time})
+        now += hop.time
+    with_names = len(rows) <= _MAX_NAMED
+    spec: Spec = {
+        "height": {"step": 16} if with_names else 420,
+        "transform": [
+            {"calculate": f"datum.{name} / {factor!r}", "as": f"shown_{name}"}
+            for name in ("begin", "end")
+        ],
+        "mark": {"type": "bar"},
+        "encoding": {
+            "y": _members("hop", with_names),
+            "x": {
+                "field": "shown_begin",
+                "type": "quantitative",
+                "title": f"time since the token's start ({prefix}s)",
+            },
+            "x2": {"field": "shown_end"},
+            "color": {"field": "kind", "type": "nominal", "title": None},
+            "tooltip": [
+                {"field": "hop", "title": "hop"},
+                {"field": "kind", "title": "kind"},
+                {"field": "shown_begin", "title": f"begin ({prefix}s)", "format": ".4~g"},
+                {"field": "shown_end", "title": f"end ({prefix}s)", "format": ".4~g"},
+            ],
+        },
+    }
+    route = found.point.parameter("route")
+    return Figure(
+        id=f"ring-way-{number}",
+        title=f"The token's way around the ring, {route} order: {size}",
+        caption="Each hop begins where the one before it ends; medians over launches, timed hop "
+        "by hop. Longer bars are slower hops.",
+        alt=f"Timeline of {len(rows)} hops, one after the other, {now:.3g} s together.",
+        fields=[
+            Field("hop", "", "from sender to receiver"),
+            Field("kind", "", "within a node, within a group of nodes, between groups"),
+            Field("begin", "s", "sum of the medians of the hops before it"),
+            Field("end", "s", "the same and its own median"),
+        ],
+        rows=rows,
+        spec=spec,
+        width="full",
     )
 
 

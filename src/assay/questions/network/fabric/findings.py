@@ -27,6 +27,7 @@ from assay.questions.network.fabric.matrices import (
     pair_matrices,
     ring_hops,
 )
+from assay.questions.network.fabric.ring_groups import RingGroups, ring_groups
 from assay.questions.network.parameters import message_bytes
 
 _Mask = npt.NDArray[np.bool_]
@@ -110,13 +111,16 @@ class PairFindings:
 class FabricFindings:
     """The fabric of a run.
 
-    ``pairs``: by message size. ``rings``: as measured. ``cuts``: bisections while all pairs
-    exchange, the worst cut first. ``missing``: what the methods that were not applied lack.
-    ``bisections``: all points of bisections, including those of a single pair.
+    ``pairs``: by message size. ``rings``: as measured. ``ring_groups``: whether each shows the
+    groups of nodes that pairs show; of rings and pairs that have both kinds of hops. ``cuts``:
+    bisections while all pairs exchange, the worst cut first. ``missing``: what the methods that
+    were not applied lack. ``bisections``: all points of bisections, including those of a single
+    pair.
     """
 
     pairs: tuple[PairFindings, ...]
     rings: tuple[RingHops, ...]
+    ring_groups: tuple[RingGroups, ...]
     cuts: tuple[BisectionCut, ...]
     missing: tuple[MissingData, ...]
     bisections: tuple[Point, ...] = field(metadata=INTERNAL)
@@ -127,14 +131,27 @@ def find(measured: Measured) -> FabricFindings | None:
     cells, run = measured.cells, measured.run
     matrices, rings = pair_matrices(cells, run), tuple(ring_hops(cells, run))
     cuts = tuple(bisection_cuts(cells))
+    pairs = tuple(map(_pairs, matrices))
     found = FabricFindings(
-        pairs=tuple(map(_pairs, matrices)),
+        pairs=pairs,
         rings=rings,
+        ring_groups=tuple(_ring_groups(pairs, rings)),
         cuts=cuts,
         missing=tuple(_missing(matrices, rings, cuts)),
         bisections=tuple(bisection_points(cells)),
     )
     return found if found.pairs or found.rings or found.bisections else None
+
+
+def _ring_groups(pairs: Sequence[PairFindings], rings: Sequence[RingHops]) -> Iterator[RingGroups]:
+    """By the coarsest groups of nodes, of the pairs with the largest messages that show any."""
+    grouped = [each for each in pairs if each.levels and each.unit == "node"]
+    if not grouped:
+        return
+    largest = max(grouped, key=lambda each: each.bytes)
+    for ring in rings:
+        if found := ring_groups(ring, largest.levels[0].groups, largest.bytes):
+            yield found
 
 
 def _missing(

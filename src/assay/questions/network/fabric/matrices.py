@@ -60,14 +60,16 @@ class LaunchRatio:
 class Hop:
     """One hop of a ring.
 
-    ``sender`` and ``receiver``: their names. ``crosses``: whether it goes between nodes. ``times``:
-    in s, one per launch. ``time``: their median; ``ci95``: its 95% interval. ``ratio``: ``time``
-    over the median of hops of its kind (within a node, between nodes). ``stands_out``: whether it
-    is an outlier; ``excess``: the ratio across launches where it is, else None.
+    ``sender`` and ``receiver``: their names; ``hosts``: where they run. ``crosses``: whether it
+    goes between nodes. ``times``: in s, one per launch. ``time``: their median; ``ci95``: its 95%
+    interval. ``ratio``: ``time`` over the median of hops of its kind (within a node, between
+    nodes). ``stands_out``: whether it is an outlier; ``excess``: the ratio across launches where it
+    is, else None.
     """
 
     sender: str
     receiver: str
+    hosts: tuple[str, str]
     crosses: bool
     times: tuple[float, ...] = field(metadata=INTERNAL)
     time: float
@@ -130,7 +132,7 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
         if min(map(len, times)) < HOPS.launches:
             standing = set()
         hops = tuple(
-            _hop(pair, crosses[k], times[k], float(ratios[k]), k in standing)
+            _hop(pair, (hosts[pair[0]], hosts[pair[1]]), times[k], float(ratios[k]), k in standing)
             for k, pair in enumerate(pairs)
         )
         rings.append(
@@ -148,13 +150,18 @@ def over_launches(values: Sequence[float], otherwise: float) -> LaunchRatio:
 
 
 def _hop(
-    pair: tuple[str, str], crosses: bool, times: tuple[float, ...], ratio: float, stands_out: bool
+    pair: tuple[str, str],
+    hosts: tuple[str, str],
+    times: tuple[float, ...],
+    ratio: float,
+    stands_out: bool,
 ) -> Hop:
     time = float(np.median(times))
     return Hop(
         sender=pair[0],
         receiver=pair[1],
-        crosses=crosses,
+        hosts=hosts,
+        crosses=hosts[0] != hosts[1],
         times=times,
         time=time,
         ci95=median_interval(np.array(times)),

@@ -1,0 +1,42 @@
+// The file of the trace: blocks that are appended whole, and never harm the program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace assay::trace {
+
+struct Counts {
+  std::uint64_t events = 0;
+  std::uint64_t requests = 0;     // begun
+  std::uint64_t completions = 0;  // of requests
+};
+
+class TraceFile {
+ public:
+  // Whether the file could be made.
+  bool open(const char* path) noexcept;
+  void metadata(const void* text, std::uint32_t length) noexcept;  // JSON Lines
+  void events(const void* payload, std::uint32_t length, const Counts& counts) noexcept;
+  void close() noexcept;
+
+  [[nodiscard]] bool writing() const { return descriptor_ > 0 && problem_ == 0; }
+  // The number of the first error, or 0.
+  [[nodiscard]] int problem() const { return problem_; }
+  [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(offset_); }
+
+ private:
+  void block(const std::uint8_t* head, std::uint32_t head_length, const void* payload,
+             std::uint32_t length) noexcept;
+  [[nodiscard]] bool still_mine() const noexcept;
+
+  int descriptor_ = 0;  // 0: not open
+  int problem_ = 0;
+  off_t offset_ = 0;
+  off_t most_ = 0;  // by the limit of the size of files
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace assay::trace

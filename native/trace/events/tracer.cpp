@@ -1,0 +1,269 @@
+#include "events/tracer.hpp"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clocks.hpp"
+#include "functions.hpp"
+#include "message.hpp"
+#include "profile.hpp"
+#include "store.hpp"
+
+namespace assay::trace {
+namespace {
+
+constinit Tracer the_tracer;
+
+// At most as much is lost when the program is killed, ns before its last event.
+constexpr std::uint64_t kPeriod = 250'000'000;
+constexpr std::uint32_t kBlock = 1U << 15;
+// Failed tests that follow each other within this time, ns, are one event.
+constexpr std::uint64_t kLoop = 10'000;
+
+std::uint32_t place_of(std::uint64_t key, std::uint32_t size) {
+  return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> 40) % size;
+}
+
+}  // namespace
+
+Tracer& tracer() { return the_tracer; }
+
+void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept {
+  const char* wanted = getenv("ASSAY_PROFILE_TRACE");
+  const char* folder = getenv("ASSAY_PROFILE_DIR");
+  if (started_ || !wanted || strcmp(wanted, "1") != 0 || !folder || !*folder) return;
+  started_ = wanted_ = true;
+  const int number = rank < 0 ? getpid() : rank;
+  if (snprintf(path_, sizeof path_, "%s/rank-%d.trace", folder, number) >= int(sizeof path_))
+    return;
+  encoder_.reset();
+  begin_ = flushed_ = last_time_ = begin;
+  if (!file_.open(path_)) {
+    say("The trace of this rank can't be written to", path_, file_.problem());
+    return;
+  }
+  char host[256] = {}, domain[256] = {};
+  gethostname(host, sizeof host - 1);
+  clock_domain(domain, sizeof domain);
+  print("{\"type\":\"trace\",\"version\":1,\"rank\":%d,\"ranks\":%d,\"process\":%d,\"host\":", rank,
+        size, getpid());
+  quoted(host);
+  print(",\"clock\":");
+  quoted(domain);
+  print(",\"begin\":%llu,\"begin_wall\":%llu}\n", static_cast<unsigned long long>(begin),
+        static_cast<unsigned long long>(begin_wall));
+  flush(begin);
+  active_ = true;
+}
+
+// ---- Metadata -----------------------------------------------------------------------------------
+
+void Tracer::print(const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(text_ + text_used_, sizeof text_ - text_used_, format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  if (static_cast<std::uint32_t>(length) >= sizeof text_ - text_used_) {
+    text_lost_ = true;
+  } else {
+    text_used_ += static_cast<std::uint32_t>(length);
+  }
+}
+
+void Tracer::quoted(const char* text) noexcept {
+  print("\"");
+  for (; *text; ++text) {
+    const auto c = static_cast<unsigned char>(*text);
+    print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 || c >= 0x7f ? "\\u%04x" : "%c", c);
+  }
+  print("\"");
+}
+
+void Tracer::metadata(const char* text) noexcept {
+  if (strlen(text) + text_used_ >= sizeof text_) flush(last_time_);
+  print("%s", text);
+}
+
+std::int64_t Tracer::site(std::uint64_t address) noexcept {
+  std::uint32_t place = place_of(address, kSites);
+  for (std::uint32_t i = 0; i < kSites; ++i, place = (place + 1) % kSites) {
+    if (sites_[place].address == address) return sites_[place].number;
+    if (sites_[place].address != 0) continue;
+    sites_[place] = {address, ++site_count_};
+    Dl_info info{};
+    const bool known = dladdr(reinterpret_cast<void*>(address), &info) && info.dli_fname;
+    const std::uint64_t base = known ? reinterpret_cast<std::uint64_t>(info.dli_fbase) : 0;
+    if (text_used_ > sizeof text_ / 2) flush(last_time_);
+    print("{\"type\":\"site\",\"number\":%lld,\"image\":", static_cast<long long>(site_count_));
+    quoted(known ? info.dli_fname : "");
+    print(",\"offset\":%llu}\n", static_cast<unsigned long long>(address - base));
+    return site_count_;
+  }
+  return 0;
+}
+
+void Tracer::function(std::int32_t function) noexcept {
+  if (functions_[function]) return;
+  functions_[function] = true;
+  print("{\"type\":\"function\",\"number\":%d,\"name\":\"%s\"}\n", function,
+        kFunctions[function].name);
+}
+
+// ---- Communicators ------------------------------------------------------------------------------
+
+void Tracer::communicator(std::uint64_t handle, std::uint32_t parent, std::int32_t made_by,
+                          const char* members) noexcept {
+  const std::uint32_t number = communicators_++;
+  if (number >= kNoCommunicator) return;
+  char line[256];
+  snprintf(line, sizeof line,
+           "{\"type\":\"communicator\",\"number\":%u,\"made_by\":\"%s\",\"parent\":", number,
+           kFunctions[made_by].name);
+  if (strlen(members) + text_used_ + 1024 >= sizeof text_) flush(last_time_);
+  if (strlen(members) + 1024 >= sizeof text_) members = "null";
+  print("%s", line);
+  parent == kNoCommunicator ? print("null") : print("%u", parent);
+  print(",\"members\":%s}\n", members);
+  alias(handle, number);
+}
+
+void Tracer::alias(std::uint64_t handle, std::uint32_t number) noexcept {
+  std::uint32_t place = place_of(handle, kNumbered);
+  for (std::uint32_t i = 0; i < kNumbered; ++i, place = (place + 1) % kNumbered) {
+    Numbered& slot = numbered_[place];
+    if (slot.used && slot.handle != handle && slot.number != kNoCommunicator) continue;
+    slot = {handle, number, true};
+    return;
+  }
+}
+
+std::uint32_t Tracer::number_of(std::uint64_t handle) const {
+  std::uint32_t place = place_of(handle, kNumbered);
+  for (std::uint32_t i = 0; i < kNumbered; ++i, place = (place + 1) % kNumbered) {
+    const Numbered& slot = numbered_[place];
+    if (!slot.used) break;
+    if (slot.handle == handle && slot.number != kNoCommunicator) return slot.number;
+  }
+  return kNoCommunicator;
+}
+
+void Tracer::forget(std::uint64_t handle) noexcept {
+  std::uint32_t place = place_of(handle, kNumbered);
+  for (std::uint32_t i = 0; i < kNumbered; ++i, place = (place + 1) % kNumbered) {
+    Numbered& slot = numbered_[place];
+    if (!slot.used) return;
+    if (slot.handle == handle) slot.number = kNoCommunicator;  // stays used for later probes
+  }
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+ActiveRequest* Tracer::begin_request(std::uint64_t handle) noexcept {
+  ActiveRequest* added = requests_.add(handle);
+  if (!added) {
+    ++lost_requests_;
+    return nullptr;
+  }
+  added->id = begun_++;
+  return added;
+}
+
+bool Tracer::complete_request(std::uint64_t handle, ActiveRequest* taken) noexcept {
+  return requests_.take(handle, taken);
+}
+
+// ---- Events -------------------------------------------------------------------------------------
+
+void Tracer::add(Event event, bool failed_test) noexcept {
+  if (event.signature.field[kThreadField] >= static_cast<std::int64_t>(kThreads)) {
+    ++lost_events_;
+    return;
+  }
+  if (failed_test) {
+    event.signature.field[kFlagsField] |= kFolded;
+    if (has_test_ && test_.signature == event.signature && event.begin - test_.end < kLoop) {
+      ++test_.calls;
+      test_.end = event.end;
+      if (event.end - flushed_ > kPeriod) flush(event.end);
+      return;
+    }
+    put_test();
+    test_ = event;
+    test_.calls = 1;
+    has_test_ = true;
+    return;
+  }
+  put_test();
+  while (event.completion_count > kLongestList) {
+    Event part = event;
+    part.completion_count = kLongestList;
+    put(part);
+    event.begin = event.end;
+    event.completions += kLongestList;
+    event.completion_count -= kLongestList;
+  }
+  put(event);
+}
+
+void Tracer::put_test() noexcept {
+  if (!has_test_) return;
+  has_test_ = false;
+  put(test_);
+}
+
+void Tracer::put(const Event& event) noexcept {
+  if (!encoder_.fits(event.completion_count) || encoder_.pending() > kBlock) flush(event.begin);
+  Event relative = event;
+  relative.begin -= begin_;
+  relative.end -= begin_;
+  encoder_.add(relative);
+  ++counts_.events;
+  counts_.requests += (event.signature.field[kFlagsField] & kBegins) != 0;
+  counts_.completions += event.completion_count;
+  last_time_ = event.end;
+  if (event.end - flushed_ > kPeriod) flush(event.end);
+}
+
+void Tracer::flush(std::uint64_t time) noexcept {
+  flushed_ = time;
+  if (text_lost_) {
+    text_lost_ = false;
+    while (text_used_ > 0 && text_[text_used_ - 1] != '\n') --text_used_;
+  }
+  file_.metadata(text_, text_used_);
+  text_used_ = 0;
+  std::uint32_t length = 0;
+  const std::uint8_t* payload = encoder_.take(&length);
+  file_.events(payload, length, counts_);
+  counts_ = Counts{};
+  if (!file_.writing()) active_ = false;
+}
+
+void Tracer::finish(const char* ended, std::uint64_t end) noexcept {
+  if (!started_) return;
+  started_ = false;
+  active_ = false;
+  put_test();
+  flush(last_time_);
+  print(
+      "{\"type\":\"end\",\"ended\":\"%s\",\"end\":%llu,\"lost_requests\":%llu,\"lost_events\":%llu}"
+      "\n",
+      ended, static_cast<unsigned long long>(end), static_cast<unsigned long long>(lost_requests_),
+      static_cast<unsigned long long>(lost_events_));
+  file_.metadata(text_, text_used_);
+  const int problem = file_.problem();
+  file_.close();
+  if (problem) {
+    char text[128];
+    snprintf(text, sizeof text, "The trace stops %.3f s after the end of MPI_Init:",
+             1e-9 * static_cast<double>(flushed_ - begin_));
+    say(text, path_, problem);
+  }
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,98 @@
+"""Whether the hops of a ring show the groups of nodes that all pairs show.
+
+Zaki et al. (1999) saw the switches of a cluster in the timeline of a ring; Barczak, Messom &
+Johnson (2003, 3.3) did not. Here the groups are known from pairs, and the ring is compared with
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.questions.common.selection import Point
+from assay.questions.network.fabric.matrices import Hop, LaunchRatio, RingHops, over_launches
+
+Groups = tuple[tuple[str, ...], ...]
+Shown = Literal["shows", "hidden", "undecided"]
+# A smaller ratio of the hops between groups to those within is none that a program would notice.
+NOTICED = 1.1
+
+
+@dataclass(frozen=True)
+class RingGroups:
+    """The hops of a ring between nodes, within groups and between them.
+
+    ``point``: the time of a round. ``groups``: the hosts of each group. ``within``, ``between``:
+    median times of a hop between nodes of one group and of two, in s. ``times``: ``between`` over
+    ``within``. ``shown``: whether the topology shows in the ring: "shows" if its whole interval is
+    above 1.1, "hidden" if it is below, otherwise "undecided". ``pair_bytes``: the message size of
+    the pairs that the groups are from.
+    """
+
+    point: Point
+    groups: Groups
+    within: float
+    between: float
+    times: LaunchRatio
+    shown: Shown
+    pair_bytes: int
+
+
+def ring_groups(ring: RingHops, groups: Groups, pair_bytes: int) -> RingGroups | None:
+    """None where the ring has no hops between nodes of a group, or none between groups."""
+    place = {host: number for number, members in enumerate(groups) for host in members}
+    inside: list[Hop] = []
+    outside: list[Hop] = []
+    for hop in ring.hops:
+        one, other = (place.get(host) for host in hop.hosts)
+        if hop.crosses and one is not None and other is not None:
+            (inside if one == other else outside).append(hop)
+    if not inside or not outside:
+        return None
+    within, between = _median(inside), _median(outside)
+    times = _ratio(inside, outside, between / within)
+    return RingGroups(ring.point, groups, within, between, times, _shown(times), pair_bytes)
+
+
+def _median(hops: Sequence[Hop]) -> float:
+    return float(np.median([hop.time for hop in hops]))
+
+
+def _ratio(inside: Sequence[Hop], outside: Sequence[Hop], otherwise: float) -> LaunchRatio:
+    """Across launches, where every launch has all hops."""
+    counts = {len(hop.times) for hop in (*inside, *outside)}
+    if len(counts) > 1:
+        return LaunchRatio(otherwise, None)
+    launches = range(counts.pop())
+    return over_launches(
+        [
+            float(np.median([hop.times[k] for hop in outside]))
+            / float(np.median([hop.times[k] for hop in inside]))
+            for k in launches
+        ],
+        otherwise,
+    )
+
+
+def _shown(times: LaunchRatio) -> Shown:
+    if times.ci95 is None:
+        return "undecided"
+    low, high = times.ci95
+    if low > NOTICED:
+        return "shows"
+    return "hidden" if high < NOTICED else "undecided"
+
+
+def hop_kind(hop: Hop, found: RingGroups | None) -> str:
+    """Within a node, or between nodes; where groups are known, within a group or between groups."""
+    if not hop.crosses:
+        return "within a node"
+    place = {host: k for k, members in enumerate(found.groups if found else ()) for host in members}
+    one, other = (place.get(host) for host in hop.hosts)
+    if one is None or other is None:
+        return "between nodes"
+    return "within a group" if one == other else "between groups"

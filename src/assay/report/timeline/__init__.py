@@ -1,0 +1,1 @@
+"""The timeline of a trace: one HTML file of limited size, with previews and windows in detail."""

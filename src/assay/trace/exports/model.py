@@ -1,0 +1,37 @@
+"""What an export of traces provides, and what several of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.trace.events import Integers, Trace
+from assay.trace.model import SourcePlace
+
+
+@dataclass(frozen=True)
+class TraceExport:
+    """A format. ``write``: the whole trace to a path that doesn't exist yet; sentences on what was
+    left out or changed. ``is_folder``: whether the path becomes a folder. ``example``: of a path.
+    """
+
+    title: str
+    example: str
+    is_folder: bool
+    write: Callable[[Trace, Path], list[str]]
+
+
+def nanoseconds(times: npt.ArrayLike, origin: float) -> Integers:
+    """Times (s) as whole nanoseconds since ``origin``."""
+    return np.rint((np.asarray(times, np.float64) - origin) * 1e9).astype(np.int64)
+
+
+def place_text(site: SourcePlace) -> str:
+    """``function, file:line`` of a call site, or its image and offset."""
+    if site.file:
+        return ", ".join(filter(None, (site.function, f"{site.file}:{site.line}")))
+    return site.function or f"{site.image}+{site.offset:#x}"

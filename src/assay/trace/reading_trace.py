@@ -1,0 +1,189 @@
+"""Reads the traces in the folder of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
+from assay.trace.events import Communicator, Events, Integers, RankTrace, Trace
+from assay.trace.model import SourcePlace
+from assay.trace.reading import read_run
+from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
+
+TRACE_FILES = "rank-*.trace"
+# What the library writes for calls without a communicator.
+_NO_COMMUNICATOR = 0xFFFF
+
+
+def has_trace(folder: Path) -> bool:
+    """Whether the folder has the trace of a rank."""
+    return any(folder.glob(TRACE_FILES))
+
+
+def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
+    """The trace in the folder of a profile, of ranks of the world, with times on rank 0's clock.
+
+    ``corrected``: also without messages received before they are sent. Events of calls without a
+    communicator have number 0 there. Raises AssayError if there is none, and if a file is damaged.
+    """
+    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
+    if not files:
+        raise AssayError(
+            "There is no trace in this folder.",
+            where=str(folder),
+            fix="Trace the program with `assay profile --trace -- COMMAND`.",
+        )
+    run = read_run(folder)
+    clocks = _clocks(files)
+    origin = min(int(clocks.to_reference(_number(f, i), _ns([f.header.begin]))[0])
+                 for i, f in enumerate(files))  # fmt: skip
+    communicators, numbers = _communicators(files)
+    functions = sorted({name for file in files for name in file.functions.values()})
+    places = {(one.image, one.offset): one for one in run.places}
+    sites: dict[tuple[str, int], int] = {}
+    ranks = tuple(
+        _rank(file, _number(file, place), clocks, origin, numbers[place], functions, sites)
+        for place, file in enumerate(files)
+    )
+    trace = Trace(
+        run=run,
+        ranks=ranks,
+        functions=tuple(functions),
+        communicators=communicators,
+        sites=tuple(places.get(key, SourcePlace(*key, "", "", 0)) for key in sites),
+        clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
+    )
+    return in_order(trace) if corrected else trace
+
+
+def _number(file: RankFile, place: int) -> int:
+    """The rank in the world, or the place among the files in a program without a world."""
+    return file.header.rank if file.header.rank >= 0 else place
+
+
+def _ns(times: Sequence[int]) -> Integers:
+    return np.array(times, dtype=np.int64)
+
+
+def _clocks(files: Sequence[RankFile]) -> ClockTree:
+    leaders, points = {}, {}
+    for place, file in enumerate(files):
+        rank = _number(file, place)
+        if file.leader is not None:
+            leaders[rank] = file.leader
+        found = points_of([(o.to, o.at, o.ahead, o.round_trip) for o in file.offsets])
+        if found is not None:
+            points[rank] = found
+    return ClockTree(leaders, points)
+
+
+def _communicators(
+    files: Sequence[RankFile],
+) -> tuple[tuple[Communicator, ...], list[dict[int, int]]]:
+    """All communicators, and for each rank the global numbers by its own.
+
+    The members of a communicator make it by a collective call on its parent, and MPI requires all
+    of them to make such calls in the same order: it is the same on two ranks if its parent, its
+    members and its number among such communicators are.
+    """
+    identities: dict[object, int] = {}
+    found: list[Communicator] = []
+    numbers: list[dict[int, int]] = []
+    for file in files:
+        mine: dict[int, int] = {}
+        earlier: dict[object, int] = {}
+        for one in file.communicators:
+            parent = mine.get(one.parent) if one.parent is not None else None
+            members = runs_to_members(one.members)
+            alike = (parent, members, one.made_by if members is None else "")
+            ordinal = earlier[alike] = earlier.get(alike, -1) + 1
+            number = identities.setdefault((alike, ordinal), len(found))
+            if number == len(found):
+                found.append(Communicator(number, members, parent))
+            mine[one.number] = number
+        numbers.append(mine)
+    return tuple(found or [Communicator(0, None, None)]), numbers
+
+
+def _rank(
+    file: RankFile,
+    rank: int,
+    clocks: ClockTree,
+    origin: int,
+    communicators: dict[int, int],
+    functions: list[str],
+    sites: dict[tuple[str, int], int],
+) -> RankTrace:
+    columns = file.columns
+
+    def seconds(local: Integers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
+
+    first = file.header.begin
+    begin = seconds(columns["begin"] + first)
+    end = seconds(columns["end"] + first)
+    last = file.end.end if file.end else max([first, *columns["end"][-1:] + first])
+    whole = seconds(_ns([first, int(last)]))
+    place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
+    place[0] = sites.setdefault(("", 0), len(sites))
+    for site in file.sites:
+        place[site.number] = sites.setdefault((site.image, site.offset), len(sites))
+    names = {name: index for index, name in enumerate(functions)}
+    function = {number: names[name] for number, name in file.functions.items()}
+    events = Events(
+        begin=begin,
+        end=end,
+        function=_mapped(columns["function"], function).astype(np.uint16),
+        site=np.array(place, dtype=np.uint32)[np.minimum(columns["site"], len(place) - 1)],
+        communicator=_mapped(
+            columns["communicator"], {**communicators, _NO_COMMUNICATOR: 0}
+        ).astype(np.uint32),
+        **{
+            name: columns[name]
+            for name in (
+                "peer", "tag", "source", "source_tag", "sent", "received", "request",
+                "completed_start", "completed_request", "count", "thread",
+            )
+        },
+    )  # fmt: skip
+    stopped = file.end is None
+    return RankTrace(
+        rank=rank,
+        host=file.header.host,
+        begin=float(whole[0]),
+        end=float(max(whole[1], end.max(initial=0.0))),
+        complete=not stopped,
+        events=_sorted(events),
+    )
+
+
+def _mapped(column: np.ndarray, to: dict[int, int]) -> np.ndarray:
+    table = np.zeros(1 + max([0, int(column.max(initial=0)), *to]), dtype=np.uint32)
+    for number, index in to.items():
+        table[number] = index
+    return table[column]
+
+
+def _sorted(events: Events) -> Events:
+    """By begin: threads and loops of failed tests are recorded when they end."""
+    if bool(np.all(events.begin[1:] >= events.begin[:-1])):
+        return events
+    order = np.argsort(events.begin, kind="stable")
+    lengths = np.diff(events.completed_start)[order]
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    take = np.repeat(events.completed_start[:-1][order] - start[:-1], lengths)
+    columns = {
+        name: getattr(events, name)[order]
+        for name in Events.__dataclass_fields__
+        if not name.startswith("completed")
+    }
+    return Events(
+        **columns,
+        completed_start=start,
+        completed_request=events.completed_request[take + np.arange(int(start[-1]))],
+    )

@@ -1,0 +1,263 @@
+"""The file of one rank's trace: its blocks, metadata and events (docs/formats/trace.md)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.kernels.builds.trace_decoder import build_trace_decoder
+from assay.trace.events import Integers
+
+MAGIC = b"assay-trace 1\n"
+_FIX = "Trace the program again with `assay profile --trace -- COMMAND`."
+# A block's numbers in front of its payload, by its type.
+_NUMBERS = {ord("M"): 1, ord("E"): 4}
+_CHECKSUM = 4
+# Columns in the order of `Columns` in native/trace/decoder/decoder.cpp.
+_COLUMNS: tuple[tuple[str, type], ...] = (
+    ("begin", np.int64), ("end", np.int64), ("function", np.uint16), ("site", np.uint32),
+    ("communicator", np.uint32), ("peer", np.int32), ("tag", np.int32), ("source", np.int32),
+    ("source_tag", np.int32), ("sent", np.int64), ("received", np.int64), ("request", np.int64),
+    ("completed_start", np.int64), ("completed_request", np.int64), ("count", np.uint32),
+    ("thread", np.uint16), ("row", np.int64), ("room", np.int64),
+)  # fmt: skip
+Columns = dict[str, npt.NDArray[Any]]
+
+
+class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
+    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are."""
+
+    version: int
+    rank: int
+    ranks: int
+    process: int
+    host: str
+    clock: str
+    begin: int
+    begin_wall: int
+
+
+class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
+    """A call site: the file that contains it, and the return address in it."""
+
+    number: int
+    image: str
+    offset: int
+
+
+class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):
+    """The name of a function."""
+
+    number: int
+    name: str
+
+
+class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
+    """A communicator; ``members``: runs of world ranks (first, step, count); None: unknown."""
+
+    number: int
+    made_by: str
+    parent: int | None
+    members: list[tuple[int, int, int]] | None
+
+
+class ClockRecord(msgspec.Struct, frozen=True, tag="clock"):
+    """``leader``: the rank that compares the clock that this rank has."""
+
+    leader: int
+
+
+class OffsetRecord(msgspec.Struct, frozen=True, tag="offset"):
+    """When this rank's clock read ``at``, that of rank ``to`` was ahead by ``ahead`` (ns)."""
+
+    to: int
+    at: int
+    ahead: int
+    round_trip: int
+
+
+class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
+    """The last record of a trace that was ended; ``end``: ns."""
+
+    ended: str
+    end: int
+    lost_requests: int
+    lost_events: int
+
+
+TraceRecord = (
+    TraceHeader | SiteRecord | FunctionRecord | CommunicatorMade | ClockRecord | OffsetRecord
+    | TraceEnd
+)  # fmt: skip
+
+
+class _Block(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in ("offset", "length", "events", "requests", "completions")
+    ]
+
+
+class _Columns(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name, _ in _COLUMNS]
+
+
+@dataclass(frozen=True)
+class RankFile:
+    """What the file of one rank holds. Times of ``columns`` are ns since the header's ``begin``.
+
+    ``size``: bytes up to the last whole block; ``torn``: bytes behind it.
+    """
+
+    path: Path
+    header: TraceHeader
+    columns: Columns
+    sites: list[SiteRecord] = field(default_factory=list)
+    functions: dict[int, str] = field(default_factory=dict)
+    communicators: list[CommunicatorMade] = field(default_factory=list)
+    leader: int | None = None
+    offsets: list[OffsetRecord] = field(default_factory=list)
+    end: TraceEnd | None = None
+    size: int = 0
+    torn: int = 0
+
+
+def read_rank_file(path: Path) -> RankFile:
+    """The trace of one rank, up to its last whole block.
+
+    Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise AssayError(f"It can't be read: {error.strerror}.", where=str(path)) from None
+    if not data.startswith(MAGIC):
+        raise AssayError("This is not a trace of this version of assay.", where=str(path), fix=_FIX)
+    records: list[TraceRecord] = []
+    blocks: list[tuple[int, int, int, int, int]] = []
+    end = len(MAGIC)
+    for kind, numbers, begin in _blocks(data):
+        end = begin + numbers[0]
+        if kind == ord("M"):
+            records += _records(data[begin:end], path)
+        else:
+            blocks.append((begin, *numbers))
+    if not records or not isinstance(records[0], TraceHeader):
+        raise AssayError("The trace has no header: nothing was flushed.", where=str(path), fix=_FIX)
+    if records[0].version != 1:
+        raise AssayError(
+            f"The trace has version {records[0].version}; this assay reads 1.",
+            where=str(path),
+            fix="Use the assay that wrote it, or trace the program again.",
+        )
+    clocks = [one.leader for one in records if isinstance(one, ClockRecord)]
+    ends = [one for one in records if isinstance(one, TraceEnd)]
+    return RankFile(
+        path=path,
+        header=records[0],
+        columns=_decoded(data, blocks, path),
+        sites=[one for one in records if isinstance(one, SiteRecord)],
+        functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
+        communicators=[one for one in records if isinstance(one, CommunicatorMade)],
+        leader=clocks[0] if clocks else None,
+        offsets=[one for one in records if isinstance(one, OffsetRecord)],
+        end=ends[0] if ends else None,
+        size=end,
+        torn=len(data) - end,
+    )
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
+    """Type, numbers and begin of the payload of each whole block; the first number is its length.
+
+    Stops at the first block that is cut or damaged: the program was killed while it was written.
+    """
+    at = len(MAGIC)
+    while at < len(data):
+        kind = data[at]
+        numbers: list[int] = []
+        at += 1
+        for _ in range(_NUMBERS.get(kind, 0)):
+            value = shift = 0
+            while at < len(data) and shift < 63:
+                byte = data[at]
+                at += 1
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    break
+            numbers.append(value)
+        begin = at + _CHECKSUM
+        if not numbers or begin + numbers[0] > len(data):
+            return
+        if int.from_bytes(data[at:begin], "little") != _checksum(data, begin, numbers[0]):
+            return
+        # An event takes at least a bit, so that damaged numbers can't ask for much memory.
+        if kind == ord("E") and max(numbers[1:3]) > 8 * numbers[0]:
+            return
+        yield kind, numbers, begin
+        at = begin + numbers[0]
+
+
+def _records(payload: bytes, path: Path) -> list[TraceRecord]:
+    decoder = msgspec.json.Decoder(TraceRecord)
+    try:
+        return [decoder.decode(line) for line in payload.splitlines()]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AssayError(f"A record is damaged: {error}.", where=str(path), fix=_FIX) from None
+
+
+@cache
+def _decoder() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build_trace_decoder()))
+    library.assay_decode.restype = ctypes.c_int64
+    library.assay_decode.argtypes = [
+        ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+    ]  # fmt: skip
+    library.assay_checksum.restype = ctypes.c_uint32
+    library.assay_checksum.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
+    return library
+
+
+def _checksum(data: bytes, begin: int, length: int) -> int:
+    return int(_decoder().assay_checksum(data, begin, length))
+
+
+def _decoded(data: bytes, blocks: list[tuple[int, int, int, int, int]], path: Path) -> Columns:
+    table = np.array(blocks, dtype=np.uint64).reshape(-1, 5)
+    events, requests, completions = (int(table[:, i].sum()) for i in (2, 3, 4))
+    lengths = {
+        "completed_start": events + 1, "completed_request": completions,
+        "row": requests, "room": requests,
+    }  # fmt: skip
+    columns = {name: np.empty(lengths.get(name, events), kind) for name, kind in _COLUMNS}
+    pointers = _Columns(*(columns[name].ctypes.data for name, _ in _COLUMNS))
+    done = _decoder().assay_decode(data, table.ctypes.data, len(table), ctypes.byref(pointers))
+    if done != len(table):
+        raise AssayError(
+            f"Block {done} of {len(table)} of the events is damaged.", where=str(path), fix=_FIX
+        )
+    del columns["row"], columns["room"]
+    return columns
+
+
+def runs_to_members(runs: list[tuple[int, int, int]] | None) -> tuple[int, ...] | None:
+    """World ranks in order, from runs (first, step, count)."""
+    if runs is None:
+        return None
+    return tuple(first + step * i for first, step, count in runs for i in range(count))
+
+
+def wall_of(file: RankFile) -> Integers:
+    """Begin and end of the trace, ns of the rank's clock."""
+    last = int(file.columns["end"].max()) + file.header.begin if len(file.columns["end"]) else 0
+    return np.array([file.header.begin, file.end.end if file.end else max(last, file.header.begin)])
