@@ -61,6 +61,22 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
     return in_order(trace) if corrected else trace
 
 
+def trace_summary(folder: Path) -> str:
+    """How much the ranks recorded, and which of them not to the end, in one line."""
+    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    if not files:
+        return "trace: no process of the program wrote one."
+    events = sum(len(file.columns["begin"]) for file in files)
+    size = sum(file.size for file in files)
+    text = f"trace: {events} events of {len(files)} ranks, {size} B"
+    text += f" ({size / events:.2f} B per event)" if events else ""
+    cut = [str(file.header.rank) for file in files if file.end is None]
+    if cut:
+        some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
+        text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
+    return text + "."
+
+
 def _number(file: RankFile, place: int) -> int:
     """The rank in the world, or the place among the files in a program without a world."""
     return file.header.rank if file.header.rank >= 0 else place
