@@ -13,6 +13,7 @@
 #include <new>
 
 #include "events/tracer.hpp"
+#include "file_limit.hpp"
 #include "functions.hpp"
 #include "message.hpp"
 #include "profile.hpp"
@@ -62,6 +63,8 @@ class File {
 
  private:
   void flush() {
+    size_ += static_cast<off_t>(used_);
+    if (problem_ == 0 && is_beyond_limit(size_)) problem_ = EFBIG;
     for (std::size_t done = 0; problem_ == 0 && done < used_;) {
       const ssize_t count = write(descriptor_, text_ + done, used_ - done);
       if (count > 0) done += static_cast<std::size_t>(count);
@@ -72,6 +75,7 @@ class File {
 
   int descriptor_;
   int problem_ = 0;
+  off_t size_ = 0;
   std::size_t used_ = 0;
   char text_[16384];
 };

@@ -2,6 +2,7 @@
 // tests/native/trace/test_endings.py.
 #include <mpi.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,19 @@ int main(int argc, char** argv) {
   if (way == "exit") std::exit(0);
   if (way == "abort") MPI_Abort(MPI_COMM_WORLD, 0);
   if (way == "terminate") raise(SIGTERM);
+  if (way == "kill") {
+    for (int i = 0; i < 1000; ++i) ring(2);
+    usleep(300'000);  // the next call is after a flush is due
+    ring(3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(100'000);
+    raise(SIGKILL);
+  }
+  if (way == "limit") {
+    const rlimit limit{1024, 1024};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 5000; ++i) ring(2);
+  }
   if (way == "tests") failed_tests();
   if (way == "fork") {
     const pid_t child = fork();

@@ -42,10 +42,7 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
     return;
   encoder_.reset();
   begin_ = flushed_ = last_time_ = begin;
-  if (!file_.open(path_)) {
-    say("The trace of this rank can't be written to", path_, file_.problem());
-    return;
-  }
+  if (!file_.open(path_)) return;  // `finish` says why
   char host[256] = {}, domain[256] = {};
   gethostname(host, sizeof host - 1);
   clock_domain(domain, sizeof domain);
