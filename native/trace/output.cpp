@@ -116,10 +116,12 @@ void write_header(File& file, const char* ended) {
   }
   file.print(
       ",\"ended\":\"%s\",\"threads\":\"%s\",\"begin\":%.9f,\"begin_wall\":%.9f,\"wall\":%.9f,"
+      "\"cost\":%.9f,"
       "\"runs\":%llu,\"unfinished\":%lld,\"fortran\":%s,\"complete\":%s}\n",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
-      static_cast<unsigned long long>(mine.runs), static_cast<long long>(mine.unfinished.load()),
-      mine.fortran ? "true" : "false", mine.fortran && !mine.persistent_lost ? "true" : "false");
+      seconds(mine.cost), static_cast<unsigned long long>(mine.runs),
+      static_cast<long long>(mine.unfinished.load()), mine.fortran ? "true" : "false",
+      mine.fortran && !mine.persistent_lost ? "true" : "false");
 }
 
 void write_kinds(File& file) {

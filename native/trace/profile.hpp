@@ -30,6 +30,7 @@ struct Profile {
   std::uint64_t end = 0;
   std::uint64_t begin_wall = 0;  // CLOCK_REALTIME, nanoseconds
   std::uint64_t runs = 0;        // calls of MPI_Pcontrol with a level other than 0
+  std::uint64_t cost = 0;        // of this library per call, nanoseconds
   int process = 0;
   int rank = -1;
   int size = 0;

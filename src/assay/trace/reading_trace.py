@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.errors import AssayError
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
-from assay.trace.events import Communicator, Events, Integers, RankTrace, Trace
+from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
 from assay.trace.model import SourcePlace
 from assay.trace.reading import read_run
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
@@ -137,7 +138,7 @@ def _rank(
 ) -> RankTrace:
     columns = file.columns
 
-    def seconds(local: Integers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def seconds(local: Integers) -> Floats:
         return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
 
     first = file.header.begin
@@ -148,7 +149,8 @@ def _rank(
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
     place[0] = sites.setdefault(("", 0), len(sites))
     for site in file.sites:
-        place[site.number] = sites.setdefault((site.image, site.offset), len(sites))
+        key = (file.images.get(site.image, ""), site.offset)
+        place[site.number] = sites.setdefault(key, len(sites))
     names = {name: index for index, name in enumerate(functions)}
     function = {number: names[name] for number, name in file.functions.items()}
     events = Events(
@@ -178,11 +180,12 @@ def _rank(
     )
 
 
-def _mapped(column: np.ndarray, to: dict[int, int]) -> np.ndarray:
+def _mapped(column: npt.NDArray[np.integer], to: dict[int, int]) -> npt.NDArray[np.uint32]:
     table = np.zeros(1 + max([0, int(column.max(initial=0)), *to]), dtype=np.uint32)
     for number, index in to.items():
         table[number] = index
-    return table[column]
+    found: npt.NDArray[np.uint32] = table[column]
+    return found
 
 
 def _sorted(events: Events) -> Events:

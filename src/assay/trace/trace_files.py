@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from assay.errors import AssayError
 from assay.kernels.builds.trace_decoder import build_trace_decoder
-from assay.trace.events import Integers
 
 MAGIC = b"assay-trace 1\n"
 _FIX = "Trace the program again with `assay profile --trace -- COMMAND`."
@@ -46,11 +45,18 @@ class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
     begin_wall: int
 
 
-class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
-    """A call site: the file that contains it, and the return address in it."""
+class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
+    """A file that contains call sites."""
 
     number: int
-    image: str
+    path: str
+
+
+class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
+    """A call site: the number of the file that contains it, and the return address in it."""
+
+    number: int
+    image: int
     offset: int
 
 
@@ -70,7 +76,7 @@ class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
     members: list[tuple[int, int, int]] | None
 
 
-class ClockRecord(msgspec.Struct, frozen=True, tag="clock"):
+class ClockLeader(msgspec.Struct, frozen=True, tag="clock"):
     """``leader``: the rank that compares the clock that this rank has."""
 
     leader: int
@@ -95,8 +101,8 @@ class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
 
 
 TraceRecord = (
-    TraceHeader | SiteRecord | FunctionRecord | CommunicatorMade | ClockRecord | OffsetRecord
-    | TraceEnd
+    TraceHeader | ImageRecord | SiteRecord | FunctionRecord | CommunicatorMade | ClockLeader
+    | OffsetRecord | TraceEnd
 )  # fmt: skip
 
 
@@ -122,6 +128,7 @@ class RankFile:
     header: TraceHeader
     columns: Columns
     sites: list[SiteRecord] = field(default_factory=list)
+    images: dict[int, str] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     communicators: list[CommunicatorMade] = field(default_factory=list)
     leader: int | None = None
@@ -143,7 +150,7 @@ def read_rank_file(path: Path) -> RankFile:
     if not data.startswith(MAGIC):
         raise AssayError("This is not a trace of this version of assay.", where=str(path), fix=_FIX)
     records: list[TraceRecord] = []
-    blocks: list[tuple[int, int, int, int, int]] = []
+    blocks: list[tuple[int, ...]] = []
     end = len(MAGIC)
     for kind, numbers, begin in _blocks(data):
         end = begin + numbers[0]
@@ -159,13 +166,14 @@ def read_rank_file(path: Path) -> RankFile:
             where=str(path),
             fix="Use the assay that wrote it, or trace the program again.",
         )
-    clocks = [one.leader for one in records if isinstance(one, ClockRecord)]
+    clocks = [one.leader for one in records if isinstance(one, ClockLeader)]
     ends = [one for one in records if isinstance(one, TraceEnd)]
     return RankFile(
         path=path,
         header=records[0],
         columns=_decoded(data, blocks, path),
         sites=[one for one in records if isinstance(one, SiteRecord)],
+        images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
         communicators=[one for one in records if isinstance(one, CommunicatorMade)],
         leader=clocks[0] if clocks else None,
@@ -232,14 +240,14 @@ def _checksum(data: bytes, begin: int, length: int) -> int:
     return int(_decoder().assay_checksum(data, begin, length))
 
 
-def _decoded(data: bytes, blocks: list[tuple[int, int, int, int, int]], path: Path) -> Columns:
+def _decoded(data: bytes, blocks: list[tuple[int, ...]], path: Path) -> Columns:
     table = np.array(blocks, dtype=np.uint64).reshape(-1, 5)
     events, requests, completions = (int(table[:, i].sum()) for i in (2, 3, 4))
     lengths = {
         "completed_start": events + 1, "completed_request": completions,
         "row": requests, "room": requests,
     }  # fmt: skip
-    columns = {name: np.empty(lengths.get(name, events), kind) for name, kind in _COLUMNS}
+    columns: Columns = {name: np.empty(lengths.get(name, events), kind) for name, kind in _COLUMNS}
     pointers = _Columns(*(columns[name].ctypes.data for name, _ in _COLUMNS))
     done = _decoder().assay_decode(data, table.ctypes.data, len(table), ctypes.byref(pointers))
     if done != len(table):
@@ -255,9 +263,3 @@ def runs_to_members(runs: list[tuple[int, int, int]] | None) -> tuple[int, ...] 
     if runs is None:
         return None
     return tuple(first + step * i for first, step, count in runs for i in range(count))
-
-
-def wall_of(file: RankFile) -> Integers:
-    """Begin and end of the trace, ns of the rank's clock."""
-    last = int(file.columns["end"].max()) + file.header.begin if len(file.columns["end"]) else 0
-    return np.array([file.header.begin, file.end.end if file.end else max(last, file.header.begin)])
