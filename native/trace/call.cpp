@@ -278,6 +278,7 @@ void Call::session(int change) {
   if (!outermost_) return;
   if (change > 0) {
     begin_profile();
+    profile().has_sessions = !profile().has_world;
     Store::Lock lock(store());
     tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
   }

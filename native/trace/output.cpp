@@ -80,11 +80,6 @@ class File {
   char text_[16384];
 };
 
-// A signal may have interrupted the coding of an event: then what was pending is lost.
-void finish_trace(const char* ended, std::uint64_t end) {
-  if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, end);
-}
-
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
 void numbers(File& file, const Entry& entry) {
@@ -203,6 +198,16 @@ void say(const char* text, const char* where, int problem) noexcept {
   }
 }
 
+// A signal may have interrupted the coding of an event: then what was pending is lost.
+void finish_trace(const char* ended) noexcept {
+  if (profile().process != getpid()) return;
+  if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, profile().end);
+}
+
+void flush_trace() noexcept {
+  if (Store::Attempt attempt(store()); attempt.held()) tracer().flush_all();
+}
+
 void say_fortran() noexcept {
   say("The calls that this program makes from Fortran can't be seen in this MPI library; the "
       "profile "
@@ -217,7 +222,12 @@ void write_profile(const char* ended) noexcept {
   const char* folder = getenv("ASSAY_PROFILE_DIR");
   if (!folder || !*folder) return;
   mine.end = now();
-  finish_trace(ended, mine.end);
+  // After the last session another one may begin: then the trace goes on until the process ends.
+  if (mine.has_sessions && strcmp(ended, "finalize") == 0) {
+    flush_trace();
+  } else {
+    finish_trace(ended);
+  }
   char path[4096], part[4112];
   const int number = mine.rank < 0 ? mine.process : mine.rank;
   if (snprintf(path, sizeof path, "%s/rank-%d.jsonl", folder, number) >= int(sizeof path)) return;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +31,24 @@ void failed_tests() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &request);
   for (int i = 0; i < 1000; ++i) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+// kB of memory that a library has in use, the variables behind its file included.
+long memory_of(const char* library) {
+  std::ifstream maps("/proc/self/smaps");
+  long total = 0;
+  bool mine = false;
+  std::string line;
+  while (std::getline(maps, line)) {
+    const std::size_t dash = line.find('-'), space = line.find(' ');
+    if (dash < space && line.find(':') > space) {  // a mapping
+      mine = line.find(library) != std::string::npos ||
+             (mine && line.find('/') == std::string::npos && line.find('[') == std::string::npos);
+    } else if (mine && line.rfind("Rss:", 0) == 0) {
+      total += std::atol(line.c_str() + 4);
+    }
+  }
+  return total;
 }
 
 }  // namespace
@@ -74,6 +94,16 @@ int main(int argc, char** argv) {
     std::vector<char> data(1 << 20);
     for (std::size_t size = 1; size <= data.size(); size *= 2) {
       MPI_Bcast(data.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+  }
+  if (way == "memory") {  // as many keys as there can be, and many calls
+    std::vector<char> data(1 << 20);
+    for (int round = 0; round < 20; ++round) {
+      for (int tag = 0; tag < 2000; ++tag) ring(tag);
+      for (std::size_t size = 1; size <= data.size(); size *= 2) {
+        MPI_Bcast(data.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+      }
+      std::cout << "memory " << memory_of("libassay-trace") << std::endl;
     }
   }
   MPI_Finalize();

@@ -280,6 +280,12 @@ void Tracer::flush(std::uint64_t time) noexcept {
   if (!file_.writing()) active_ = false;
 }
 
+void Tracer::flush_all() noexcept {
+  if (!started_) return;
+  put_test();
+  flush(last_time_);
+}
+
 void Tracer::finish(const char* ended, std::uint64_t end) noexcept {
   if (!started_) return;
   started_ = false;

@@ -47,7 +47,8 @@ class Tracer {
 
   void clock(const char* json) noexcept { metadata(json); }
 
-  // Writes what is pending. Doesn't allocate.
+  void flush_all() noexcept;
+  // Writes what is pending, and the end. Doesn't allocate.
   void finish(const char* ended, std::uint64_t end) noexcept;
 
  private:

@@ -16,7 +16,7 @@ from assay.trace.events import Trace
 from assay.trace.matching import match
 from assay.trace.reading import RUN_FILE
 from assay.trace.reading_trace import read_trace, trace_summary
-from mpi_counts import compile_against_mpi, counting_library
+from mpi_counts import PROFILE, compile_against_mpi, counting_library
 from native_build import TOOLS
 from profiles import RUN, profiled_program
 
@@ -112,6 +112,20 @@ def test_a_limit_of_the_size_of_files_stops_the_trace_and_not_the_program(tmp_pa
     assert [rank.complete for rank in trace.ranks] == [False] * RANKS
 
 
+@pytest.mark.parametrize(("trace", "most"), [("0", 8192), ("1", 16384)])
+def test_memory_is_constant(tmp_path: Path, trace: str, most: int) -> None:
+    """kB per rank; 160,000 calls with 2000 tags, which a trace can't predict."""
+    variables = _variables(tmp_path, f"ASSAY_PROFILE_TRACE={trace}")
+    done = subprocess.run(
+        [TOOLS / "mpirun", "-n", "1", *variables, _program(), "memory"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    used = [int(line.split()[1]) for line in done.stdout.splitlines() if "memory" in line]
+    assert len(used) == 20
+    assert 100 < used[-1] < most
+    assert used[-1] - used[1] < 64
+
+
 @pytest.mark.parametrize(
     ("offset", "drift"), [(3_000_000_000, 0), (-5_000_000, 40_000), (250_000, -100_000)]
 )
@@ -143,3 +157,36 @@ def test_wrong_clocks_are_corrected(tmp_path: Path, offset: int, drift: int) -> 
     late = matched.flat.begin[messages.send] - matched.flat.end[messages.received_in]
     assert len(messages) == 800
     assert np.max(late) <= 0
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_another_tool_on_the_profiling_interface(tmp_path: Path, first: bool) -> None:
+    """Each sees the program's calls, whichever is preloaded first; its own aren't the program's,
+    as far as it makes them within the program's.
+    """
+    tool = tmp_path / "tool.so"
+    flags = ["-shared", "-fPIC", "-o", tool]
+    subprocess.run([TOOLS / "mpicc", PROFILE / "other_tool.c", *flags], check=True, timeout=60)
+    libraries = [str(counting_library()), str(tool)]
+    preload = f"LD_PRELOAD={' '.join(libraries if first else reversed(libraries))}"
+    command = [TOOLS / "mpirun", "-n", str(RANKS), *_variables(tmp_path, preload), _program(), ""]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert [line for line in done.stdout.splitlines() if line] == ["tool 2"] * RANKS
+    trace = read_trace(tmp_path)
+    for rank in range(RANKS):
+        assert _calls(trace, rank, "Send") == 2
+        assert _calls(trace, rank, "Wait") == 2
+        assert _calls(trace, rank, "Barrier") == (0 if first else 1)
+
+
+def test_mpi_started_twice_by_sessions(tmp_path: Path) -> None:
+    program = tmp_path / "sessions"
+    subprocess.run([TOOLS / "mpicc", PROFILE / "sessions.c", "-o", program], check=True, timeout=60)
+    command = [TOOLS / "mpirun", "-n", str(RANKS), *_variables(tmp_path), program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == [f"sum {RANKS}"] * 2 * RANKS
+    assert "assay: " not in done.stderr
+    trace = read_trace(tmp_path)
+    assert len(trace.ranks) == RANKS
+    for rank in range(RANKS):
+        assert _calls(trace, rank, "Allreduce") >= 5
