@@ -60,7 +60,7 @@ APART = {
     "records": {"kernels"},
     "importers": {"reference", "kernels", "plans"},
     "usage": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
-    "trace": {"model", "reference", "kernels", "plans", "records", "importers", "schedulers"},
+    "trace": {"model", "reference", "plans", "records", "importers", "schedulers"},
     "system": {"plans", "records"},
 }
 

@@ -49,6 +49,32 @@ Call::~Call() {
   --depth;
 }
 
+std::uint64_t Call::cost(bool traced) noexcept {
+  constexpr int kBatches = 5, kCalls = 200;
+  const int outer = depth;
+  const bool on = profile().on.exchange(true);
+  depth = 0;
+  std::uint64_t least = ~std::uint64_t{0};
+  void* const site = __builtin_return_address(0);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const std::uint64_t from = now();
+    for (int i = 0; i < kCalls; ++i) {
+      Call call(kMpiSend, site);
+      call.on(MPI_COMM_WORLD);
+      call.send(1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      call.begin();
+      call.end();
+    }
+    const std::uint64_t time = (now() - from) / kCalls;
+    least = time < least ? time : least;
+  }
+  depth = outer;
+  profile().on = on;
+  Store::Lock lock(store());
+  store().forget(kMpiSend, call_site(site), 0, 1);
+  return least + (traced ? tracer().cost() : 0);
+}
+
 void Call::begin() noexcept {
   if (counted_) begin_ = now();
 }
@@ -224,6 +250,7 @@ void Call::initialised() {
   ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
   ASSAY_MPI(Query_thread)(&mine.level);
   if (!mine.fortran && mine.rank == 0) say_fortran();
+  if (mine.cost == 0) mine.cost = cost(Tracer::asked_for());
   {
     Store::Lock lock(store());
     store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");
@@ -251,6 +278,7 @@ void Call::session(int change) {
   if (!outermost_) return;
   if (change > 0) {
     begin_profile();
+    profile().has_sessions = !profile().has_world;
     Store::Lock lock(store());
     tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
   }

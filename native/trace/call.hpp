@@ -27,6 +27,10 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  // The time that this library takes for a small send, ns: measured in 0.2 ms, before any call is
+  // counted. `traced`: with the coding of its event.
+  static std::uint64_t cost(bool traced) noexcept;
+
   // Whether the call is counted, and whether it's the program's own.
   [[nodiscard]] bool counted() const { return counted_; }
   [[nodiscard]] bool outermost() const { return outermost_; }

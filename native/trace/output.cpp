@@ -13,6 +13,7 @@
 #include <new>
 
 #include "events/tracer.hpp"
+#include "file_limit.hpp"
 #include "functions.hpp"
 #include "message.hpp"
 #include "profile.hpp"
@@ -62,6 +63,8 @@ class File {
 
  private:
   void flush() {
+    size_ += static_cast<off_t>(used_);
+    if (problem_ == 0 && is_beyond_limit(size_)) problem_ = EFBIG;
     for (std::size_t done = 0; problem_ == 0 && done < used_;) {
       const ssize_t count = write(descriptor_, text_ + done, used_ - done);
       if (count > 0) done += static_cast<std::size_t>(count);
@@ -72,14 +75,10 @@ class File {
 
   int descriptor_;
   int problem_ = 0;
+  off_t size_ = 0;
   std::size_t used_ = 0;
   char text_[16384];
 };
-
-// A signal may have interrupted the coding of an event: then what was pending is lost.
-void finish_trace(const char* ended, std::uint64_t end) {
-  if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, end);
-}
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
@@ -112,10 +111,12 @@ void write_header(File& file, const char* ended) {
   }
   file.print(
       ",\"ended\":\"%s\",\"threads\":\"%s\",\"begin\":%.9f,\"begin_wall\":%.9f,\"wall\":%.9f,"
+      "\"cost\":%.9f,"
       "\"runs\":%llu,\"unfinished\":%lld,\"fortran\":%s,\"complete\":%s}\n",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
-      static_cast<unsigned long long>(mine.runs), static_cast<long long>(mine.unfinished.load()),
-      mine.fortran ? "true" : "false", mine.fortran && !mine.persistent_lost ? "true" : "false");
+      seconds(mine.cost), static_cast<unsigned long long>(mine.runs),
+      static_cast<long long>(mine.unfinished.load()), mine.fortran ? "true" : "false",
+      mine.fortran && !mine.persistent_lost ? "true" : "false");
 }
 
 void write_kinds(File& file) {
@@ -197,6 +198,16 @@ void say(const char* text, const char* where, int problem) noexcept {
   }
 }
 
+// A signal may have interrupted the coding of an event: then what was pending is lost.
+void finish_trace(const char* ended) noexcept {
+  if (profile().process != getpid()) return;
+  if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, profile().end);
+}
+
+void flush_trace() noexcept {
+  if (Store::Attempt attempt(store()); attempt.held()) tracer().flush_all();
+}
+
 void say_fortran() noexcept {
   say("The calls that this program makes from Fortran can't be seen in this MPI library; the "
       "profile "
@@ -211,7 +222,12 @@ void write_profile(const char* ended) noexcept {
   const char* folder = getenv("ASSAY_PROFILE_DIR");
   if (!folder || !*folder) return;
   mine.end = now();
-  finish_trace(ended, mine.end);
+  // After the last session another one may begin: then the trace goes on until the process ends.
+  if (mine.has_sessions && strcmp(ended, "finalize") == 0) {
+    flush_trace();
+  } else {
+    finish_trace(ended);
+  }
   char path[4096], part[4112];
   const int number = mine.rank < 0 ? mine.process : mine.rank;
   if (snprintf(path, sizeof path, "%s/rank-%d.jsonl", folder, number) >= int(sizeof path)) return;

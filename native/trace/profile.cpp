@@ -47,7 +47,10 @@ void catch_termination() {
   sigaction(SIGTERM, &mine, nullptr);
 }
 
-__attribute__((destructor)) void at_exit() { write_profile("exit"); }
+__attribute__((destructor)) void at_exit() {
+  write_profile("exit");
+  finish_trace("finalize");  // of a program with sessions only
+}
 
 }  // namespace
 

@@ -30,10 +30,12 @@ struct Profile {
   std::uint64_t end = 0;
   std::uint64_t begin_wall = 0;  // CLOCK_REALTIME, nanoseconds
   std::uint64_t runs = 0;        // calls of MPI_Pcontrol with a level other than 0
+  std::uint64_t cost = 0;        // of this library per call, nanoseconds
   int process = 0;
   int rank = -1;
   int size = 0;
-  int level = 0;  // the thread level that MPI provides
+  int level = 0;              // the thread level that MPI provides
+  bool has_sessions = false;  // MPI was started by a session
   bool fortran = true;
   bool persistent_lost = false;
   Persistent persistent[kPersistent];
@@ -53,5 +55,9 @@ void say_fortran() noexcept;     // that calls of Fortran can't be seen
 // Writes the file, and what is pending of the trace. Doesn't call MPI, doesn't allocate; at most
 // one line on stderr.
 void write_profile(const char* ended) noexcept;
+
+// Ends the trace, if there is one and it hasn't been ended; or writes what is pending of it.
+void finish_trace(const char* ended) noexcept;
+void flush_trace() noexcept;
 
 }  // namespace assay::trace

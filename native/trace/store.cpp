@@ -57,6 +57,14 @@ void Store::sent(std::int32_t peer, std::uint64_t bytes) {
   slot->bytes += bytes;
 }
 
+void Store::forget(std::int32_t function, std::uint64_t site, std::int32_t peer,
+                   std::uint64_t bytes) {
+  entry(function, site, peer, bytes) = Entry{};
+  overflow = Entry{};
+  used_entries = 0;
+  peers[static_cast<std::uint32_t>(peer) % kPeers] = PeerBytes{};
+}
+
 void Store::made(std::uint64_t handle, std::int32_t by, std::int32_t size, const char* name) {
   if (used_communicators == kCommunicators) {
     ++lost_communicators;

@@ -86,6 +86,8 @@ class Store {
   // The entry of a key, or the one that takes all calls for which there is no room.
   Entry& entry(std::int32_t function, std::uint64_t site, std::int32_t peer, std::uint64_t bytes);
   void sent(std::int32_t peer, std::uint64_t bytes);
+  // As if the only call so far had not been made.
+  void forget(std::int32_t function, std::uint64_t site, std::int32_t peer, std::uint64_t bytes);
   void made(std::uint64_t handle, std::int32_t by, std::int32_t size, const char* name);
   Communicator* communicator(std::uint64_t handle);
 

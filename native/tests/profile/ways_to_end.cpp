@@ -2,10 +2,13 @@
 // tests/native/trace/test_endings.py.
 #include <mpi.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +33,24 @@ void failed_tests() {
   for (int i = 0; i < 1000; ++i) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
+// kB of memory that a library has in use, the variables behind its file included.
+long memory_of(const char* library) {
+  std::ifstream maps("/proc/self/smaps");
+  long total = 0;
+  bool mine = false;
+  std::string line;
+  while (std::getline(maps, line)) {
+    const std::size_t dash = line.find('-'), space = line.find(' ');
+    if (dash < space && line.find(':') > space) {  // a mapping
+      mine = line.find(library) != std::string::npos ||
+             (mine && line.find('/') == std::string::npos && line.find('[') == std::string::npos);
+    } else if (mine && line.rfind("Rss:", 0) == 0) {
+      total += std::atol(line.c_str() + 4);
+    }
+  }
+  return total;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,6 +62,19 @@ int main(int argc, char** argv) {
   if (way == "exit") std::exit(0);
   if (way == "abort") MPI_Abort(MPI_COMM_WORLD, 0);
   if (way == "terminate") raise(SIGTERM);
+  if (way == "kill") {
+    for (int i = 0; i < 1000; ++i) ring(2);
+    usleep(300'000);  // the next call is after a flush is due
+    ring(3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(100'000);
+    raise(SIGKILL);
+  }
+  if (way == "limit") {
+    const rlimit limit{1024, 1024};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 5000; ++i) ring(2);
+  }
   if (way == "tests") failed_tests();
   if (way == "fork") {
     const pid_t child = fork();
@@ -60,6 +94,16 @@ int main(int argc, char** argv) {
     std::vector<char> data(1 << 20);
     for (std::size_t size = 1; size <= data.size(); size *= 2) {
       MPI_Bcast(data.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+  }
+  if (way == "memory") {  // as many keys as there can be, and many calls
+    std::vector<char> data(1 << 20);
+    for (int round = 0; round < 20; ++round) {
+      for (int tag = 0; tag < 2000; ++tag) ring(tag);
+      for (std::size_t size = 1; size <= data.size(); size *= 2) {
+        MPI_Bcast(data.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+      }
+      std::cout << "memory " << memory_of("libassay-trace") << std::endl;
     }
   }
   MPI_Finalize();

@@ -2,15 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <initializer_list>
-#include <limits>
 
 #include "events/format.hpp"
+#include "file_limit.hpp"
 
 namespace assay::trace {
 namespace {
@@ -41,12 +40,6 @@ bool TraceFile::open(const char* path) noexcept {
     device_ = status.st_dev;
     inode_ = status.st_ino;
   }
-  // Writing beyond the limit would send SIGXFSZ, which ends the program.
-  rlimit limit{};
-  most_ = std::numeric_limits<off_t>::max();
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    most_ = static_cast<off_t>(limit.rlim_cur);
-  }
   block(reinterpret_cast<const std::uint8_t*>(kMagic), sizeof kMagic - 1, nullptr, 0);
   return problem_ == 0;
 }
@@ -62,7 +55,7 @@ void TraceFile::block(const std::uint8_t* head, std::uint32_t head_length, const
   if (!writing()) return;
   const off_t begin = offset_;
   const auto total = static_cast<off_t>(head_length) + static_cast<off_t>(length);
-  if (begin > most_ - total) {
+  if (is_beyond_limit(begin + total)) {
     problem_ = EFBIG;
     return;
   }

@@ -34,7 +34,6 @@ class TraceFile {
   int descriptor_ = 0;  // 0: not open
   int problem_ = 0;
   off_t offset_ = 0;
-  off_t most_ = 0;  // by the limit of the size of files
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

@@ -15,12 +15,11 @@ namespace assay::trace {
 constexpr std::uint64_t kTick = 64;  // ns
 
 inline std::uint64_t code_of(std::uint64_t nanoseconds) {
-  const std::uint64_t ticks = (nanoseconds + kTick / 2) / kTick;
-  if (ticks < 128) return ticks;
+  const std::uint64_t ticks = nanoseconds / kTick;
+  if (ticks < 128) return (nanoseconds + kTick / 2) / kTick;
   const int shift = ticks >= 1024 ? 4 : std::bit_width(ticks) - 7;
-  const std::uint64_t first = std::uint64_t{64} << shift;
-  return 64 + 64 * static_cast<std::uint64_t>(shift) +
-         ((ticks - first + (std::uint64_t{1} << (shift - 1))) >> shift);
+  const std::uint64_t first = (std::uint64_t{64} << shift) * kTick, step = kTick << shift;
+  return 64 + 64 * static_cast<std::uint64_t>(shift) + (nanoseconds - first + step / 2) / step;
 }
 
 inline std::uint64_t nanoseconds_of(std::uint64_t code) {

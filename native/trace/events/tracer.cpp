@@ -32,20 +32,43 @@ std::uint32_t place_of(std::uint64_t key, std::uint32_t size) {
 
 Tracer& tracer() { return the_tracer; }
 
-void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept {
+bool Tracer::asked_for() noexcept {
   const char* wanted = getenv("ASSAY_PROFILE_TRACE");
+  return wanted && strcmp(wanted, "1") == 0;
+}
+
+std::uint64_t Tracer::cost() noexcept {
+  if (started_) return 0;
+  constexpr int kBatches = 5;
+  constexpr std::uint64_t kEvents = 200;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int batch = 0; batch < kBatches; ++batch) {
+    encoder_.reset();
+    const std::uint64_t from = now();
+    for (std::uint64_t i = 0; i < kEvents; ++i) {
+      Event event;
+      event.signature.field[kTagField] = i % 4 ? 1 : 2;
+      event.signature.field[kSiteField] = static_cast<std::int64_t>(i % 8);
+      event.begin = 2000 * i + (i * i) % 97;
+      event.end = event.begin + 500;
+      encoder_.add(event);
+    }
+    const std::uint64_t time = (now() - from) / kEvents;
+    least = time < least ? time : least;
+  }
+  return least;
+}
+
+void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept {
   const char* folder = getenv("ASSAY_PROFILE_DIR");
-  if (started_ || !wanted || strcmp(wanted, "1") != 0 || !folder || !*folder) return;
+  if (started_ || !asked_for() || !folder || !*folder) return;
   started_ = wanted_ = true;
   const int number = rank < 0 ? getpid() : rank;
   if (snprintf(path_, sizeof path_, "%s/rank-%d.trace", folder, number) >= int(sizeof path_))
     return;
   encoder_.reset();
   begin_ = flushed_ = last_time_ = begin;
-  if (!file_.open(path_)) {
-    say("The trace of this rank can't be written to", path_, file_.problem());
-    return;
-  }
+  if (!file_.open(path_)) return;  // `finish` says why
   char host[256] = {}, domain[256] = {};
   gethostname(host, sizeof host - 1);
   clock_domain(domain, sizeof domain);
@@ -89,6 +112,18 @@ void Tracer::metadata(const char* text) noexcept {
   print("%s", text);
 }
 
+// The number of a file, by the address of its name, which the dynamic linker keeps.
+std::int64_t Tracer::image_of(const char* name) noexcept {
+  for (std::int64_t i = 0; i < image_count_ && i < kImages; ++i) {
+    if (images_[i] == name) return i;
+  }
+  if (image_count_ < kImages) images_[image_count_] = name;
+  print("{\"type\":\"image\",\"number\":%lld,\"path\":", static_cast<long long>(image_count_));
+  quoted(name);
+  print("}\n");
+  return image_count_++;
+}
+
 std::int64_t Tracer::site(std::uint64_t address) noexcept {
   std::uint32_t place = place_of(address, kSites);
   for (std::uint32_t i = 0; i < kSites; ++i, place = (place + 1) % kSites) {
@@ -99,9 +134,10 @@ std::int64_t Tracer::site(std::uint64_t address) noexcept {
     const bool known = dladdr(reinterpret_cast<void*>(address), &info) && info.dli_fname;
     const std::uint64_t base = known ? reinterpret_cast<std::uint64_t>(info.dli_fbase) : 0;
     if (text_used_ > sizeof text_ / 2) flush(last_time_);
-    print("{\"type\":\"site\",\"number\":%lld,\"image\":", static_cast<long long>(site_count_));
-    quoted(known ? info.dli_fname : "");
-    print(",\"offset\":%llu}\n", static_cast<unsigned long long>(address - base));
+    const std::int64_t image = image_of(known ? info.dli_fname : "");
+    print("{\"type\":\"site\",\"number\":%lld,\"image\":%lld,\"offset\":%llu}\n",
+          static_cast<long long>(site_count_), static_cast<long long>(image),
+          static_cast<unsigned long long>(address - base));
     return site_count_;
   }
   return 0;
@@ -242,6 +278,12 @@ void Tracer::flush(std::uint64_t time) noexcept {
   file_.events(payload, length, counts_);
   counts_ = Counts{};
   if (!file_.writing()) active_ = false;
+}
+
+void Tracer::flush_all() noexcept {
+  if (!started_) return;
+  put_test();
+  flush(last_time_);
 }
 
 void Tracer::finish(const char* ended, std::uint64_t end) noexcept {

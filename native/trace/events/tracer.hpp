@@ -15,6 +15,10 @@ constexpr std::uint32_t kNoCommunicator = 0xffff;
 // For one thread at a time, except `active`: hold the lock of the store.
 class Tracer {
  public:
+  // Whether ASSAY_PROFILE_TRACE asks for a trace.
+  static bool asked_for() noexcept;
+  // The time that the coding of an event takes, ns. Only before `start`.
+  std::uint64_t cost() noexcept;
   // Begins the trace if ASSAY_PROFILE_TRACE asks for it. `begin`: CLOCK_MONOTONIC, ns.
   void start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept;
   // Whether a trace was asked for: equal on all ranks, which may not be able to write it.
@@ -43,13 +47,15 @@ class Tracer {
 
   void clock(const char* json) noexcept { metadata(json); }
 
-  // Writes what is pending. Doesn't allocate.
+  void flush_all() noexcept;
+  // Writes what is pending, and the end. Doesn't allocate.
   void finish(const char* ended, std::uint64_t end) noexcept;
 
  private:
   __attribute__((format(printf, 2, 3))) void print(const char* format, ...) noexcept;
   void metadata(const char* text) noexcept;
   void quoted(const char* text) noexcept;
+  std::int64_t image_of(const char* name) noexcept;
   void put(const Event& event) noexcept;
   void put_test() noexcept;
   void flush(std::uint64_t time) noexcept;
@@ -86,6 +92,9 @@ class Tracer {
   std::uint32_t communicators_ = 0;
   Site sites_[kSites] = {};
   std::int64_t site_count_ = 0;
+  static constexpr std::int64_t kImages = 64;
+  const char* images_[kImages] = {};
+  std::int64_t image_count_ = 0;
   bool functions_[kMostFunctions] = {};
   char path_[4096] = {};
   char text_[1U << 16] = {};

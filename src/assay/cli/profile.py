@@ -4,6 +4,7 @@ Examples::
 
     assay profile -- mpirun -n 2 ./app
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
+    assay profile --trace -- mpirun -n 2 ./app    every call, with its time
     assay profile --read app.profile              the report of a kept profile
 """
 
@@ -17,6 +18,7 @@ from cyclopts import Parameter
 
 def profile(
     *command: str,
+    trace: Annotated[bool, Parameter(negative=())] = False,
     folder: Path | None = None,
     read: Path | None = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
@@ -35,6 +37,8 @@ def profile(
     ----------
     command
         The program and its arguments, with its launcher, after --.
+    trace
+        Record every call, too (about 2 bytes each): rank-N.trace in the folder.
     folder
         The folder for what the ranks record; on several hosts on a file system that they share
         [default: profile-TIME in the working directory].
@@ -59,6 +63,10 @@ def profile(
     from assay.report.profile.write import present
     from assay.trace.reading import read_profile
 
+    if trace and read is not None:
+        raise AssayError(
+            "--trace is for running a program.", fix="Leave it out: a kept trace is read anyway."
+        )
     if bool(command) == (read is not None):
         raise AssayError(
             "A program and --read exclude each other." if command else "No program is given.",
@@ -71,7 +79,7 @@ def profile(
         from assay.campaign.commands.profile_program import profile_program
 
         notes = console(stderr=True)
-        recorded, kept = profile_program(command, folder, load_config(config), notes)
+        recorded, kept = profile_program(command, folder, load_config(config), notes, trace=trace)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     found = find(recorded)

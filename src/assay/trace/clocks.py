@@ -11,19 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.errors import AssayError
 from assay.trace.events import Floats, Integers, Trace
-from assay.trace.matching import match
+from assay.trace.matching import FlatTrace, match
+from assay.trace.native import put_in_order
 
 # s: intervals are rounded by at most half of 1.024 us (docs/formats/trace.md).
 ROUNDING = 0.512e-6
 # The part of the time after a corrected receive by which its correction shrinks: clocks of hosts
 # differ in rate by up to 500 ppm (RFC 5905, appendix A).
 _DECAY = 500e-6
-# Corrections beyond this many rounds no longer shrink, so that they end.
-_SHRINKING_ROUNDS, _MOST_ROUNDS = 200, 20_000
 # s that a receive ends after the begin of its send at least.
 _AFTER = 1e-9
 
@@ -96,72 +94,62 @@ def in_order(trace: Trace) -> Trace:
     """The trace without a message that is received before its send began.
 
     A receive that ended too early ends at the begin of its send, and what follows on its rank is
-    moved with it, by less and less (forward amortisation). After Becker, Rabenseifner & Wolf,
-    "Scalable timestamp synchronization for event traces of message-passing applications" (Parallel
-    Computing 35, 2009). Unlike there, what precedes the receive isn't moved. Durations of calls
-    change only where a receive is moved, and otherwise by at most 0.05%.
+    moved with it, by less and less (forward amortisation). After Becker, Rabenseifner, Wolf &
+    Linford, "Scalable timestamp synchronization for event traces of message-passing applications"
+    (Parallel Computing 35, 2009). Unlike there, what precedes the receive isn't moved. A call
+    whose receive is moved lasts longer; other durations shrink by at most 0.05%.
 
-    Raises AssayError if no such order is found (the record of the messages is damaged then).
+    Raises AssayError if messages need each other (the record of them is damaged then).
     """
     matched = match(trace)
     flat, messages = matched.flat, matched.messages
     known = messages.received_in >= 0
     send, receive = messages.send[known], messages.received_in[known]
-    shifts = [_Shift() for _ in trace.ranks]
-    begin, end = flat.begin.copy(), flat.end.copy()
-    for round_ in range(_MOST_ROUNDS):
-        late = begin[send] - end[receive]
-        wrong = np.flatnonzero(late > 0)
-        if len(wrong) == 0:
-            break
-        decay = _DECAY if round_ < _SHRINKING_ROUNDS else 0.0
-        events = receive[wrong]
-        wanted = begin[send[wrong]] + _AFTER - flat.end[events]
-        for place in np.unique(flat.rank[events]):
-            mine = flat.rank[events] == place
-            shift = shifts[place]
-            shift.add(flat.end[events[mine]], wanted[mine], decay)
-            part = slice(int(flat.first[place]), int(flat.first[place + 1]))
-            begin[part] = flat.begin[part] + shift.at(flat.begin[part])
-            end[part] = flat.end[part] + shift.at(flat.end[part])
-    else:
-        raise AssayError("The messages of the trace can't be in any order.")
+    if not np.any(flat.begin[send] > flat.end[receive]):
+        return trace
+    count = len(flat.begin)
+    begins, ends = _points(flat)
+    time = np.empty(2 * count)
+    time[begins], time[ends] = flat.begin, flat.end
+    order = np.argsort(ends[receive], kind="stable")
+    needs = np.ascontiguousarray(begins[send[order]])
+    need_begin = np.zeros(2 * count + 1, dtype=np.int64)
+    np.add.at(need_begin, ends[receive] + 1, 1)
+    np.cumsum(need_begin, out=need_begin)
+    first = 2 * flat.first
+    if put_in_order(time, first, need_begin, needs, _AFTER, _DECAY) != 2 * count:
+        raise AssayError(
+            "The messages of the trace can't be in any order: some are received before others that "
+            "they need.",
+            fix="Trace the program again with `assay profile --trace -- COMMAND`.",
+        )
+    begin, end = time[begins], time[ends]
     ranks = []
-    for place, (rank, shift) in enumerate(zip(trace.ranks, shifts, strict=True)):
+    for place, rank in enumerate(trace.ranks):
         part = slice(int(flat.first[place]), int(flat.first[place + 1]))
-        last = rank.end + float(shift.at(np.array([rank.end]))[0])
-        events_ = replace(rank.events, begin=begin[part], end=end[part])
-        ranks.append(replace(rank, end=last, events=events_))
+        last = max(rank.end, float(end[part].max(initial=rank.end)))
+        events = replace(rank.events, begin=begin[part], end=end[part])
+        ranks.append(replace(rank, end=last, events=events))
     return replace(trace, ranks=tuple(ranks))
 
 
-class _Shift:
-    """How far the times of a rank are moved: the largest of the corrections before them, each of
-    which shrinks with time.
+def _points(flat: FlatTrace) -> tuple[Integers, Integers]:
+    """Where the begin and the end of each event are among all of its rank in order of time; at one
+    time begins come first, but an event's own end after its begin.
     """
-
-    def __init__(self) -> None:
-        self._times: Floats = np.empty(0)
-        self._sizes: Floats = np.empty(0)
-        self._decay = _DECAY
-        self._highest: Floats = np.empty(0)
-
-    def add(self, times: Floats, sizes: Floats, decay: float) -> None:
-        """Corrections: times are moved by ``sizes`` at least."""
-        self._decay = min(self._decay, decay)
-        self._times = np.concatenate([self._times, times])
-        self._sizes = np.concatenate([self._sizes, sizes])
-        order = np.argsort(self._times, kind="stable")
-        self._times, self._sizes = self._times[order], self._sizes[order]
-        self._highest = np.maximum.accumulate(self._sizes + self._decay * self._times)
-
-    def at(self, times: Floats) -> npt.NDArray[np.float64]:
-        """The correction of each time, s."""
-        if len(self._times) == 0:
-            return np.zeros(len(times))
-        place = np.searchsorted(self._times, times, side="right") - 1
-        found = self._highest[np.maximum(place, 0)] - self._decay * times
-        return np.where(place >= 0, np.maximum(found, 0.0), 0.0)
+    count = len(flat.begin)
+    begins = 2 * np.arange(count, dtype=np.int64)
+    ends = begins + 1
+    for place in range(len(flat.first) - 1):
+        low, high = int(flat.first[place]), int(flat.first[place + 1])
+        if bool(np.all(flat.end[low : high - 1] <= flat.begin[low + 1 : high])):
+            continue
+        times = np.stack([flat.begin[low:high], flat.end[low:high]], axis=1).ravel()
+        rank = np.empty(len(times), dtype=np.int64)
+        rank[np.argsort(times, kind="stable")] = np.arange(len(times))
+        begins[low:high] = 2 * low + rank[0::2]
+        ends[low:high] = 2 * low + rank[1::2]
+    return begins, ends
 
 
 def points_of(rows: Sequence[tuple[int, int, int, int]]) -> ClockPoints | None:

@@ -13,7 +13,9 @@ NamedPeer = Literal["any", "proc_null", "unknown"]
 
 
 class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
-    """The first record of a rank; times in s. ``rank`` None: the program has no world."""
+    """The first record of a rank; times in s. ``rank`` None: the program has no world.
+    ``cost``: of the library per call; 0: not measured.
+    """
 
     version: int
     rank: int | None
@@ -29,6 +31,7 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     unfinished: int
     fortran: bool
     complete: bool
+    cost: float = 0.0
 
 
 class KindTotal(msgspec.Struct, frozen=True, tag="kind"):

@@ -39,8 +39,10 @@ def read_profile(folder: Path) -> ProgramProfile:
     ranks = [_read_rank(path) for path in sorted(folder.glob(RANK_FILES))]
     ranks.sort(key=lambda one: (one.header.rank is None, one.header.rank or 0))
     if not ranks:
+        kept = any(folder.glob("rank-*.trace"))
         raise AssayError(
-            "No process of the program wrote a profile.",
+            "No process of the program wrote a profile."
+            + (" The traces are kept, up to their last flush." if kept else ""),
             where=str(folder),
             fix="A profile needs a dynamically linked MPI program that ends by itself or on "
             "SIGTERM; on several hosts the folder has to be on a file system that they share.",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.errors import AssayError
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
-from assay.trace.events import Communicator, Events, Integers, RankTrace, Trace
+from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
 from assay.trace.model import SourcePlace
 from assay.trace.reading import read_run
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
@@ -59,6 +60,22 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
         clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
     )
     return in_order(trace) if corrected else trace
+
+
+def trace_summary(folder: Path) -> str:
+    """How much the ranks recorded, and which of them not to the end, in one line."""
+    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    if not files:
+        return "trace: no process of the program wrote one."
+    events = sum(len(file.columns["begin"]) for file in files)
+    size = sum(file.size for file in files)
+    text = f"trace: {events} events of {len(files)} ranks, {size} B"
+    text += f" ({size / events:.2f} B per event)" if events else ""
+    cut = [str(file.header.rank) for file in files if file.end is None]
+    if cut:
+        some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
+        text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
+    return text + "."
 
 
 def _number(file: RankFile, place: int) -> int:
@@ -121,7 +138,7 @@ def _rank(
 ) -> RankTrace:
     columns = file.columns
 
-    def seconds(local: Integers) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def seconds(local: Integers) -> Floats:
         return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
 
     first = file.header.begin
@@ -132,7 +149,8 @@ def _rank(
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
     place[0] = sites.setdefault(("", 0), len(sites))
     for site in file.sites:
-        place[site.number] = sites.setdefault((site.image, site.offset), len(sites))
+        key = (file.images.get(site.image, ""), site.offset)
+        place[site.number] = sites.setdefault(key, len(sites))
     names = {name: index for index, name in enumerate(functions)}
     function = {number: names[name] for number, name in file.functions.items()}
     events = Events(
@@ -162,11 +180,12 @@ def _rank(
     )
 
 
-def _mapped(column: np.ndarray, to: dict[int, int]) -> np.ndarray:
+def _mapped(column: npt.NDArray[np.integer], to: dict[int, int]) -> npt.NDArray[np.uint32]:
     table = np.zeros(1 + max([0, int(column.max(initial=0)), *to]), dtype=np.uint32)
     for number, index in to.items():
         table[number] = index
-    return table[column]
+    found: npt.NDArray[np.uint32] = table[column]
+    return found
 
 
 def _sorted(events: Events) -> Events:

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.kernels.builds.trace_decoder import build_trace_decoder
-from assay.trace.events import Integers
+from assay.trace.native import COLUMNS, Columns, checksum, decode
 
 MAGIC = b"assay-trace 1\n"
 _FIX = "Trace the program again with `assay profile --trace -- COMMAND`."
 # A block's numbers in front of its payload, by its type.
 _NUMBERS = {ord("M"): 1, ord("E"): 4}
 _CHECKSUM = 4
-# Columns in the order of `Columns` in native/trace/decoder/decoder.cpp.
-_COLUMNS: tuple[tuple[str, type], ...] = (
-    ("begin", np.int64), ("end", np.int64), ("function", np.uint16), ("site", np.uint32),
-    ("communicator", np.uint32), ("peer", np.int32), ("tag", np.int32), ("source", np.int32),
-    ("source_tag", np.int32), ("sent", np.int64), ("received", np.int64), ("request", np.int64),
-    ("completed_start", np.int64), ("completed_request", np.int64), ("count", np.uint32),
-    ("thread", np.uint16), ("row", np.int64), ("room", np.int64),
-)  # fmt: skip
-Columns = dict[str, npt.NDArray[Any]]
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
@@ -46,11 +32,18 @@ class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
     begin_wall: int
 
 
-class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
-    """A call site: the file that contains it, and the return address in it."""
+class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
+    """A file that contains call sites."""
 
     number: int
-    image: str
+    path: str
+
+
+class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
+    """A call site: the number of the file that contains it, and the return address in it."""
+
+    number: int
+    image: int
     offset: int
 
 
@@ -70,7 +63,7 @@ class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
     members: list[tuple[int, int, int]] | None
 
 
-class ClockRecord(msgspec.Struct, frozen=True, tag="clock"):
+class ClockLeader(msgspec.Struct, frozen=True, tag="clock"):
     """``leader``: the rank that compares the clock that this rank has."""
 
     leader: int
@@ -95,20 +88,9 @@ class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
 
 
 TraceRecord = (
-    TraceHeader | SiteRecord | FunctionRecord | CommunicatorMade | ClockRecord | OffsetRecord
-    | TraceEnd
+    TraceHeader | ImageRecord | SiteRecord | FunctionRecord | CommunicatorMade | ClockLeader
+    | OffsetRecord | TraceEnd
 )  # fmt: skip
-
-
-class _Block(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in ("offset", "length", "events", "requests", "completions")
-    ]
-
-
-class _Columns(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name, _ in _COLUMNS]
 
 
 @dataclass(frozen=True)
@@ -122,6 +104,7 @@ class RankFile:
     header: TraceHeader
     columns: Columns
     sites: list[SiteRecord] = field(default_factory=list)
+    images: dict[int, str] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     communicators: list[CommunicatorMade] = field(default_factory=list)
     leader: int | None = None
@@ -143,7 +126,7 @@ def read_rank_file(path: Path) -> RankFile:
     if not data.startswith(MAGIC):
         raise AssayError("This is not a trace of this version of assay.", where=str(path), fix=_FIX)
     records: list[TraceRecord] = []
-    blocks: list[tuple[int, int, int, int, int]] = []
+    blocks: list[tuple[int, ...]] = []
     end = len(MAGIC)
     for kind, numbers, begin in _blocks(data):
         end = begin + numbers[0]
@@ -159,13 +142,14 @@ def read_rank_file(path: Path) -> RankFile:
             where=str(path),
             fix="Use the assay that wrote it, or trace the program again.",
         )
-    clocks = [one.leader for one in records if isinstance(one, ClockRecord)]
+    clocks = [one.leader for one in records if isinstance(one, ClockLeader)]
     ends = [one for one in records if isinstance(one, TraceEnd)]
     return RankFile(
         path=path,
         header=records[0],
         columns=_decoded(data, blocks, path),
         sites=[one for one in records if isinstance(one, SiteRecord)],
+        images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
         communicators=[one for one in records if isinstance(one, CommunicatorMade)],
         leader=clocks[0] if clocks else None,
@@ -199,7 +183,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
         begin = at + _CHECKSUM
         if not numbers or begin + numbers[0] > len(data):
             return
-        if int.from_bytes(data[at:begin], "little") != _checksum(data, begin, numbers[0]):
+        if int.from_bytes(data[at:begin], "little") != checksum(data, begin, numbers[0]):
             return
         # An event takes at least a bit, so that damaged numbers can't ask for much memory.
         if kind == ord("E") and max(numbers[1:3]) > 8 * numbers[0]:
@@ -216,32 +200,15 @@ def _records(payload: bytes, path: Path) -> list[TraceRecord]:
         raise AssayError(f"A record is damaged: {error}.", where=str(path), fix=_FIX) from None
 
 
-@cache
-def _decoder() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(build_trace_decoder()))
-    library.assay_decode.restype = ctypes.c_int64
-    library.assay_decode.argtypes = [
-        ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
-    ]  # fmt: skip
-    library.assay_checksum.restype = ctypes.c_uint32
-    library.assay_checksum.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
-    return library
-
-
-def _checksum(data: bytes, begin: int, length: int) -> int:
-    return int(_decoder().assay_checksum(data, begin, length))
-
-
-def _decoded(data: bytes, blocks: list[tuple[int, int, int, int, int]], path: Path) -> Columns:
+def _decoded(data: bytes, blocks: list[tuple[int, ...]], path: Path) -> Columns:
     table = np.array(blocks, dtype=np.uint64).reshape(-1, 5)
     events, requests, completions = (int(table[:, i].sum()) for i in (2, 3, 4))
     lengths = {
         "completed_start": events + 1, "completed_request": completions,
         "row": requests, "room": requests,
     }  # fmt: skip
-    columns = {name: np.empty(lengths.get(name, events), kind) for name, kind in _COLUMNS}
-    pointers = _Columns(*(columns[name].ctypes.data for name, _ in _COLUMNS))
-    done = _decoder().assay_decode(data, table.ctypes.data, len(table), ctypes.byref(pointers))
+    columns: Columns = {name: np.empty(lengths.get(name, events), kind) for name, kind in COLUMNS}
+    done = decode(data, table, columns)
     if done != len(table):
         raise AssayError(
             f"Block {done} of {len(table)} of the events is damaged.", where=str(path), fix=_FIX
@@ -255,9 +222,3 @@ def runs_to_members(runs: list[tuple[int, int, int]] | None) -> tuple[int, ...] 
     if runs is None:
         return None
     return tuple(first + step * i for first, step, count in runs for i in range(count))
-
-
-def wall_of(file: RankFile) -> Integers:
-    """Begin and end of the trace, ns of the rank's clock."""
-    last = int(file.columns["end"].max()) + file.header.begin if len(file.columns["end"]) else 0
-    return np.array([file.header.begin, file.end.end if file.end else max(last, file.header.begin)])

@@ -28,6 +28,7 @@ from assay.trace.call_sites import find_places
 from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
+from assay.trace.reading_trace import TRACE_FILES, trace_summary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,11 +46,17 @@ class _ProgramMpi:
 
 
 def profile_program(
-    command: Sequence[str], folder: Path | None, config: Config, console: Console
+    command: Sequence[str],
+    folder: Path | None,
+    config: Config,
+    console: Console,
+    *,
+    trace: bool = False,
 ) -> tuple[ProgramProfile, Path]:
     """Run the command to its end with the profiling library; the profile, and its folder.
 
-    The program's input and output are as without assay; signals to assay reach it.
+    The program's input and output are as without assay; signals to assay reach it. ``trace``:
+    every call is recorded, too, and a sentence on the console says how much that is.
 
     Raises AssayError if the command can't be started, its MPI isn't known or has no compiler, the
     folder can't be written or holds a profile, or no process of the program wrote one.
@@ -68,7 +75,7 @@ def profile_program(
     )
     kept = _new_folder(folder)
     utc, began = time.time(), time.monotonic()
-    status = _run(command, _variables(library, kept, mpi, os.environ))
+    status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace))
     wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
@@ -82,6 +89,8 @@ def profile_program(
         library=str(library),
     )
     _keep(run, kept)
+    if trace:
+        console.print(trace_summary(kept), markup=False, soft_wrap=True)
     profile = read_profile(kept)
     # Named at once: later the program may have been compiled anew.
     _keep(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
@@ -174,7 +183,8 @@ def _new_folder(folder: Path | None) -> Path:
         chosen.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(chosen, error, "--folder FOLDER") from None
-    if (chosen / RUN_FILE).exists() or any(chosen.glob(RANK_FILES)) or any(chosen.glob(CUT_FILES)):
+    holds = any(any(chosen.glob(kind)) for kind in (RANK_FILES, CUT_FILES, TRACE_FILES))
+    if (chosen / RUN_FILE).exists() or holds:
         raise AssayError(
             "The folder holds a profile already.",
             where=str(chosen),
@@ -186,7 +196,12 @@ def _new_folder(folder: Path | None) -> Path:
 
 
 def _variables(
-    library: Path, folder: Path, mpi: _ProgramMpi, inherited: Mapping[str, str]
+    library: Path,
+    folder: Path,
+    mpi: _ProgramMpi,
+    inherited: Mapping[str, str],
+    *,
+    trace: bool = False,
 ) -> dict[str, str]:
     """The environment that preloads the library into all ranks.
 
@@ -194,6 +209,7 @@ def _variables(
     """
     preloaded = " ".join(filter(None, (str(library), inherited.get("LD_PRELOAD", ""))))
     mine = {"LD_PRELOAD": preloaded, "ASSAY_PROFILE_DIR": str(folder)}
+    mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
     if mpi.flavour == "openmpi":
         name = "OMPI_MCA_mca_base_env_list"
         told = [f"{key}={value}" for key, value in mine.items()]

@@ -46,7 +46,8 @@ def build_trace_decoder(*, flags: tuple[str, ...] = (), sources: Path | None = N
             copy_sources(folder / name, copy / name)
         content = _content(compiler, copy, flags)
         library = builds / key_of(content) / LIBRARY
-        command = [compiler, *FLAGS, *flags, "-I.", "decoder/decoder.cpp", "-o", LIBRARY]
+        command = [compiler, *FLAGS, *flags, "-I.", "decoder/decoder.cpp", "decoder/order.cpp"]
+        command += ["-o", LIBRARY]
         log = compiled(_NAME, command, folder=copy)
         (copy / BUILD_LOG).write_text("".join(log), "utf-8")
         install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)

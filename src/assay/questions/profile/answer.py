@@ -53,8 +53,19 @@ def answer(found: ProfileFindings) -> Answer:
         limits=[
             "A profile has sums: how much of the time in a call is waiting for another rank, and "
             "for which, it can't say.",
-            "The time that the profile itself takes is included, and has not been measured.",
+            _own_cost(found),
         ],
+    )
+
+
+def _own_cost(found: ProfileFindings) -> str:
+    included = "The time that the profile itself takes is included"
+    if found.cost is None or found.overhead is None:
+        return f"{included}, and has not been measured."
+    return (
+        f"{included}: about {format_duration(found.cost)} per call, as measured when the program "
+        f"began, {format_share(found.overhead)} of the wall time of the rank with most. Effects on "
+        "other ranks' waiting and on caches are not in this estimate."
     )
 
 

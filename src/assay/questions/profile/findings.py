@@ -72,6 +72,8 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         ranks=ranks,
         lost=_lost(profile.ranks, calls),
         unfinished=sum(max(one.header.unfinished, 0) for one in profile.ranks),
+        cost=_cost(profile),
+        overhead=_overhead(profile),
         unknown=unknown_of(profile, ranks),
     )
 
@@ -98,8 +100,26 @@ def _rank(one: RankProfile, number: int) -> ProfileRank:
 
 def _counted(profile: ProgramProfile) -> int:
     """Calls between the begin and the end of MPI, of all ranks."""
-    kinds = sum(kind.calls for one in profile.ranks for kind in one.kinds if kind.kind != _LIFE)
-    return kinds + sum(one.overflow.calls for one in profile.ranks if one.overflow)
+    return sum(_calls_of(one) for one in profile.ranks)
+
+
+def _calls_of(rank: RankProfile) -> int:
+    kinds = sum(kind.calls for kind in rank.kinds if kind.kind != _LIFE)
+    return kinds + (rank.overflow.calls if rank.overflow else 0)
+
+
+def _cost(profile: ProgramProfile) -> float | None:
+    costs = [one.header.cost for one in profile.ranks if one.header.cost > 0.0]
+    return sum(costs) / len(costs) if costs else None
+
+
+def _overhead(profile: ProgramProfile) -> float | None:
+    shares = [
+        _calls_of(one) * one.header.cost / one.header.wall
+        for one in profile.ranks
+        if one.header.cost > 0.0 and one.header.wall > 0.0
+    ]
+    return max(shares, default=None)
 
 
 def _efficiencies(

@@ -149,7 +149,9 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     site, most first. ``sizes``: calls by bytes. ``sent``: who sent to whom. ``ranks``: each rank.
     ``schema``: version of this layout. ``unknown``: what the profile can't
     say, in sentences. ``lost``: share of the calls for whose call site there was no room.
-    ``unfinished``: requests that were never completed.
+    ``unfinished``: requests that were never completed. ``cost``: s that the profile (and the
+    trace) takes per call, as each rank measured it at its start, mean over the ranks; None: not
+    measured. ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
     """
 
     schema: int
@@ -176,4 +178,6 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     ranks: list[ProfileRank]
     lost: float
     unfinished: int
+    cost: float | None
+    overhead: float | None
     unknown: list[str]

@@ -1,0 +1,112 @@
+"""A program that calls functions of every kind, on each MPI of this machine: profile and trace have
+the counts that it counts itself, and each message of the trace has its partner.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from assay.kernels.builds.trace import build_trace
+from assay.trace.events import Trace
+from assay.trace.matching import match
+from assay.trace.reading import RUN_FILE
+from assay.trace.reading_trace import read_trace
+from mpi_counts import PROFILE
+from mpi_libraries import MPI_LIBRARIES, MpiLibrary, compile_c
+from profiles import RUN
+
+pytestmark = pytest.mark.slow
+RANKS, INT = 3, 4
+
+
+def _run(library: MpiLibrary, folder: Path) -> dict[int, Counter[str]]:
+    """Runs the program; what each rank counted."""
+    if not library.is_there:
+        pytest.skip(f"{library.name} is not installed")
+    program = compile_c(library, PROFILE / "every_kind.c", folder / "program")
+    (folder / RUN_FILE).write_bytes(msgspec.json.encode(RUN))
+    environment = [f"LD_PRELOAD={build_trace(library.cxx)}", f"ASSAY_PROFILE_DIR={folder}"]
+    environment.append("ASSAY_PROFILE_TRACE=1")
+    done = subprocess.run(
+        [*library.run, "-n", str(RANKS), "env", *environment, program, folder / "file"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "assay: " not in done.stderr
+    counts: dict[int, Counter[str]] = {rank: Counter() for rank in range(RANKS)}
+    for line in done.stdout.splitlines():
+        rank, name, count = line.split()
+        counts[int(rank)][name] = int(count)
+    assert all(sum(own.values()) > 1000 for own in counts.values())
+    return counts
+
+
+def _of_profile(path: Path) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        if record["type"] == "call":
+            found[record["function"]] += record["calls"]
+    return found
+
+
+def _of_trace(trace: Trace, rank: int) -> Counter[str]:
+    events = trace.ranks[rank].events
+    found: Counter[str] = Counter()
+    for function, count in zip(events.function, events.count, strict=True):
+        name = trace.functions[function]
+        found["Start" if name in ("Start_send", "Start_collective") else name] += int(count)
+    return found
+
+
+@pytest.mark.parametrize("library", MPI_LIBRARIES, ids=lambda one: one.name)
+def test_profile_and_trace_have_the_programs_own_counts(
+    tmp_path: Path, library: MpiLibrary
+) -> None:
+    counts = _run(library, tmp_path)
+    trace = read_trace(tmp_path)
+    for rank, own in counts.items():
+        assert _of_profile(tmp_path / f"rank-{rank}.jsonl") == own
+        assert _of_trace(trace, rank) == own - Counter(Init_thread=1)
+    matched = match(trace)
+    assert matched.unmatched == ()
+    assert len(matched.messages) > RANKS * 600
+    flat = matched.flat
+    received = matched.messages.received_in
+    assert np.all(received >= 0)
+    assert np.all(flat.end[received] >= flat.begin[matched.messages.send])
+    assert all(rank.complete for rank in trace.ranks)
+    _check_details(trace)
+
+
+def _check_details(trace: Trace) -> None:
+    """Actual sources, tags and bytes, and communicators, from the program's text."""
+    for rank in trace.ranks:
+        before, events = (rank.rank + RANKS - 1) % RANKS, rank.events
+        names = np.array(trace.functions)[events.function]
+        assert rank.begin <= events.begin.min() < events.end.max() <= rank.end < rank.begin + 100
+        first = int(np.flatnonzero(names == "Irecv")[0])  # from any source, with any tag
+        assert (events.peer[first], events.tag[first], events.received[first]) == (before, 5, 12)
+        (both,) = np.flatnonzero(names == "Sendrecv")
+        assert (events.peer[both], events.tag[both]) == ((rank.rank + 1) % RANKS, 6)
+        assert (events.source[both], events.source_tag[both]) == (before, 6)
+        assert (events.sent[both], events.received[both]) == (4 * INT, 4 * INT)
+        matched = int(np.flatnonzero(names == "Mrecv")[0])
+        assert (events.peer[matched], events.tag[matched]) == (before, 9)
+        assert events.received[matched] == 6 * INT
+        (bcast,) = np.flatnonzero(names == "Bcast")
+        communicator = trace.communicators[events.communicator[bcast]]
+        assert communicator.members == tuple(range(rank.rank % 2, RANKS, 2))
+        assert events.peer[bcast] == rank.rank % 2
+        assert trace.communicators[communicator.parent or 0].members == communicator.members
+        (put,) = np.flatnonzero(names == "Put")
+        assert (events.peer[put], events.sent[put]) == ((rank.rank + 1) % RANKS, INT)
+        # Each request that was begun and not freed was completed once.
+        requests = events.request[events.request >= 0]
+        assert sorted(events.completed_request) == sorted(requests)
