@@ -6,6 +6,7 @@ Examples::
     assay design cluster.toml --html          with figures
     assay design cluster.toml --json
     assay design --example > cluster.toml     a specification to begin with
+    assay design --from 20260301T0910 > node.toml    a measured machine as a node
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def design(
     /,
     *,
     example: Annotated[bool, Parameter(negative=())] = False,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
@@ -34,6 +36,8 @@ def design(
         The specification: catalogues of parts, limits, workload (docs/formats/design.md).
     example
         Print a specification to begin with.
+    from_
+        Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
     format_
         terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
@@ -49,6 +53,11 @@ def design(
 
     if example:
         print(EXAMPLE, end="")
+        return 0
+    if from_ is not None:
+        from assay.report.design.measured import print_node
+
+        print_node(from_)
         return 0
     if spec is None:
         raise AssayError(

@@ -44,11 +44,12 @@ class Fabric:
             shape = network.dimensions or torus_shape(nodes, int(network.topology[-2]))
             return "torus " + " × ".join(map(str, shape))
         switches = sum(int(column[nodes]) for column in self.switches.values())
-        kind = "switch" if switches <= network.adapters else network.topology
+        if switches <= network.adapters:
+            return counted(switches, "switch")
         if network.topology == "grid":
             side = math.ceil(math.sqrt(nodes))
-            kind = f"grid {math.ceil(nodes / side)} × {side}"
-        return f"{kind}, {counted(switches, 'switch')}"
+            return f"grid {math.ceil(nodes / side)} × {side}, {counted(switches, 'switch')}"
+        return f"{network.topology}, {counted(switches, 'switch')}"
 
     def latency_factor(self) -> NDArray[np.float64]:
         """Latency relative to that between neighbours."""
@@ -196,8 +197,8 @@ def _dragonfly(network: Interconnect, switch: Switch, nodes: int) -> _Built | No
 
     Balanced: a switch has p nodes, p links out of its group, and 2p switches form a group.
     """
-    if nodes <= switch.ports:
-        return _single(network, switch, nodes)
+    if nodes <= switch.ports:  # one switch is no dragonfly
+        return None
     rails = network.adapters
     hosts = (switch.ports + 1) // 4  # p of ports = 4p − 1
     size = 2 * hosts

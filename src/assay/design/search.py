@@ -13,6 +13,7 @@ from assay.design.candidates import Architecture, Bill, Builder, Prices, archite
 from assay.design.spec import DesignSpec
 from assay.design.workload import needs_rate, times
 from assay.errors import AssayError
+from assay.units import counted
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -167,7 +168,8 @@ def _nothing_fits(
         cheapest = min(
             float(builder.bill(one, count, Prices.as_quoted()).price[0]) for one in every
         )
-        text += f"; the cheapest with {spec.limits.least} nodes costs {math.ceil(cheapest):,}"
+        text += f"; the cheapest with {counted(spec.limits.least, 'node')} costs"
+        text += f" {math.ceil(cheapest):,}"
         text += f" {spec.catalogue.currency}"
     key = "nodes" if limit == "ports" else limit
     return spec.document.error(

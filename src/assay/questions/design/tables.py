@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from assay.questions.common.tables import (
     NOTHING,
     Table,
@@ -19,7 +21,7 @@ from assay.questions.design.model import (
     PredictedRate,
     UncertainInput,
 )
-from assay.units import counted, format_minute
+from assay.units import counted, format_minute, format_quantity
 
 
 def tables(found: ClusterDesign) -> list[Table]:
@@ -54,42 +56,50 @@ def front_table(found: ClusterDesign) -> Table:
 
 
 def _shortlist(found: ClusterDesign) -> Table:
-    table = TableBuilder(found.best).text("name", "Cluster", lambda row: row.name)
-    table.counts("nodes", "Nodes", lambda row: row.nodes)
-    table.numbers("price", f"Price ({found.currency})", lambda row: written(row.price, "{:,.0f}"))
-    table.numbers("power", "Power", lambda row: quantity(row.power, "W"), unit="W")
-    table.counts("racks", "Racks", lambda row: row.racks)
-    table.numbers("score", "Rate, relative to the best", lambda row: share(row.score))
-    table.numbers("likely", "Within 2% of the best", lambda row: share(row.likely))
+    table = _numbered(found).text("name", "Cluster", lambda row: row[1].name)
+    table.counts("nodes", "Nodes", lambda row: row[1].nodes)
+    table.numbers(
+        "price", f"Price ({found.currency})", lambda row: written(row[1].price, "{:,.0f}")
+    )
+    table.numbers("power", "Power", lambda row: quantity(row[1].power, "W"), unit="W")
+    table.numbers("score", "Rate ÷ best", lambda row: share(row[1].score))
+    table.numbers("likely", "Within 2% of the best", lambda row: share(row[1].likely))
     return table.table("design-shortlist", "Best cluster of each architecture")
 
 
+def _numbered(found: ClusterDesign) -> TableBuilder[tuple[int, DesignedCluster]]:
+    """A row per cluster of the shortlist, with its number, by which other tables name it."""
+    table = TableBuilder(list(enumerate(found.best, 1)))
+    return table.counts("number", "No.", lambda row: row[0])
+
+
 def _rates(found: ClusterDesign) -> Table:
-    rows: list[tuple[DesignedCluster, PredictedRate]] = [
-        (one, rate) for one in found.best for rate in one.rates
-    ]
-    table = TableBuilder(rows).text("name", "Cluster", lambda row: row[0].name)
-    table.text("workload", "Workload", lambda row: row[1].workload)
-    table.numbers(
-        "rate",
-        "Predicted [95% interval]",
-        lambda row: quantity(row[1].rate, row[1].unit, row[1].interval),
-    )
-    table.text("limit", "Limited by", lambda row: row[1].limit)
+    rows = [(number, rate) for number, one in enumerate(found.best, 1) for rate in one.rates]
+    rows.sort(key=lambda row: (row[1].workload, row[0]))
+    table = TableBuilder(rows).text("workload", "Workload", lambda row: row[1].workload)
+    table.counts("number", "No.", lambda row: row[0])
+    table.text("rate", "Predicted [95% interval]", lambda row: _rate(row[1]))
+    table.text("bound", "Limited by", lambda row: row[1].limit)
     table.numbers("part", "Share of time", lambda row: share(row[1].shares[row[1].limit]))
     return table.table("design-rates", "Predicted rates")
 
 
+def _rate(one: PredictedRate) -> str:
+    return format_quantity(one.rate, one.unit, one.interval)
+
+
 def _balance(found: ClusterDesign) -> Table:
-    table = TableBuilder(found.best).text("name", "Cluster", lambda row: row.name)
-    table.text("topology", "Topology", lambda row: row.topology)
-    table.numbers("hops", "Hops, mean", lambda row: written(row.hops, "{:.2f}"))
-    table.numbers("memory", "Memory B/flop", lambda row: written(row.memory_balance, "{:.3g}"))
-    table.numbers("network", "Network B/flop", lambda row: written(row.network_balance, "{:.3g}"))
+    table = _numbered(found).text("topology", "Topology", lambda row: row[1].topology)
+    table.numbers("hops", "Hops, mean", lambda row: written(row[1].hops, "{:.2f}"))
+    table.counts("racks", "Racks", lambda row: row[1].racks)
+    table.numbers("memory", "Memory B/flop", lambda row: written(row[1].memory_balance, "{:.3g}"))
+    table.numbers(
+        "network", "Network B/flop", lambda row: written(row[1].network_balance, "{:.3g}")
+    )
     table.numbers(
         "gflops",
         f"{found.currency} per Gflop/s",
-        lambda row: written(row.price_per_gflops, "{:,.3g}"),
+        lambda row: written(row[1].price_per_gflops, "{:,.3g}"),
     )
     latest = found.best[0].places[-1].date if found.best[0].places else ""
     if latest:
@@ -98,8 +108,8 @@ def _balance(found: ClusterDesign) -> Table:
             f"Place on the list of {latest}",
             lambda row: (
                 NOTHING
-                if row.places[-1].rank is None
-                else written(float(row.places[-1].rank), "{:.0f}")
+                if row[1].places[-1].rank is None
+                else written(float(row[1].places[-1].rank), "{:.0f}")
             ),
         )
     return table.table("design-balance", "Topology and balance")
@@ -122,12 +132,14 @@ def _parts(found: ClusterDesign) -> Table:
 
 def _inputs(found: ClusterDesign) -> Table:
     def kind(row: UncertainInput) -> str:
-        return f"{row.kind}, {row.where}" if row.where else row.kind
+        return f"{row.kind}, {PurePath(row.where).name}" if row.where else row.kind
 
-    table = TableBuilder(found.inputs).text("part", "Part", lambda row: row.part)
+    known = [row for row in found.inputs if row.gain > 0.0]
+    table = TableBuilder(known).text("part", "Part", lambda row: row.part)
     table.text("what", "Figure", lambda row: row.what)
-    table.numbers("gain", "Knowing it is worth", lambda row: share(row.gain))
+    table.numbers("gain", "Worth", lambda row: share(row.gain))
     table.numbers("changes", "Another choice in", lambda row: share(row.changes))
     table.text("kind", "From", kind)
     table.text("measure", "Measured by", lambda row: row.measure)
-    return table.table("design-inputs", "Uncertain figures, by what knowing them is worth")
+    title = "Uncertain figures: the increase of the expected rate if each were known"
+    return table.table("design-inputs", title)
