@@ -8,12 +8,12 @@ import math
 import pytest
 
 from assay.design.fabric import fabric_of, torus_shape
-from assay.design.figures import Figure
+from assay.design.figures import PartFigure
 from assay.design.parts import Interconnect, Switch
 
 
-def figure(value: float) -> Figure:
-    return Figure(value, 0.1, "quoted", "", "", "")
+def figure(value: float) -> PartFigure:
+    return PartFigure(value, 0.1, "quoted", "", "", "")
 
 
 def network(topology, **more):

@@ -1,4 +1,4 @@
-"""Prices, limits and the best cluster against sums by hand and brute force."""
+"""PriceFactors, limits and the best cluster against sums by hand and brute force."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, Prices, architectures
+from assay.design.candidates import Builder, PriceFactors, architectures
 from assay.design.search import search
 from assay.errors import AssayError
 from assay.questions.design.bill import bill_of
@@ -26,7 +26,7 @@ def by_name(spec):
 
 
 def bill(spec, name: str, count: int):
-    return Builder(spec).bill(by_name(spec)[name], np.array([count]), Prices.as_quoted())
+    return Builder(spec).bill(by_name(spec)[name], np.array([count]), PriceFactors.as_quoted())
 
 
 def test_a_price_is_the_sum_of_its_parts(tmp_path):
@@ -54,7 +54,7 @@ def test_lines_of_the_bill_add_up(tmp_path, spares):
     builder = Builder(spec)
     for one in architectures(spec):
         for nodes in (1, 2, 7, 30):
-            whole = builder.bill(one, np.array([nodes]), Prices.as_quoted()).price[0]
+            whole = builder.bill(one, np.array([nodes]), PriceFactors.as_quoted()).price[0]
             lines = bill_of(spec, builder, one, nodes)
             assert sum(line.number * line.price for line in lines) == pytest.approx(whole)
 
@@ -76,7 +76,7 @@ def test_the_search_equals_brute_force(tmp_path, limits):
     expected = set()
     for index, one in enumerate(architectures(spec)):
         for nodes in range(1, 41):
-            costs = builder.bill(one, np.array([nodes]), Prices.as_quoted())
+            costs = builder.bill(one, np.array([nodes]), PriceFactors.as_quoted())
             fits = (
                 costs.price[0] <= spec.limits.budget
                 and costs.power[0] <= spec.limits.power

@@ -33,7 +33,12 @@ SPECS = [
     ('["parts.toml"]', '["example-2025"]', "There is no catalogue 'example-2025'", 2),
     ('["parts.toml"]', '["nowhere.toml"]', "can't be read", None),
     ('["parts.toml"]', "[]", "No catalogue of parts is named", None),
-    ("[limits]", 'currency = "SEK"\n[limits]', "Prices are in USD, and the design is in SEK", None),
+    (
+        "[limits]",
+        'currency = "SEK"\n[limits]',
+        "Prices are in USD, and the design is in SEK",
+        None,
+    ),
     ("[limits]", '[choose]\nnodes = ["smal"]\n[limits]', "No catalogue has 'smal'", 4),
     ("[limits]", "[search]\ndraws = 5\n[limits]", "'draws' can't be 5", 4),
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.design.fabric import Fabric, fabric_of
 from assay.design.parts import Catalogue, Disk, Interconnect, MemoryKit, Node
 from assay.design.spec import DesignSpec
-from assay.design.workload import Machines
+from assay.design.workload import MachineFigures
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Architecture:
 
 
 @dataclass(frozen=True)
-class Prices:
+class PriceFactors:
     """Factors on the catalogue's prices, of one shape; 1 for all: the prices as they stand."""
 
     node: Array
@@ -74,7 +74,7 @@ class Prices:
     room: Array
 
     @classmethod
-    def as_quoted(cls) -> Prices:
+    def as_quoted(cls) -> PriceFactors:
         """No change."""
         one = np.ones(())
         return cls(one, one, one, one, one)
@@ -120,7 +120,7 @@ class Builder:
             )
         return self._fabrics[key]
 
-    def bill(self, one: Architecture, count: NDArray[np.int64], prices: Prices) -> Bill:
+    def bill(self, one: Architecture, count: NDArray[np.int64], prices: PriceFactors) -> Bill:
         """What ``count`` nodes cost (an array; ``prices`` broadcast against it)."""
         room, fabric = self._catalogue.room, self.fabric(one)
         bought = np.ceil(count * (1.0 + self._spec.spares) - 1e-9)
@@ -168,12 +168,14 @@ class Builder:
             units = units + column[count] * switch.units
         return price, power, units
 
-    def machines(self, one: Architecture, count: NDArray[np.int64], workload: str) -> Machines:
+    def machines(
+        self, one: Architecture, count: NDArray[np.int64], workload: str
+    ) -> MachineFigures:
         """Figures of clusters of ``count`` nodes for a workload, as the catalogue has them."""
         fabric = self.fabric(one)
         rate = one.node.rates.get(workload)
         link = one.network.bandwidth.value
-        return Machines(
+        return MachineFigures(
             nodes=count.astype(float),
             dgemm=np.full(count.shape, one.node.dgemm.value),
             bandwidth=np.full(count.shape, one.node.bandwidth.value),

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.design.figures import Figure, FigureReader, Kind, Origin, Written
+from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written
 from assay.design.parts import (
     Cable,
     Catalogue,
@@ -225,7 +225,7 @@ def _read_part(
                 )
             continue
         here = [*path, name]
-        if hints[name] is Figure:
+        if hints[name] is PartFigure:
             written: Written = document.read(here, table[name], _WRITTEN)
             values[name] = reader.figure(
                 here, written, _UNITS.get(name, ""), origin, zero=name in _MAY_BE_ZERO
@@ -255,7 +255,7 @@ def _in_currency(part: _T, factor: float) -> _T:
     prices = {
         field.name: dataclasses.replace(figure, value=figure.value * factor)
         for field in dataclasses.fields(part)  # type: ignore[arg-type]
-        if isinstance(figure := getattr(part, field.name), Figure)
+        if isinstance(figure := getattr(part, field.name), PartFigure)
         and field.name not in _UNITS
         and field.name != "assembly"
     }

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.candidates import Architecture, Builder, Prices
-from assay.design.figures import Figure
+from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.figures import PartFigure
 from assay.design.search import BUDGET, combined, within
 from assay.design.spec import DesignSpec
 from assay.design.workload import model_spread, needs_rate, times
@@ -36,7 +36,7 @@ class Input:
 
     part: str
     what: str
-    figure: Figure | None
+    figure: PartFigure | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class InputValue:
 
 
 @dataclass(frozen=True)
-class Decision:
+class ArchitectureChoice:
     """``scores``: draws of each architecture (rows), 0 where none of its sizes is within the
     limits. ``likely``: probability that it is within ``EQUAL`` of the best. ``expected``: mean of
     the logarithm of its score, relative to the best's. ``values``: greatest gain first.
@@ -74,7 +74,7 @@ class Draws:
         self.inputs: dict[tuple[str, str], Input] = {}
         self.factors: dict[tuple[str, str], Array] = {}
 
-    def factor(self, part: str, what: str, figure: Figure | None, spread: float) -> Array:
+    def factor(self, part: str, what: str, figure: PartFigure | None, spread: float) -> Array:
         """Factors on the input, with median 1, the same at every call."""
         key = (part, what)
         if key not in self.factors:
@@ -84,16 +84,16 @@ class Draws:
             self.inputs[key] = Input(part, what, figure)
         return self.factors[key]
 
-    def of(self, part: str, what: str, figure: Figure) -> Array:
+    def of(self, part: str, what: str, figure: PartFigure) -> Array:
         """Factors on a figure."""
         return self.factor(part, what, figure, figure.spread)
 
 
-def prices_of(one: Architecture, draws: Draws, spec: DesignSpec) -> Prices:
+def prices_of(one: Architecture, draws: Draws, spec: DesignSpec) -> PriceFactors:
     """Draws of an architecture's prices."""
     none = np.ones(1)
     room = spec.catalogue.room
-    return Prices(
+    return PriceFactors(
         node=draws.of(one.node.name, "price", one.node.price),
         kit=draws.of(one.kit.name, "price", one.kit.price) if one.kit else none,
         disk=draws.of(one.disk.name, "price", one.disk.price) if one.disk else none,
@@ -136,7 +136,7 @@ def decide(
     builder: Builder,
     architectures: Sequence[Architecture],
     best: Mapping[int, tuple[int, float]],
-) -> Decision:
+) -> ArchitectureChoice:
     """The decision among the architectures of ``best`` (index → number of nodes and score)."""
     top = max(score for _, score in best.values())
     drawn = sorted(best, key=lambda index: -best[index][1])
@@ -152,7 +152,7 @@ def decide(
     scores = np.array(rows)
     winner = np.max(scores, axis=0)
     likely = np.mean(scores >= (1.0 - EQUAL) * winner, axis=1)
-    return Decision(tuple(drawn), scores, likely, _values(scores, draws))
+    return ArchitectureChoice(tuple(drawn), scores, likely, _values(scores, draws))
 
 
 def _affordable(
@@ -163,7 +163,7 @@ def _affordable(
     """
     limits = spec.limits
     every = np.arange(limits.least, limits.most + 1, dtype=np.int64)
-    quoted = builder.bill(one, every, Prices.as_quoted())
+    quoted = builder.bill(one, every, PriceFactors.as_quoted())
     tests = within(spec, one, quoted, builder.fabric(one).fits[every], every)
     allowed = np.logical_and.reduce([flags for name, flags in tests.items() if name != BUDGET])
     if not np.isfinite(limits.budget):

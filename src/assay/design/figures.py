@@ -39,7 +39,7 @@ Written = str | int | float | WrittenFigure
 
 
 @dataclass(frozen=True)
-class Figure:
+class PartFigure:
     """A positive quantity in SI units, or an amount of money.
 
     ``spread``: the standard deviation of its logarithm; its 95% interval is ``value`` times
@@ -80,7 +80,7 @@ class FigureReader:
 
     def figure(
         self, path: KeyPath, written: Written, unit: str, origin: Origin, *, zero: bool = False
-    ) -> Figure:
+    ) -> PartFigure:
         """The figure at ``path``; ``unit`` "" is an amount of money or a count.
 
         Raises AssayError, with file and line, if it has no unit or another one, if it is negative
@@ -90,7 +90,7 @@ class FigureReader:
             written = WrittenFigure(written)
         value = self._number(path, written.value, unit, zero=zero)
         kind = written.kind or origin.kind
-        return Figure(
+        return PartFigure(
             value=value,
             spread=self._spread(path, written, unit, value, kind),
             kind=kind,

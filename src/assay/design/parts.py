@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.design.figures import Figure
+from assay.design.figures import PartFigure
 
 TopologyName = Literal["none", "switch", "grid", "torus-2d", "torus-3d", "fat-tree", "dragonfly"]
 
@@ -23,15 +23,15 @@ class Node:
     name: str
     sockets: int
     cores: int
-    peak: Figure
-    dgemm: Figure
-    bandwidth: Figure
-    memory: Figure
-    price: Figure
-    power: Figure
+    peak: PartFigure
+    dgemm: PartFigure
+    bandwidth: PartFigure
+    memory: PartFigure
+    price: PartFigure
+    power: PartFigure
     units: float
     family: str = ""
-    rates: Mapping[str, Figure] = field(default_factory=dict)
+    rates: Mapping[str, PartFigure] = field(default_factory=dict)
     networks: tuple[str, ...] = ()
 
 
@@ -40,9 +40,9 @@ class MemoryKit:
     """Memory in addition to what a node is sold with. ``nodes``: those it fits; empty: all."""
 
     name: str
-    memory: Figure
-    price: Figure
-    power: Figure
+    memory: PartFigure
+    price: PartFigure
+    power: PartFigure
     nodes: tuple[str, ...] = ()
 
 
@@ -51,10 +51,10 @@ class Disk:
     """A disk per node. ``rate``: B/s of large accesses."""
 
     name: str
-    capacity: Figure
-    rate: Figure
-    price: Figure
-    power: Figure
+    capacity: PartFigure
+    rate: PartFigure
+    price: PartFigure
+    power: PartFigure
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Switch:
 
     name: str
     ports: int
-    price: Figure
-    power: Figure
+    price: PartFigure
+    power: PartFigure
     units: float
 
 
@@ -73,8 +73,8 @@ class Cable:
     """``price`` of a cable and of each of its metres; ``longest``: m."""
 
     name: str
-    price: Figure
-    per_metre: Figure
+    price: PartFigure
+    per_metre: PartFigure
     longest: float
 
 
@@ -90,10 +90,10 @@ class Interconnect:
 
     name: str
     topology: TopologyName
-    latency: Figure
-    bandwidth: Figure
-    adapter: Figure
-    power: Figure
+    latency: PartFigure
+    bandwidth: PartFigure
+    adapter: PartFigure
+    power: PartFigure
     adapters: int = 1
     switches: tuple[str, ...] = ()
     cable: str = ""
@@ -112,15 +112,15 @@ class Room:
     price of the servers for login, storage and administration, once.
     """
 
-    rack: Figure
+    rack: PartFigure
     rack_units: float
     rack_floor: float
-    pdu: Figure
-    pdu_power: Figure
-    management: Figure
-    assembly: Figure
-    wage: Figure
-    server: Figure
+    pdu: PartFigure
+    pdu_power: PartFigure
+    management: PartFigure
+    assembly: PartFigure
+    wage: PartFigure
+    server: PartFigure
 
 
 @dataclass(frozen=True)

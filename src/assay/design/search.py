@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.candidates import Architecture, Bill, Builder, Prices, architectures
+from assay.design.candidates import Architecture, Bill, Builder, PriceFactors, architectures
 from assay.design.spec import DesignSpec
 from assay.design.workload import needs_rate, times
 from assay.errors import AssayError
@@ -59,7 +59,7 @@ def search(
     excluded: dict[str, int] = {}
     richer = 0.0
     for index, one in enumerate(every):
-        bill = builder.bill(one, count, Prices.as_quoted())
+        bill = builder.bill(one, count, PriceFactors.as_quoted())
         tests = within(spec, one, bill, builder.fabric(one).fits[count], count)
         for name, passes in tests.items():
             excluded[name] = excluded.get(name, 0) + int(np.sum(~passes))
@@ -166,7 +166,7 @@ def _nothing_fits(
     count = np.array([spec.limits.least])
     if limit == BUDGET:
         cheapest = min(
-            float(builder.bill(one, count, Prices.as_quoted()).price[0]) for one in every
+            float(builder.bill(one, count, PriceFactors.as_quoted()).price[0]) for one in every
         )
         text += f"; the cheapest with {counted(spec.limits.least, 'node')} costs"
         text += f" {math.ceil(cheapest):,}"

@@ -54,7 +54,7 @@ class WrittenSearch(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Limits:
+class DesignLimits:
     """What a cluster may cost and need; infinite where nothing limits it.
 
     ``budget``: money. ``power``: W, interconnect and spares included. ``floor``: m² of racks.
@@ -81,7 +81,7 @@ class DesignSpec:
     document: TomlDocument
     title: str
     catalogue: Catalogue
-    limits: Limits
+    limits: DesignLimits
     nodes: tuple[str, ...]
     memory: tuple[str, ...]
     disks: tuple[str, ...]
@@ -158,7 +158,7 @@ def _uncertainty(document: TomlDocument, table: object) -> Mapping[Kind, float]:
     return {**UNCERTAINTY, **read}  # type: ignore[dict-item]
 
 
-def _limits(document: TomlDocument, table: object) -> Limits:
+def _limits(document: TomlDocument, table: object) -> DesignLimits:
     written = document.read(["limits"], table, WrittenLimits)
     least, most = written.nodes
     if not 1 <= least <= most <= MOST_NODES:
@@ -181,7 +181,7 @@ def _limits(document: TomlDocument, table: object) -> Limits:
             raise document.error(path, f"'{name}' can't be {value}.", "Write a number > 0.")
         return number
 
-    return Limits(
+    return DesignLimits(
         budget=limit("budget", written.budget, "", math.inf),
         power=limit("power", written.power, "W", math.inf),
         floor=limit("floor", written.floor, "", math.inf),

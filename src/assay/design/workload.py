@@ -42,10 +42,12 @@ _CALLS = {
 }
 # Codes whose traffic is between all pairs, so that half of it crosses any halving of the machine.
 _GLOBAL = {"is", "ft"}
+# Codes in which every node receives what all others send, not a share of it.
+_GATHERED = {"cg"}
 
 
 @dataclass(frozen=True)
-class Machines:
+class MachineFigures:
     """Figures of machines, as arrays of one shape (or that NumPy broadcasts to one).
 
     ``nodes``: how many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory``
@@ -121,7 +123,7 @@ def needs_rate(name: str) -> bool:
     return name not in (LINPACK, STREAM)
 
 
-def times(name: str, machines: Machines) -> Times:
+def times(name: str, machines: MachineFigures) -> Times:
     """The times of a workload on each of the machines."""
     if name == LINPACK:
         return _linpack(machines)
@@ -135,7 +137,7 @@ def times(name: str, machines: Machines) -> Times:
     return _npb(name, machines)
 
 
-def _linpack(machines: Machines) -> Times:
+def _linpack(machines: MachineFigures) -> Times:
     order = np.sqrt(FILL * machines.nodes * machines.memory / 8.0)
     parts = linpack_time(
         order,
@@ -154,7 +156,7 @@ def _linpack(machines: Machines) -> Times:
     )
 
 
-def _npb(name: str, machines: Machines) -> Times:
+def _npb(name: str, machines: MachineFigures) -> Times:
     kernel, problem = name.split(".")[1:]
     most = int(np.max(machines.nodes))
     table = _npb_demand(kernel, problem, most)
@@ -166,6 +168,8 @@ def _npb(name: str, machines: Machines) -> Times:
     growth = np.maximum(demand["traffic"] - table["traffic"][1], 0.0)
     compute = own + growth / (nodes * machines.bandwidth) + own * demand["fill"]
     per_node = demand["sent"] / nodes
+    if kernel in _GATHERED:
+        per_node = per_node * np.maximum(nodes - 1.0, 0.0)
     crossing = demand["sent"] * (0.25 if kernel in _GLOBAL else 0.0)
     link = per_node / machines.link
     through = np.maximum(crossing / machines.bisection - link, 0.0)

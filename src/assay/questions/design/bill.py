@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, Prices
-from assay.design.figures import Figure
+from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.figures import PartFigure
 from assay.design.spec import DesignSpec
 from assay.questions.design.model import BillLine
 
@@ -17,7 +17,7 @@ def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -
     catalogue, room = spec.catalogue, spec.catalogue.room
     bought = math.ceil(nodes * (1.0 + spec.spares) - 1e-9)
     fabric = builder.fabric(one)
-    whole = builder.bill(one, np.array([nodes]), Prices.as_quoted())
+    whole = builder.bill(one, np.array([nodes]), PriceFactors.as_quoted())
     racks = int(whole.racks[0])
     lines = [_line(one.node.name, bought, one.node.price)]
     if one.kit:
@@ -51,6 +51,6 @@ def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -
     return [line for line in lines if line.number and line.price]
 
 
-def _line(part: str, number: int, price: Figure, each: float | None = None) -> BillLine:
+def _line(part: str, number: int, price: PartFigure, each: float | None = None) -> BillLine:
     value = price.value if each is None else each
     return BillLine(part, number, value, price.kind, price.source, price.date)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, Prices
-from assay.design.decision import Decision, Draws, Input, decide, drawn_rates
-from assay.design.figures import Figure
+from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.decision import ArchitectureChoice, Draws, Input, decide, drawn_rates
+from assay.design.figures import PartFigure
 from assay.design.front import pareto_front
 from assay.design.search import Candidates, search
 from assay.design.spec import DesignSpec
@@ -21,8 +21,8 @@ from assay.questions.design.model import (
     DESIGN_SCHEMA,
     ClusterDesign,
     DesignedCluster,
+    DesignPlace,
     FrontPoint,
-    ListPlace,
     PredictedRate,
     UncertainInput,
 )
@@ -115,7 +115,7 @@ def _designed(
     draws: Draws,
 ) -> DesignedCluster:
     count = np.array([nodes])
-    bill = builder.bill(one, count, Prices.as_quoted())
+    bill = builder.bill(one, count, PriceFactors.as_quoted())
     fabric = builder.fabric(one)
     rates = _rates(spec, builder, one, nodes, draws)
     linpack = next((rate.rate for rate in rates if rate.workload == LINPACK), None)
@@ -172,10 +172,10 @@ def _rates(
     return found
 
 
-def _places(rate: float) -> list[ListPlace]:
+def _places(rate: float) -> list[DesignPlace]:
     lists = top_lists()
     chosen = [one for one in lists if one.month == 11 and one.year in _LISTS] + [lists[-1]]
-    return [ListPlace(one.date, one.place(rate)) for one in chosen]
+    return [DesignPlace(one.date, one.place(rate)) for one in chosen]
 
 
 def _front(candidates: Candidates, top: float) -> list[FrontPoint]:
@@ -198,7 +198,7 @@ def _front(candidates: Candidates, top: float) -> list[FrontPoint]:
     return points
 
 
-def _inputs(decision: Decision) -> list[UncertainInput]:
+def _inputs(decision: ArchitectureChoice) -> list[UncertainInput]:
     found = []
     for value in decision.values[:_MOST_INPUTS]:
         one = value.input
@@ -226,7 +226,7 @@ def _command(one: Input) -> str:
     return "assay run npb" if workload.startswith("npb.") else ""
 
 
-def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Iterator[Figure]:
+def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Iterator[PartFigure]:
     """Every figure of the parts that candidates are made of, once."""
     seen: set[int] = set()
     for one in architectures:
@@ -236,7 +236,7 @@ def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Itera
             seen.add(id(part))
             for field in dataclasses.fields(part):
                 value = getattr(part, field.name)
-                if isinstance(value, Figure):
+                if isinstance(value, PartFigure):
                     yield value
                 elif field.name == "rates":
                     yield from (value[name] for name in spec.workload if name in value)

@@ -8,9 +8,9 @@ DESIGN_SCHEMA = 1
 
 
 class PredictedRate(msgspec.Struct, frozen=True):
-    """A workload's predicted rate on one cluster.
+    """The predicted rate of a ``workload`` on one cluster.
 
-    ``rate``: op/s (Linpack: flop/s; STREAM: B/s), with its 95% ``interval`` from the uncertainty of
+    ``rate``: in ``unit``, with its 95% ``interval`` from the uncertainty of
     the figures and of the model. ``shares``: of the time, by what it is spent on. ``limit``: the
     greatest of these.
     """
@@ -38,8 +38,11 @@ class BillLine(msgspec.Struct, frozen=True):
     date: str
 
 
-class ListPlace(msgspec.Struct, frozen=True):
-    """The rank that the predicted Linpack rate would have had on a TOP500 list; None: below it."""
+class DesignPlace(msgspec.Struct, frozen=True):
+    """The place of the predicted Linpack rate on a TOP500 list.
+
+    ``date``: of the list. ``rank``: None if it is below the whole list.
+    """
 
     date: str
     rank: int | None
@@ -48,9 +51,11 @@ class ListPlace(msgspec.Struct, frozen=True):
 class DesignedCluster(msgspec.Struct, frozen=True):
     """One cluster of the shortlist: the best number of nodes of its architecture.
 
+    ``name``: node, memory, disk and interconnect. ``nodes`` work, and ``spares`` are bought too.
     ``likely``: probability that its architecture is within 2% of the best, given the uncertainty.
     ``score``: weighted geometric mean of the rates, relative to the best cluster's. ``price``: in
-    the currency of the design. ``power``: W. ``racks``, ``floor`` (m²). ``memory``: bytes in all.
+    the currency of the design. ``power``: W. ``racks``, ``floor`` (m²). ``cores`` and ``memory``
+    (bytes) in all. ``rates``: predicted, by workload. ``bill``: the parts list.
     ``memory_balance``, ``network_balance``: bytes per s per flop/s of DGEMM, of memory and of the
     adapters. ``hops``: between two nodes, mean. ``price_per_gflops``: per Gflop/s of Linpack, where
     that is a workload. ``topology``: its kind and extent. ``places``: on TOP500 lists.
@@ -74,13 +79,14 @@ class DesignedCluster(msgspec.Struct, frozen=True):
     rates: list[PredictedRate]
     bill: list[BillLine]
     price_per_gflops: float | None
-    places: list[ListPlace]
+    places: list[DesignPlace]
 
 
 class FrontPoint(msgspec.Struct, frozen=True):
     """A cluster of the Pareto front: no other is cheaper, draws less and is as fast.
 
-    ``score``: relative to the best within the limits.
+    ``name``: node, memory, disk and ``interconnect``; how many ``nodes``; its ``price`` and
+    ``power`` (W). ``score``: relative to the best within the limits.
     """
 
     name: str
@@ -94,9 +100,10 @@ class FrontPoint(msgspec.Struct, frozen=True):
 class UncertainInput(msgspec.Struct, frozen=True):
     """An uncertain figure: what knowing it before the choice would be worth.
 
-    ``gain``: increase of the expected rate, relative. ``changes``: share of its range in which
-    another architecture is the better choice. ``value``, ``interval``: as the catalogue has it;
-    None for the error of the model. ``where``: file and line. ``measure``: the command that would
+    ``what`` of ``part``. ``gain``: increase of the expected rate, relative. ``changes``: share of
+    its range in which another architecture is the better choice. ``value``, ``interval``: as the
+    catalogue has it; None for the error of the model. ``kind``: measured, quoted, assumed or model.
+    ``where``: file and line. ``measure``: the command that would
     measure it, "" where none does.
     """
 
@@ -114,6 +121,9 @@ class UncertainInput(msgspec.Struct, frozen=True):
 class ClusterDesign(msgspec.Struct, frozen=True):
     """What a design came to.
 
+    ``schema``: of these findings. ``title``, ``file``: of the specification. ``utc``: when. All
+    amounts are in ``currency``; ``budget`` None: not limited. ``draws`` of the uncertain figures
+    from ``seed``. ``unknown``: sentences on what the numbers can't say.
     ``considered``: candidates; ``possible``: those within the limits; ``excluded``: by limit, how
     many it excludes. ``best``: the shortlist, best first. ``front``: the Pareto front, by price.
     ``inputs``: uncertain figures by what knowing them is worth. ``more``: the rate that a tenth
