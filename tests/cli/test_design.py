@@ -101,7 +101,8 @@ def test_a_stored_run_is_a_node(tmp_path, capsys, monkeypatch):
     assert status == 0
     node = tmp_path / "node.toml"
     price = 'price = 5000\npower = { value = "400 W", kind = "assumed" }\nunits = 1\n'
-    node.write_text(out.replace("[node.rates]", price + "[node.rates]"), encoding="utf-8")
+    text = out.replace("[node.rates]", price + "[node.rates]")  # a fake node's memory is unknown
+    node.write_text(text.replace("# memory", "memory"), encoding="utf-8")
     (read,) = read_parts(node, UNCERTAINTY).parts["node"].values()
     # The whole node: two threads or two ranks, in 10 ms.
     assert read.dgemm.value == pytest.approx(2 * 500**3 / 0.01, rel=0.1)

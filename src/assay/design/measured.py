@@ -21,6 +21,7 @@ def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
     system = run.manifest.system
     processor, memory = _facts(system, "processor"), _facts(system, "memory")
     name = str(processor.get("name") or processor.get("vendor") or "node")
+    total = memory.get("total")
     dgemm = _best(cells, "compute.dgemm", "rate")
     triad = _best(cells, "memory.stream", "bandwidth", op="triad")
     peak = _best(cells, "compute.peak", "rate")
@@ -51,7 +52,7 @@ def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
         f"peak = {_figure(peak if peak is not None else dgemm)}",
         f"dgemm = {_figure(dgemm)}",
         f"bandwidth = {_figure(triad)}",
-        f'memory = "{memory.get("total", 0)} B"',
+        f'memory = "{total} B"' if total else '# memory = "64 GiB"',
         '# price = { value = 5000, kind = "quoted", source = "offer of …" }',
         '# power = { value = "400 W", kind = "assumed" }',
         "# units = 1",
