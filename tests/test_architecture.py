@@ -39,6 +39,7 @@ ORDER = (
     "launch",
     "stats",
     "models",
+    "design",
     "charts",
     "questions",
     "report",
@@ -48,7 +49,8 @@ ORDER = (
 )
 # Imports that a package may not have although the target is below it.
 APART = {
-    "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models"},
+    "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models", "design"},
+    "design": {"plans", "importers", "schedulers", "usage", "trace", "system", "lab", "launch"},
     "questions": {"launch", "lab", "plans"},
     "report": {"launch", "lab", "plans"},
     "stats": {"plans", "launch", "lab", "system"},

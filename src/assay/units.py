@@ -287,7 +287,7 @@ _TIMES = {
 def _factors() -> dict[str, tuple[str, Decimal]]:
     """Every unit symbol that can be read, with its base unit and factor."""
     table = {name: ("s", factor) for name, factor in _TIMES.items()}
-    for unit in ("B", "B/s", "flop/s", "flop", "op/s", "Hz", "bit/s"):
+    for unit in ("B", "B/s", "flop/s", "flop", "op/s", "Hz", "bit/s", "W"):
         base, by = ("B/s", Decimal("0.125")) if unit == "bit/s" else (unit, Decimal(1))
         for prefix, power in _DECIMAL_PREFIXES.items():
             table[prefix + unit] = (base, by * Decimal(10) ** power)
@@ -311,6 +311,8 @@ _EXAMPLES = {
     "B/s": "10 GB/s or 12.5e9",
     "bit/s": "10 Gbit/s",
     "Hz": "2.6 GHz",
+    "W": "350 W or 60 kW",
+    "m": "2.5 m",
     "1": "1% or 0.01",
 }
 
@@ -403,6 +405,8 @@ def parse_walltime(text: str | float, *, where: str = "") -> float:
 
 def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, Decimal]:
     if symbol == "":
+        return expected, Decimal(1)
+    if symbol == expected == "m":  # metres, only where a length is expected: not a prefix
         return expected, Decimal(1)
     if symbol in _FACTORS:
         return _FACTORS[symbol]

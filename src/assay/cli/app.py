@@ -26,6 +26,7 @@ COMMANDS = (
     "report",
     "history",
     "usage",
+    "design",
     "compare",
     "export",
     "import_",

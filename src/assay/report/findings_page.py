@@ -25,6 +25,7 @@ from assay.questions import questions
 from assay.questions.common.findings import FINDINGS_SCHEMA
 from assay.questions.common.selection import Point
 from assay.questions.compare.findings import find as find_compare
+from assay.questions.design.findings import find as find_design
 from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
 from assay.questions.profile.findings import find as find_profile
@@ -58,6 +59,7 @@ _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("history", "History (`assay history`)", find_history),
     ("compare", "Runs compared (`assay compare`)", find_compare),
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
+    ("clusters", "Designed clusters (`assay design`)", find_design),
     ("usage", "Use of a machine (`assay usage`)", find_usage),
     ("profile", "Profile of a program (`assay profile`)", find_profile),
     ("trace", "Trace of a program (`assay profile`)", find_trace),

@@ -22,7 +22,9 @@ def find(_: Measured) -> DesignFindings:
 def answer(_: DesignFindings) -> Answer:
     """One line on what is missing."""
     return unmeasured_answer(
-        "design", "Not answered: it needs a workload and prices in addition to measurements."
+        "design",
+        "Not answered: it needs a workload and prices in addition to measurements: "
+        "assay design --example.",
     )
 
 

@@ -1,0 +1,80 @@
+"""Design a cluster within a budget, from a catalogue of parts with prices and rates.
+
+Examples::
+
+    assay design cluster.toml                 the best clusters, how sure, what to find out next
+    assay design cluster.toml --html          with figures
+    assay design cluster.toml --json
+    assay design --example > cluster.toml     a specification to begin with
+    assay design --from 20260301T0910 > node.toml    a measured machine as a node
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def design(
+    spec: Path | None = None,
+    /,
+    *,
+    example: Annotated[bool, Parameter(negative=())] = False,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
+    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    html: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Design a cluster: which nodes, how many, which interconnect; price, power, predicted rates.
+
+    Parameters
+    ----------
+    spec
+        The specification: catalogues of parts, limits, workload (docs/formats/design.md).
+    example
+        Print a specification to begin with.
+    from_
+        Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
+    format_
+        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
+    output
+        The file to write [default: design.html in the working directory].
+    html
+        The same as --format html.
+    json
+        Print the findings as JSON on stdout.
+    """
+    from assay.console import console, print_json
+    from assay.design.example import EXAMPLE
+    from assay.errors import AssayError
+
+    if example:
+        print(EXAMPLE, end="")
+        return 0
+    if from_ is not None:
+        from assay.report.design.measured import print_node
+
+        print_node(from_)
+        return 0
+    if spec is None:
+        raise AssayError(
+            "No specification is named.",
+            where="assay design",
+            fix="Name a file; 'assay design --example > cluster.toml' writes one.",
+        )
+    from assay.design.spec import read_spec
+    from assay.questions.design.findings import find
+    from assay.report.design.write import present
+    from assay.report.usage.log_progress import UsageProgress
+
+    wanted = read_spec(spec)
+    with UsageProgress(console(stderr=True)) as watch:
+        found = find(wanted, lambda done, all_: watch("candidates", done, all_))
+    if json:
+        print_json(found)
+    else:
+        present(found, console(), "html" if html else format_, output)
+    return 0

@@ -1,0 +1,1 @@
+"""Design of a cluster: parts with prices, requirements, candidates, and the choice among them."""

@@ -1,0 +1,214 @@
+"""All clusters that the parts allow, as columns: what each costs, and which are within the limits.
+
+An **architecture** is a node with its memory, disk and interconnect; a **candidate** is an
+architecture with a number of nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.design.fabric import Fabric, fabric_of
+from assay.design.parts import Catalogue, Disk, Interconnect, MemoryKit, Node
+from assay.design.spec import DesignSpec
+from assay.design.workload import MachineFigures
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a cluster is made of, its number of nodes aside."""
+
+    node: Node
+    kit: MemoryKit | None
+    disk: Disk | None
+    network: Interconnect
+
+    @property
+    def memory(self) -> float:
+        """Bytes of a node."""
+        return self.node.memory.value + (self.kit.memory.value if self.kit else 0.0)
+
+    @property
+    def bought_adapters(self) -> int:
+        """Adapters of a node that are not on board."""
+        if self.network.topology == "none" or self.network.name in self.node.networks:
+            return 0
+        return self.network.adapters
+
+    @property
+    def power(self) -> float:
+        """W of a node."""
+        parts = (self.kit, self.disk)
+        return (
+            self.node.power.value
+            + sum(part.power.value for part in parts if part)
+            + self.bought_adapters * self.network.power.value
+        )
+
+    @property
+    def name(self) -> str:
+        """For people: ``node, + memory, disk, interconnect``."""
+        parts = [self.node.name]
+        if self.kit:
+            parts.append(f"+ {self.kit.name}")
+        if self.disk:
+            parts.append(self.disk.name)
+        return ", ".join([*parts, self.network.name])
+
+
+@dataclass(frozen=True)
+class PriceFactors:
+    """Factors on the catalogue's prices, of one shape; 1 for all: the prices as they stand."""
+
+    node: Array
+    kit: Array
+    disk: Array
+    network: Array
+    room: Array
+
+    @classmethod
+    def as_quoted(cls) -> PriceFactors:
+        """No change."""
+        one = np.ones(())
+        return cls(one, one, one, one, one)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What clusters of one architecture cost and need, by number of nodes.
+
+    ``price``: sum of the parts below: ``nodes`` (memory, disks and spares included), ``network``
+    (adapters, switches, cables), ``room`` (racks, power distribution, administration, assembly,
+    servers). ``racks``: how many. ``power``: W. ``floor``: m².
+    """
+
+    nodes: Array
+    network: Array
+    room: Array
+    power: Array
+    racks: Array
+    floor: Array
+
+    @property
+    def price(self) -> Array:
+        """The whole price."""
+        return self.nodes + self.network + self.room
+
+
+class Builder:
+    """Bills of architectures from one catalogue; fabrics are computed once per interconnect."""
+
+    def __init__(self, spec: DesignSpec) -> None:
+        self._spec = spec
+        self._catalogue: Catalogue = spec.catalogue
+        self._fabrics: dict[tuple[str, int], Fabric] = {}
+
+    def fabric(self, architecture: Architecture) -> Fabric:
+        """The fabric of an architecture for all numbers of nodes up to the most."""
+        per_rack = max(int(self._catalogue.room.rack_units // architecture.node.units), 1)
+        key = (architecture.network.name, per_rack)
+        if key not in self._fabrics:
+            self._fabrics[key] = fabric_of(
+                architecture.network, self._catalogue.switches, self._spec.limits.most, per_rack
+            )
+        return self._fabrics[key]
+
+    def bill(self, one: Architecture, count: NDArray[np.int64], prices: PriceFactors) -> Bill:
+        """What ``count`` nodes cost (an array; ``prices`` broadcast against it)."""
+        room, fabric = self._catalogue.room, self.fabric(one)
+        bought = np.ceil(count * (1.0 + self._spec.spares) - 1e-9)
+        each = one.node.price.value * prices.node
+        if one.kit:
+            each = each + one.kit.price.value * prices.kit
+        if one.disk:
+            each = each + one.disk.price.value * prices.disk
+        adapters = bought * one.bought_adapters * one.network.adapter.value
+        equipment, drawn, units = self._switches(one.network, fabric, count)
+        cable = self._catalogue.cables.get(one.network.cable)
+        if cable is not None:
+            length = np.minimum(fabric.metres[count], cable.longest)
+            equipment = equipment + fabric.cables[count] * (
+                cable.price.value + cable.per_metre.value * length
+            )
+        power = count * one.power + drawn
+        racks = np.ceil((count * one.node.units + units) / room.rack_units)
+        units_of_power = np.maximum(np.ceil(power / room.pdu_power.value), racks)
+        around = (
+            racks * room.rack.value
+            + units_of_power * room.pdu.value
+            + count * room.management.value
+            + bought * room.assembly.value * room.wage.value
+            + room.server.value
+        )
+        return Bill(
+            nodes=bought * each,
+            network=(adapters + equipment) * prices.network,
+            room=around * prices.room,
+            power=power,
+            racks=racks,
+            floor=racks * room.rack_floor,
+        )
+
+    def _switches(
+        self, network: Interconnect, fabric: Fabric, count: NDArray[np.int64]
+    ) -> tuple[Array, Array, Array]:
+        """Price, power and rack units of the switches."""
+        price, power, units = (np.zeros(count.shape) for _ in range(3))
+        for name, column in fabric.switches.items():
+            switch = self._catalogue.switches[name]
+            price = price + column[count] * switch.price.value
+            power = power + column[count] * switch.power.value
+            units = units + column[count] * switch.units
+        return price, power, units
+
+    def machines(
+        self, one: Architecture, count: NDArray[np.int64], workload: str
+    ) -> MachineFigures:
+        """Figures of clusters of ``count`` nodes for a workload, as the catalogue has them."""
+        fabric = self.fabric(one)
+        rate = one.node.rates.get(workload)
+        link = one.network.bandwidth.value
+        return MachineFigures(
+            nodes=count.astype(float),
+            dgemm=np.full(count.shape, one.node.dgemm.value),
+            bandwidth=np.full(count.shape, one.node.bandwidth.value),
+            memory=np.full(count.shape, one.memory),
+            rate=np.full(count.shape, rate.value if rate else math.nan),
+            link=np.full(count.shape, link * self._rails(one.network)),
+            latency=one.network.latency.value * fabric.latency_factor()[count],
+            bisection=link * np.maximum(fabric.bisection[count], 1e-9),
+        )
+
+    @staticmethod
+    def _rails(network: Interconnect) -> int:
+        """Adapters that one stream of messages can use at a time.
+
+        On a grid the path decides which adapter a message takes, and on a torus one adapter
+        serves all rings.
+        """
+        return (
+            1
+            if network.topology == "grid" or network.topology.startswith("torus")
+            else (network.adapters)
+        )
+
+
+def architectures(spec: DesignSpec) -> Iterator[Architecture]:
+    """All combinations of the chosen parts that fit together."""
+    catalogue = spec.catalogue
+    kits: list[MemoryKit | None] = [None, *(catalogue.memory[name] for name in spec.memory)]
+    disks: list[Disk | None] = [catalogue.disks[name] for name in spec.disks] or [None]
+    for node in (catalogue.nodes[name] for name in spec.nodes):
+        for kit in kits:
+            if kit is not None and kit.nodes and node.name not in kit.nodes:
+                continue
+            for disk in disks:
+                for name in spec.interconnects:
+                    yield Architecture(node, kit, disk, catalogue.interconnects[name])

@@ -1,0 +1,298 @@
+"""Reading catalogues of parts: TOML files, shipped ones by name (docs/formats/design.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written
+from assay.design.parts import (
+    Cable,
+    Catalogue,
+    Disk,
+    Interconnect,
+    MemoryKit,
+    Node,
+    Room,
+    Switch,
+)
+from assay.errors import AssayError, nearest
+from assay.toml import KeyPath, TomlDocument, load_toml
+
+# The tables of a file and what each entry is. The part of a node that is measured has the fields
+# of a node.
+PARTS: Mapping[str, type] = {
+    "node": Node,
+    "memory": MemoryKit,
+    "disk": Disk,
+    "switch": Switch,
+    "cable": Cable,
+    "interconnect": Interconnect,
+}
+_UNITS: Mapping[str, str] = {
+    "peak": "flop/s",
+    "dgemm": "flop/s",
+    "bandwidth": "B/s",
+    "memory": "B",
+    "capacity": "B",
+    "rate": "B/s",
+    "latency": "s",
+    "power": "W",
+    "pdu_power": "W",
+    "rates": "op/s",
+}
+# Figures that may be 0: what costs or draws nothing.
+_MAY_BE_ZERO = {
+    "price",
+    "power",
+    "adapter",
+    "per_metre",
+    "rack",
+    "pdu",
+    "management",
+    "assembly",
+    "wage",
+    "server",
+}
+_ORIGIN = ("kind", "source", "date")
+_HEAD = ("currency", *_ORIGIN)
+# For msgspec; neither a union nor a type of literals is a class.
+_WRITTEN: Any = Written
+_KIND: Any = Kind
+_T = TypeVar("_T")
+
+
+@dataclasses.dataclass(frozen=True)
+class PartsFile:
+    """The parts of one file, by kind and name; ``room`` None: the file has none."""
+
+    document: TomlDocument
+    currency: str
+    parts: Mapping[str, Mapping[str, Any]]
+    room: Room | None
+
+
+def shipped_catalogues() -> list[str]:
+    """The names of the catalogues that ship with assay."""
+    folder = resources.files("assay.design") / "catalogues"
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def find_catalogue(name: str, beside: Path) -> Path:
+    """The file of a catalogue: a path (relative ones are beside the specification), or a name.
+
+    Raises AssayError if there is neither.
+    """
+    if name.endswith(".toml"):
+        return beside / name
+    shipped = shipped_catalogues()
+    if name in shipped:
+        return Path(str(resources.files("assay.design") / "catalogues" / f"{name}.toml"))
+    raise AssayError(
+        f"There is no catalogue '{name}'.",
+        fix=f"{nearest(name, shipped)} A file of your own ends with .toml.",
+    )
+
+
+def read_parts(path: Path, uncertainty: Mapping[Kind, float]) -> PartsFile:
+    """The parts of one file. Raises AssayError, with file and line, for whatever is wrong in it."""
+    document = load_toml(path)
+    return parts_of(document, uncertainty)
+
+
+def parts_of(document: TomlDocument, uncertainty: Mapping[Kind, float]) -> PartsFile:
+    """As ``read_parts``, from a document."""
+    data = document.data
+    document.check_keys([], data, {*_HEAD, *PARTS, "room"})
+    currency = document.read(["currency"], data.get("currency", ""), str)
+    if not currency:
+        raise document.error([], "The catalogue has no currency.", 'Add currency = "USD".')
+    reader = FigureReader(document, uncertainty)
+    origin = _origin([], data, document, Origin())
+    parts: dict[str, dict[str, Any]] = {}
+    for table, kind in PARTS.items():
+        found = parts.setdefault(table, {})
+        for index, entry in enumerate(_entries(document, table, data.get(table, []))):
+            path: KeyPath = [table, index]
+            part: Any = _read_part(kind, path, entry, document, reader, origin)
+            if part.name in found:
+                raise document.error(
+                    [*path, "name"], f"There are two {table} parts '{part.name}'.", "Rename one."
+                )
+            found[part.name] = part
+    room = None
+    if "room" in data:
+        room = _read_part(Room, ["room"], data["room"], document, reader, origin)
+    return PartsFile(document, currency, parts, room)
+
+
+def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) -> Catalogue:
+    """One catalogue in ``currency``; ``rates``: its units per unit of each other currency.
+
+    Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, or an
+    interconnect names a part that there is not.
+    """
+    joined: dict[str, dict[str, Any]] = {table: {} for table in PARTS}
+    room: Room | None = None
+    for file in files:
+        factor = 1.0 if file.currency == currency else rates.get(file.currency)
+        if factor is None:
+            raise file.document.error(
+                ["currency"],
+                f"Prices are in {file.currency}, and the design is in {currency}.",
+                f"Write the rate into the specification: [exchange] {file.currency} = …",
+            )
+        for table, parts in file.parts.items():
+            for name, part in parts.items():
+                if name in joined[table]:
+                    raise file.document.error(
+                        [], f"Two catalogues have a {table} '{name}'.", "Rename one of them."
+                    )
+                joined[table][name] = _in_currency(part, factor)
+        if file.room is not None:
+            room = _in_currency(file.room, factor)
+    if room is None:
+        raise AssayError(
+            "No catalogue has a [room]: racks, power, administration and assembly.",
+            fix="Add one, or name a catalogue that has it, such as 'example-2026'.",
+        )
+    catalogue = Catalogue(
+        currency=currency,
+        nodes=joined["node"],
+        memory=joined["memory"],
+        disks=joined["disk"],
+        switches=joined["switch"],
+        cables=joined["cable"],
+        interconnects=joined["interconnect"],
+        room=room,
+    )
+    _check_names(catalogue)
+    return catalogue
+
+
+def _entries(document: TomlDocument, table: str, entries: object) -> list[dict[str, Any]]:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise document.error(
+            [table], f"'{table}' must be an array of tables.", f"Write [[{table}]]."
+        )
+    return entries
+
+
+def _origin(
+    path: KeyPath, table: Mapping[str, Any], document: TomlDocument, base: Origin
+) -> Origin:
+    kind: Kind = document.read([*path, "kind"], table.get("kind", base.kind), _KIND)
+    source, date = (
+        document.read([*path, key], table.get(key, getattr(base, key)), str)
+        for key in ("source", "date")
+    )
+    return Origin(kind, source, date)
+
+
+def _read_part(
+    kind: type[_T],
+    path: KeyPath,
+    table: object,
+    document: TomlDocument,
+    reader: FigureReader,
+    base: Origin,
+) -> _T:
+    """A part from its table: figures with units, all else as the field's type says."""
+    if not isinstance(table, dict):
+        raise document.error(path, f"'{path[-1]}' must be a table.")
+    hints = typing.get_type_hints(kind)
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    document.check_keys(path, table, {*fields, *_ORIGIN})
+    origin = _origin(path, table, document, base)
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name not in table:
+            if (
+                field.default is dataclasses.MISSING
+                and field.default_factory is dataclasses.MISSING
+            ):
+                label = f" '{table['name']}'" if isinstance(table.get("name"), str) else ""
+                raise document.error(
+                    path, f"The {path[0]}{label} has no '{name}'.", f"Add {name} = …"
+                )
+            continue
+        here = [*path, name]
+        if hints[name] is PartFigure:
+            written: Written = document.read(here, table[name], _WRITTEN)
+            values[name] = reader.figure(
+                here, written, _UNITS.get(name, ""), origin, zero=name in _MAY_BE_ZERO
+            )
+        elif name == "rates":
+            rates = document.read(here, table[name], dict[str, Written])
+            values[name] = {
+                key: reader.figure([*here, key], rate, _UNITS[name], origin)
+                for key, rate in rates.items()
+            }
+        else:
+            values[name] = document.read(here, table[name], hints[name])
+            _check_number(document, here, values[name])
+    return kind(**values)
+
+
+def _check_number(document: TomlDocument, path: KeyPath, value: object) -> None:
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, int | float) and not 0 < number < 1e9:
+            raise document.error(path, f"'{path[-1]}' can't be {number}.", "Write a number > 0.")
+
+
+def _in_currency(part: _T, factor: float) -> _T:
+    """The part with its prices multiplied; a price is a figure without a unit, hours aside."""
+    if factor == 1.0:
+        return part
+    prices = {
+        field.name: dataclasses.replace(figure, value=figure.value * factor)
+        for field in dataclasses.fields(part)  # type: ignore[arg-type]
+        if isinstance(figure := getattr(part, field.name), PartFigure)
+        and field.name not in _UNITS
+        and field.name != "assembly"
+    }
+    replaced: _T = dataclasses.replace(part, **prices)  # type: ignore[type-var]
+    return replaced
+
+
+def _check_names(catalogue: Catalogue) -> None:
+    for network in catalogue.interconnects.values():
+        where = network.latency.where
+        for switch in network.switches:
+            if switch not in catalogue.switches:
+                raise _unknown("switch", switch, catalogue.switches, network.name, where)
+        if network.cable and network.cable not in catalogue.cables:
+            raise _unknown("cable", network.cable, catalogue.cables, network.name, where)
+        switched = network.topology not in ("none", "torus-2d", "torus-3d")
+        if switched and not network.switches:
+            raise AssayError(
+                f"The interconnect '{network.name}' needs switches for a {network.topology}.",
+                where=where,
+                fix='Add switches = ["NAME", …].',
+            )
+    for node in catalogue.nodes.values():
+        for name in node.networks:
+            if name not in catalogue.interconnects:
+                raise _unknown(
+                    "interconnect", name, catalogue.interconnects, node.name, node.price.where
+                )
+    for kit in catalogue.memory.values():
+        for name in kit.nodes:
+            if name not in catalogue.nodes:
+                raise _unknown("node", name, catalogue.nodes, kit.name, kit.price.where)
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, object], by: str, where: str) -> AssayError:
+    return AssayError(
+        f"'{by}' names the {kind} '{name}', which is in no catalogue.",
+        where=where,
+        fix=nearest(name, known) or f"Add a [[{kind}]].",
+    )

@@ -1,0 +1,231 @@
+"""The choice among architectures while figures are uncertain.
+
+Every uncertain figure is drawn from a log-normal distribution with its median and spread, a figure
+of a part once for all architectures that use the part. In each draw every architecture gets as many
+nodes as the budget then allows, and the best one is found. So a price counts through the nodes that
+it allows, as it does when the offers come in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.figures import PartFigure
+from assay.design.search import BUDGET, combined, within
+from assay.design.spec import DesignSpec
+from assay.design.workload import model_spread, needs_rate, times
+
+Array = NDArray[np.float64]
+
+# Architectures whose score is below this share of the best one's are not drawn.
+LEAST_SHARE = 0.5
+MOST_DRAWN = 60
+# What counts as equally good.
+EQUAL = 0.02
+_BINS = 10  # of a figure's draws, for the value of knowing it
+
+
+@dataclass(frozen=True)
+class Input:
+    """One uncertain input: ``what`` of ``part``; ``figure`` None: the error of the model."""
+
+    part: str
+    what: str
+    figure: PartFigure | None
+
+
+@dataclass(frozen=True)
+class InputValue:
+    """``gain``: relative increase of the expected rate if the input were known before the choice.
+
+    ``changes``: share of draws in which the best architecture is another than the one that is best
+    on average, explained by this input: how often its bins prefer another.
+    """
+
+    input: Input
+    gain: float
+    changes: float
+
+
+@dataclass(frozen=True)
+class ArchitectureChoice:
+    """``scores``: draws of each architecture (rows), 0 where none of its sizes is within the
+    limits. ``likely``: probability that it is within ``EQUAL`` of the best. ``expected``: mean of
+    the logarithm of its score, relative to the best's. ``values``: greatest gain first.
+    """
+
+    architectures: tuple[int, ...]
+    scores: Array
+    likely: Array
+    values: tuple[InputValue, ...]
+
+
+class Draws:
+    """Draws of every input, made when first asked for, from one seeded generator per input."""
+
+    def __init__(self, number: int, seed: int) -> None:
+        self._number = number
+        self._seed = seed
+        self.inputs: dict[tuple[str, str], Input] = {}
+        self.factors: dict[tuple[str, str], Array] = {}
+
+    def factor(self, part: str, what: str, figure: PartFigure | None, spread: float) -> Array:
+        """Factors on the input, with median 1, the same at every call."""
+        key = (part, what)
+        if key not in self.factors:
+            words = [ord(letter) for letter in f"{part}\n{what}"]
+            generator = np.random.default_rng([self._seed, *words])
+            self.factors[key] = np.exp(spread * generator.standard_normal(self._number))
+            self.inputs[key] = Input(part, what, figure)
+        return self.factors[key]
+
+    def of(self, part: str, what: str, figure: PartFigure) -> Array:
+        """Factors on a figure."""
+        return self.factor(part, what, figure, figure.spread)
+
+
+def prices_of(one: Architecture, draws: Draws, spec: DesignSpec) -> PriceFactors:
+    """Draws of an architecture's prices."""
+    none = np.ones(1)
+    room = spec.catalogue.room
+    return PriceFactors(
+        node=draws.of(one.node.name, "price", one.node.price),
+        kit=draws.of(one.kit.name, "price", one.kit.price) if one.kit else none,
+        disk=draws.of(one.disk.name, "price", one.disk.price) if one.disk else none,
+        network=draws.of(one.network.name, "price", one.network.adapter),
+        room=draws.of("room", "price", room.rack),
+    )
+
+
+def drawn_rates(
+    spec: DesignSpec,
+    builder: Builder,
+    one: Architecture,
+    count: NDArray[np.int64],
+    draws: Draws,
+) -> dict[str, Array]:
+    """Rates of each workload on ``count`` nodes (one number per draw), from drawn figures."""
+    node, network = one.node, one.network
+    rates = {}
+    for name in spec.workload:
+        known = builder.machines(one, count, name)
+        bandwidth = draws.of(network.name, "bandwidth", network.bandwidth)
+        rate = known.rate
+        if needs_rate(name):
+            rate = rate * draws.of(node.name, f"rate of {name}", node.rates[name])
+        machines = replace(
+            known,
+            dgemm=known.dgemm * draws.of(node.name, "dgemm", node.dgemm),
+            bandwidth=known.bandwidth * draws.of(node.name, "bandwidth", node.bandwidth),
+            rate=rate,
+            latency=known.latency * draws.of(network.name, "latency", network.latency),
+            link=known.link * bandwidth,
+            bisection=known.bisection * bandwidth,
+        )
+        rates[name] = times(name, machines).rate * _model_error(name, one, draws)
+    return rates
+
+
+def decide(
+    spec: DesignSpec,
+    builder: Builder,
+    architectures: Sequence[Architecture],
+    best: Mapping[int, tuple[int, float]],
+) -> ArchitectureChoice:
+    """The decision among the architectures of ``best`` (index → number of nodes and score)."""
+    top = max(score for _, score in best.values())
+    drawn = sorted(best, key=lambda index: -best[index][1])
+    drawn = [index for index in drawn if best[index][1] >= LEAST_SHARE * top][:MOST_DRAWN]
+    draws = Draws(spec.draws, spec.seed)
+    rows = []
+    for index in drawn:
+        one = architectures[index]
+        count = _affordable(spec, builder, one, best[index][0], draws)
+        some = np.maximum(count, 1)
+        score = combined(spec, drawn_rates(spec, builder, one, some, draws))
+        rows.append(np.where(count > 0, score, 0.0))
+    scores = np.array(rows)
+    winner = np.max(scores, axis=0)
+    likely = np.mean(scores >= (1.0 - EQUAL) * winner, axis=1)
+    return ArchitectureChoice(tuple(drawn), scores, likely, _values(scores, draws))
+
+
+def _affordable(
+    spec: DesignSpec, builder: Builder, one: Architecture, nominal: int, draws: Draws
+) -> NDArray[np.int64]:
+    """In each draw, the number of nodes: the most that the drawn prices allow, at most that which
+    is best at the catalogue's prices if something else than the budget limits it; 0 if none.
+    """
+    limits = spec.limits
+    every = np.arange(limits.least, limits.most + 1, dtype=np.int64)
+    quoted = builder.bill(one, every, PriceFactors.as_quoted())
+    tests = within(spec, one, quoted, builder.fabric(one).fits[every], every)
+    allowed = np.logical_and.reduce([flags for name, flags in tests.items() if name != BUDGET])
+    if not np.isfinite(limits.budget):
+        return np.full(spec.draws, nominal)
+    possible = every[allowed]
+    if len(possible) == 0:
+        return np.zeros(spec.draws, dtype=np.int64)
+    # The nominal number is the best one of those within the budget. If more would be affordable,
+    # it is best for another reason, and stays.
+    affordable = every[allowed & tests[BUDGET]]
+    if len(affordable) and nominal < affordable[-1]:
+        possible = possible[possible <= nominal]
+    prices = prices_of(one, draws, spec)
+    low = np.full(spec.draws, -1, dtype=np.int64)
+    high = np.full(spec.draws, len(possible), dtype=np.int64)
+    for _ in range(int(np.ceil(np.log2(len(possible) + 1))) + 1):
+        middle = (low + high) // 2
+        inner = np.clip(middle, 0, len(possible) - 1)
+        price = builder.bill(one, possible[inner], prices).price
+        fits = (price <= limits.budget) & (middle >= 0)
+        open_ = high - low > 1
+        low = np.where(open_ & fits, middle, low)
+        high = np.where(open_ & ~fits, middle, high)
+    return np.where(low >= 0, possible[np.maximum(low, 0)], 0)
+
+
+def _model_error(name: str, one: Architecture, draws: Draws) -> Array:
+    """The model's own error: half of its variance with the node, half with the interconnect."""
+    spread = model_spread(name) / np.sqrt(2.0)
+    node = draws.factor(one.node.name, f"model of {name}", None, spread)
+    network = draws.factor(one.network.name, f"model of {name}", None, spread)
+    return np.asarray(node * network)
+
+
+def _values(scores: Array, draws: Draws) -> tuple[InputValue, ...]:
+    """The value of knowing each input: the expected value of partial perfect information, by bins
+    of its draws (Strong & Oakley 2013, 2), less what the same bins give for a random order.
+    """
+    possible = np.all(scores > 0.0, axis=1)
+    if np.sum(possible) < 2:
+        return ()
+    logs = np.log(scores[possible])
+    logs = logs - np.max(logs, axis=0)
+    number = logs.shape[1]
+    mean = np.mean(logs, axis=1)
+    chosen = int(np.argmax(mean))
+    shuffled = np.random.default_rng(0).permutation(number)
+    found = []
+    for key, factors in draws.factors.items():
+        order = np.argsort(factors, kind="stable")
+        if factors[order[0]] == factors[order[-1]]:
+            continue
+        gain, changes = _gain(logs[:, order], float(mean[chosen]), chosen)
+        chance, _ = _gain(logs[:, shuffled], float(mean[chosen]), chosen)
+        found.append(InputValue(draws.inputs[key], max(gain - chance, 0.0), changes))
+    return tuple(sorted(found, key=lambda value: (-value.gain, value.input.part)))
+
+
+def _gain(ordered: Array, without: float, chosen: int) -> tuple[float, float]:
+    bins = np.array_split(ordered, _BINS, axis=1)
+    means = [np.mean(part, axis=1) for part in bins]
+    weights = [part.shape[1] / ordered.shape[1] for part in bins]
+    known = sum(w * float(np.max(m)) for w, m in zip(weights, means, strict=True))
+    changes = sum(w for w, m in zip(weights, means, strict=True) if int(np.argmax(m)) != chosen)
+    return float(np.expm1(known - without)), changes

@@ -1,0 +1,26 @@
+"""A specification to begin with; ``assay design --example`` prints it."""
+
+EXAMPLE = """\
+# A design for assay: assay design cluster.toml
+title = "A cluster for two groups"
+currency = "USD"
+# Parts: shipped catalogues by name, or files of your own (beside this one). The prices of
+# example-2026 are examples, not offers.
+catalogues = ["example-2026"]
+
+[limits]
+budget = 1_000_000
+power = "80 kW"
+memory_per_rank = "2 GiB"    # a rank per core
+nodes = [2, 256]             # fewest and most
+
+[choose]                     # by default all parts of the catalogues
+nodes = ["2 × 64 cores", "1 × 64 cores"]
+disks = ["SATA 960 GB"]
+spares = "2%"
+
+[workload]                   # weights of the rates in their geometric mean
+linpack = 1
+"npb.cg.C" = 2
+integer = 1
+"""

@@ -1,0 +1,153 @@
+"""A figure of a part: its value, how uncertain it is, and where it is from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from assay.toml import KeyPath, TomlDocument
+from assay.units import parse_quantity
+
+Kind = Literal["measured", "quoted", "assumed"]
+# Half-width of the 95% interval, relative, of a figure that states none.
+UNCERTAINTY: Mapping[Kind, float] = {"measured": 0.02, "quoted": 0.10, "assumed": 0.30}
+# Standard deviations in the half-width of a 95% interval of a normal distribution.
+_SIGMAS = 1.959963984540054
+# Units whose quantities must be written with their unit; others are bare numbers.
+_WITH_UNIT = {"B", "B/s", "flop/s", "op/s", "s", "W", "m"}
+
+
+class WrittenFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure as a table: ``{ value = "5.2 Gflop/s", kind = "measured", uncertainty = "1%" }``.
+
+    ``interval``: the ends of its 95% interval, instead of ``uncertainty``.
+    """
+
+    value: str | int | float
+    kind: Kind | None = None
+    uncertainty: str | float | None = None
+    interval: tuple[str | int | float, str | int | float] | None = None
+    source: str | None = None
+    date: str | None = None
+
+
+Written = str | int | float | WrittenFigure
+
+
+@dataclass(frozen=True)
+class PartFigure:
+    """A positive quantity in SI units, or an amount of money.
+
+    ``spread``: the standard deviation of its logarithm; its 95% interval is ``value`` times
+    ``exp(±1.96 spread)``. ``where``: file and line.
+    """
+
+    value: float
+    spread: float
+    kind: Kind
+    source: str
+    date: str
+    where: str
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95% interval."""
+        factor = math.exp(_SIGMAS * self.spread)
+        return self.value / factor, self.value * factor
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the figures of a part are from if they state nothing themselves."""
+
+    kind: Kind = "quoted"
+    source: str = ""
+    date: str = ""
+
+
+class FigureReader:
+    """Reads the figures of one file, with the uncertainty of each kind of figure."""
+
+    def __init__(
+        self, document: TomlDocument, uncertainty: Mapping[Kind, float] = UNCERTAINTY
+    ) -> None:
+        self._document = document
+        self._uncertainty = uncertainty
+
+    def figure(
+        self, path: KeyPath, written: Written, unit: str, origin: Origin, *, zero: bool = False
+    ) -> PartFigure:
+        """The figure at ``path``; ``unit`` "" is an amount of money or a count.
+
+        Raises AssayError, with file and line, if it has no unit or another one, if it is negative
+        (or zero, unless ``zero``), or if its interval does not contain it.
+        """
+        if not isinstance(written, WrittenFigure):
+            written = WrittenFigure(written)
+        value = self._number(path, written.value, unit, zero=zero)
+        kind = written.kind or origin.kind
+        return PartFigure(
+            value=value,
+            spread=self._spread(path, written, unit, value, kind),
+            kind=kind,
+            source=written.source or origin.source,
+            date=written.date or origin.date,
+            where=self._document.where(path),
+        )
+
+    def _number(self, path: KeyPath, text: str | float, unit: str, *, zero: bool = False) -> float:
+        where, name = self._document.where(path), path[-1]
+        if unit in _WITH_UNIT and not isinstance(text, str):
+            raise self._document.error(
+                path,
+                f"'{name}' has no unit: {text}.",
+                f'Write it in quotes, with its unit, such as "{text:g} {unit}".',
+            )
+        value = float(parse_quantity(text, unit, where=where))
+        if unit in _WITH_UNIT and isinstance(text, str) and text.strip()[-1:].isdigit():
+            raise self._document.error(
+                path, f"'{name}' has no unit: '{text}'.", f'Write "{text} {unit}", if that is it.'
+            )
+        if not math.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
+            least = "0 or more" if zero else "more than 0"
+            raise self._document.error(
+                path, f"'{name}' can't be {text}.", f"Write a number of {least}."
+            )
+        return value
+
+    def _spread(
+        self, path: KeyPath, written: WrittenFigure, unit: str, value: float, kind: Kind
+    ) -> float:
+        if value == 0.0:
+            return 0.0
+        if written.interval is not None:
+            if written.uncertainty is not None:
+                raise self._document.error(
+                    path,
+                    f"'{path[-1]}' has both an interval and an uncertainty.",
+                    "Leave out one of them.",
+                )
+            low, high = (self._number(path, end, unit) for end in written.interval)
+            if not low <= value <= high:
+                raise self._document.error(
+                    path,
+                    f"The interval of '{path[-1]}' does not contain its value.",
+                    "Write the lower end first, and the value between the two ends.",
+                )
+            return math.log(high / low) / (2.0 * _SIGMAS)
+        share = self._uncertainty[kind]
+        if written.uncertainty is not None:
+            share = read_share(self._document, path, written.uncertainty)
+        return math.log1p(share) / _SIGMAS
+
+
+def read_share(document: TomlDocument, path: KeyPath, text: str | float) -> float:
+    """A share from 0 to 10, such as "5%" or 0.05. Raises AssayError for any other."""
+    share = float(parse_quantity(text, "1", where=document.where(path)))
+    if not 0.0 <= share <= 10.0:
+        raise document.error(path, f"'{path[-1]}' can't be {text}.", "Write a share such as 5%.")
+    return share

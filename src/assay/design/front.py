@@ -1,0 +1,38 @@
+"""The Pareto front: candidates that no other one beats in price, power and rate at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def pareto_front(price: Array, power: Array, score: Array) -> NDArray[np.int64]:
+    """Indices of the candidates of which no other has a price and a power at most as great and a
+    score at least as great, one of them strictly better; by increasing price. Of equal ones, the
+    first.
+
+    Kung, Luccio and Preparata (1975): in order of price, a candidate is on the front if no earlier
+    one with at most its power has its score. Time n log n, but for the front's own length.
+    """
+    order = np.lexsort((power, -score, price))
+    powers: list[float] = []  # ascending, and so are the scores
+    best: list[float] = []
+    front: list[int] = []
+    for index, drawn, rate in zip(
+        order.tolist(), power[order].tolist(), score[order].tolist(), strict=True
+    ):
+        at = bisect_right(powers, drawn)
+        if at and best[at - 1] >= rate:
+            continue
+        front.append(index)
+        first = bisect_left(powers, drawn)
+        last = first
+        while last < len(best) and best[last] <= rate:
+            last += 1
+        powers[first:last] = [drawn]
+        best[first:last] = [rate]
+    return np.array(front, dtype=np.int64)

@@ -1,0 +1,252 @@
+"""The specification of a design: catalogues, limits, choices, workload (docs/formats/design.md)."""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.design.catalogue import find_catalogue, join, read_parts
+from assay.design.figures import UNCERTAINTY, Kind, read_share
+from assay.design.parts import Catalogue
+from assay.errors import AssayError, nearest
+from assay.toml import TomlDocument, load_toml
+from assay.units import parse_quantity
+
+MOST_NODES = 100_000
+_DEFAULT_MOST = 1024
+
+
+class WrittenLimits(msgspec.Struct, frozen=True):
+    """``[limits]`` of a file."""
+
+    budget: float | None = None
+    power: str | float | None = None
+    floor: float | None = None
+    racks: int | None = None
+    memory_per_rank: str | float | None = None
+    memory: str | float | None = None
+    nodes: tuple[int, int] = (1, _DEFAULT_MOST)
+
+
+class WrittenChoice(msgspec.Struct, frozen=True):
+    """``[choose]`` of a file: the parts to choose from, by name; missing: all."""
+
+    nodes: list[str] | None = None
+    memory: list[str] | None = None
+    disks: list[str] | None = None
+    interconnects: list[str] | None = None
+    spares: str | float = 0.0
+
+
+class WrittenSearch(msgspec.Struct, frozen=True):
+    """``[search]`` of a file."""
+
+    draws: int = 1000
+    seed: int = 1
+    step: int = 1
+    best: int = 5
+
+
+@dataclass(frozen=True)
+class DesignLimits:
+    """What a cluster may cost and need; infinite where nothing limits it.
+
+    ``budget``: money. ``power``: W, interconnect and spares included. ``floor``: m² of racks.
+    ``memory_per_rank``: least bytes, with a rank per core; ``memory``: least bytes of the cluster.
+    ``least``, ``most``: nodes.
+    """
+
+    budget: float
+    power: float
+    floor: float
+    racks: float
+    memory_per_rank: float
+    memory: float
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class DesignSpec:
+    """A design that is wanted. ``workload``: weight per workload. ``spares``: share of further
+    nodes that are bought and not used. ``draws``: random draws of the uncertain figures.
+    """
+
+    document: TomlDocument
+    title: str
+    catalogue: Catalogue
+    limits: DesignLimits
+    nodes: tuple[str, ...]
+    memory: tuple[str, ...]
+    disks: tuple[str, ...]
+    interconnects: tuple[str, ...]
+    spares: float
+    workload: Mapping[str, float]
+    draws: int
+    seed: int
+    step: int
+    best: int
+
+
+def read_spec(path: Path) -> DesignSpec:
+    """A specification and its catalogues. Raises AssayError, with file, line and fix."""
+    return spec_of(load_toml(path))
+
+
+def spec_of(document: TomlDocument) -> DesignSpec:
+    """As ``read_spec``, from a document."""
+    data = document.data
+    tables = ("limits", "choose", "workload", "exchange", "uncertainty", "search")
+    document.check_keys([], data, {"title", "currency", "catalogues", *tables})
+    currency = document.read(["currency"], data.get("currency", "USD"), str)
+    uncertainty = _uncertainty(document, data.get("uncertainty", {}))
+    names = document.read(["catalogues"], data.get("catalogues", []), list[str])
+    if not names:
+        raise document.error(
+            [], "No catalogue of parts is named.", 'Add catalogues = ["example-2026"].'
+        )
+    files = []
+    for index, name in enumerate(names):
+        try:
+            file = find_catalogue(name, document.path.parent)
+        except AssayError as error:
+            raise document.error(["catalogues", index], error.what, error.fix) from None
+        files.append(read_parts(file, uncertainty))
+    exchange = document.read(["exchange"], data.get("exchange", {}), dict[str, float])
+    for key, rate in exchange.items():
+        if not 0.0 < rate < math.inf:
+            raise document.error(
+                ["exchange", key], f"'{key}' can't be {rate}.", "Write a rate > 0."
+            )
+    catalogue = join(files, exchange, currency)
+    chosen = document.read(["choose"], data.get("choose", {}), WrittenChoice)
+    search = document.read(["search"], data.get("search", {}), WrittenSearch)
+    _check_search(document, search)
+    spares = read_share(document, ["choose", "spares"], chosen.spares)
+    return DesignSpec(
+        document=document,
+        title=document.read(["title"], data.get("title", document.path.stem), str),
+        catalogue=catalogue,
+        limits=_limits(document, data.get("limits", {})),
+        nodes=_chosen(document, "nodes", chosen.nodes, catalogue.nodes),
+        memory=_chosen(document, "memory", chosen.memory, catalogue.memory, optional=True),
+        disks=_chosen(document, "disks", chosen.disks, catalogue.disks, optional=True),
+        interconnects=_chosen(
+            document, "interconnects", chosen.interconnects, catalogue.interconnects
+        ),
+        spares=spares,
+        workload=_workload(document, data.get("workload", {})),
+        draws=search.draws,
+        seed=search.seed,
+        step=search.step,
+        best=search.best,
+    )
+
+
+def _uncertainty(document: TomlDocument, table: object) -> Mapping[Kind, float]:
+    given = document.read(["uncertainty"], table, dict[str, Any])
+    document.check_keys(["uncertainty"], given, typing.get_args(Kind))
+    read = {
+        kind: read_share(document, ["uncertainty", kind], share) for kind, share in given.items()
+    }
+    return {**UNCERTAINTY, **read}  # type: ignore[dict-item]
+
+
+def _limits(document: TomlDocument, table: object) -> DesignLimits:
+    written = document.read(["limits"], table, WrittenLimits)
+    least, most = written.nodes
+    if not 1 <= least <= most <= MOST_NODES:
+        raise document.error(
+            ["limits", "nodes"],
+            f"Nodes can't be from {least} to {most}.",
+            f"Write the fewest and the most nodes, such as [2, 512], at most {MOST_NODES}.",
+        )
+
+    def limit(name: str, value: str | float | None, unit: str, missing: float) -> float:
+        if value is None:
+            return missing
+        path = ["limits", name]
+        if unit and not isinstance(value, str):
+            raise document.error(
+                path, f"'{name}' has no unit: {value}.", f'Write "{value:g} {unit}", if that is it.'
+            )
+        number = float(parse_quantity(value, unit, where=document.where(path)))
+        if not 0.0 < number < math.inf:
+            raise document.error(path, f"'{name}' can't be {value}.", "Write a number > 0.")
+        return number
+
+    return DesignLimits(
+        budget=limit("budget", written.budget, "", math.inf),
+        power=limit("power", written.power, "W", math.inf),
+        floor=limit("floor", written.floor, "", math.inf),
+        racks=limit("racks", written.racks, "", math.inf),
+        memory_per_rank=limit("memory_per_rank", written.memory_per_rank, "B", 0.0),
+        memory=limit("memory", written.memory, "B", 0.0),
+        least=least,
+        most=most,
+    )
+
+
+def _chosen(
+    document: TomlDocument,
+    table: str,
+    names: list[str] | None,
+    known: Mapping[str, object],
+    *,
+    optional: bool = False,
+) -> tuple[str, ...]:
+    """The names to choose from, in order; all if none are named."""
+    if names is None:
+        names = list(known)
+    for index, name in enumerate(names):
+        if name not in known:
+            raise document.error(
+                ["choose", table, index], f"No catalogue has '{name}'.", nearest(name, known)
+            )
+    if not names and not optional:
+        raise document.error(
+            ["choose", table], f"There are no {table} to choose from.", "Name one at least."
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def _workload(document: TomlDocument, table: object) -> Mapping[str, float]:
+    from assay.design.workload import check_workload
+
+    weights = document.read(["workload"], table, dict[str, float])
+    if not weights:
+        raise document.error(
+            [],
+            "There is no workload to choose by.",
+            "Add [workload] with linpack = 1, for example.",
+        )
+    for name, weight in weights.items():
+        if not 0.0 < weight < math.inf:
+            raise document.error(
+                ["workload", name], f"The weight of '{name}' can't be {weight}.", "Write one > 0."
+            )
+        try:
+            check_workload(name)
+        except AssayError as error:
+            raise document.error(["workload", name], error.what, error.fix) from None
+    return weights
+
+
+def _check_search(document: TomlDocument, search: WrittenSearch) -> None:
+    bounds = {
+        "draws": (search.draws, 100, 100_000),
+        "seed": (search.seed, 0, 2**63 - 1),
+        "step": (search.step, 1, MOST_NODES),
+        "best": (search.best, 1, 50),
+    }
+    for name, (value, least, most) in bounds.items():
+        if not least <= value <= most:
+            raise document.error(
+                ["search", name], f"'{name}' can't be {value}.", f"Write {least} to {most}."
+            )

@@ -1,0 +1,236 @@
+"""The time of a workload on machines that are not there, and what it is spent on.
+
+A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; or the name of a rate that the
+catalogue's nodes have, such as ``integer``: a throughput without communication. docs/methods/
+design.md states the equations and their limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.design.linpack_time import FILL, linpack_time
+from assay.errors import AssayError, nearest
+from assay.kernels import find_kernel
+from assay.kernels.npb.lu import LU_SIZES
+
+Array = NDArray[np.float64]
+
+LINPACK, STREAM = "linpack", "stream"
+# Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
+# workload: how far these equations were from measured times (docs/methods/design.md).
+MODEL_SPREAD = {LINPACK: 0.06, "npb": 0.15, STREAM: 0.03}
+_THROUGHPUT_SPREAD = 0.03
+_NPB = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
+# How many messages in a row one call of a rank is on P nodes: those of its tree, of an exchange
+# with every other node, or itself.
+_TREE, _ALL, _ONE = "tree", "all", "one"
+_CALLS = {
+    "ep": _TREE,
+    "is": _ALL,
+    "cg": _TREE,
+    "ft": _ALL,
+    "mg": _ONE,
+    "lu": _ONE,
+    "bt": _ONE,
+    "sp": _ONE,
+}
+# Codes whose traffic is between all pairs, so that half of it crosses any halving of the machine.
+_GLOBAL = {"is", "ft"}
+# Codes in which every node receives what all others send, not a share of it.
+_GATHERED = {"cg"}
+
+
+@dataclass(frozen=True)
+class MachineFigures:
+    """Figures of machines, as arrays of one shape (or that NumPy broadcasts to one).
+
+    ``nodes``: how many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory``
+    (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
+    ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
+    direction, of the links that cut the machine in two halves.
+    """
+
+    nodes: Array
+    dgemm: Array
+    bandwidth: Array
+    memory: Array
+    rate: Array
+    link: Array
+    latency: Array
+    bisection: Array
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one execution, by what they are spent on; ``work``: its operations.
+
+    ``compute``: processors and memory of the nodes. ``latency``: the messages' fixed cost.
+    ``link``: bytes through the adapters. ``bisection``: what the middle of the network adds.
+    """
+
+    work: Array
+    compute: Array
+    latency: Array
+    link: Array
+    bisection: Array
+
+    @property
+    def total(self) -> Array:
+        """The sum of the parts: nothing is assumed to overlap."""
+        return self.compute + self.latency + self.link + self.bisection
+
+    @property
+    def rate(self) -> Array:
+        """Operations per second."""
+        return self.work / self.total
+
+
+PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
+
+
+def check_workload(name: str) -> None:
+    """Raises AssayError if a name that begins like a workload of assay is not one of them."""
+    family, _, rest = name.partition(".")
+    if family != "npb":
+        return
+    kernel, _, problem = rest.partition(".")
+    if kernel not in _NPB:
+        raise AssayError(
+            f"There is no workload '{name}'.",
+            fix=nearest(name, [f"npb.{known}.C" for known in _NPB]),
+        )
+    classes = _classes(kernel)
+    if problem not in classes:
+        raise AssayError(
+            f"'{name}' names no class of npb.{kernel}.",
+            fix=f"Write npb.{kernel}.CLASS with one of {', '.join(classes)}.",
+        )
+
+
+def model_spread(name: str) -> float:
+    """Standard deviation of the logarithm of the model's own error."""
+    return MODEL_SPREAD.get(name.partition(".")[0], _THROUGHPUT_SPREAD)
+
+
+def needs_rate(name: str) -> bool:
+    """Whether nodes need a rate of that name: all workloads except Linpack and STREAM."""
+    return name not in (LINPACK, STREAM)
+
+
+def times(name: str, machines: MachineFigures) -> Times:
+    """The times of a workload on each of the machines."""
+    if name == LINPACK:
+        return _linpack(machines)
+    zero = np.zeros(np.broadcast(machines.nodes, machines.rate).shape)
+    if name == STREAM:
+        moved = machines.nodes * machines.memory
+        return Times(moved, moved / (machines.nodes * machines.bandwidth), zero, zero, zero)
+    if not name.startswith("npb."):
+        work = machines.nodes + zero  # a second of one unit on each node
+        return Times(work, 1.0 / machines.rate + zero, zero, zero, zero)
+    return _npb(name, machines)
+
+
+def _linpack(machines: MachineFigures) -> Times:
+    order = np.sqrt(FILL * machines.nodes * machines.memory / 8.0)
+    parts = linpack_time(
+        order,
+        machines.nodes,
+        machines.dgemm,
+        latency=machines.latency,
+        bandwidth=machines.link,
+        bisection=machines.bisection,
+    )
+    return Times(
+        work=parts.flops,
+        compute=parts.update + parts.panel,
+        latency=parts.latency,
+        link=parts.transfer,
+        bisection=parts.bisection,
+    )
+
+
+def _npb(name: str, machines: MachineFigures) -> Times:
+    kernel, problem = name.split(".")[1:]
+    most = int(np.max(machines.nodes))
+    table = _npb_demand(kernel, problem, most)
+    at = np.asarray(machines.nodes, dtype=np.int64)
+    demand = {key: column[at] for key, column in table.items()}
+    nodes = machines.nodes
+    own = demand["operations"] / (nodes * machines.rate)
+    # Work that grows with the number of nodes (vectors that each has whole), by memory traffic.
+    growth = np.maximum(demand["traffic"] - table["traffic"][1], 0.0)
+    compute = own + growth / (nodes * machines.bandwidth) + own * demand["fill"]
+    per_node = demand["sent"] / nodes
+    if kernel in _GATHERED:
+        per_node = per_node * np.maximum(nodes - 1.0, 0.0)
+    crossing = demand["sent"] * (0.25 if kernel in _GLOBAL else 0.0)
+    link = per_node / machines.link
+    through = np.maximum(crossing / machines.bisection - link, 0.0)
+    return Times(
+        work=demand["operations"] + np.zeros_like(compute),
+        compute=compute,
+        latency=demand["calls"] * machines.latency,
+        link=link,
+        bisection=np.where(nodes > 1, through, 0.0),
+    )
+
+
+@lru_cache(maxsize=64)
+def _npb_demand(kernel: str, problem: str, most: int) -> Mapping[str, Array]:
+    """What a class needs on 0 to ``most`` nodes (index), with one process per node, by the
+    catalogue of kernels: ``operations``, ``traffic`` (B), ``sent`` (B, all nodes together),
+    ``calls`` (messages in a row on one node), ``fill`` (idle share of a pipeline).
+    """
+    find = find_kernel(f"npb.{kernel}")
+    columns = {key: np.zeros(most + 1) for key in ("operations", "traffic", "sent", "calls")}
+    for nodes in _sampled(most):
+        work = find.work({"class": problem}, nodes, 1)
+        for key in ("operations", "traffic", "sent"):
+            columns[key][nodes] = work[key]
+        columns["calls"][nodes] = work["messages"] / nodes if nodes > 1 else 0.0
+        if nodes == 1:
+            columns["sent"][nodes] = 0.0
+    known = np.array(_sampled(most))
+    every = np.arange(most + 1)
+    result = {
+        key: np.interp(every, known, column[known]) if most > 1 else column
+        for key, column in columns.items()
+    }
+    steps = {
+        _TREE: np.ceil(np.log2(np.maximum(every, 1))),
+        _ALL: np.maximum(every - 1.0, 0.0),
+        _ONE: np.ones(most + 1),
+    }[_CALLS[kernel]]
+    result["calls"] = result["calls"] * steps
+    result["fill"] = np.zeros(most + 1)
+    if kernel == "lu":
+        points, _ = LU_SIZES[problem]
+        result["fill"] = np.maximum(2.0 * np.sqrt(every) - 2.0, 0.0) / points
+    return result
+
+
+_EXACT = 64  # nodes up to which every number is computed; beyond, 16 per doubling
+
+
+def _sampled(most: int) -> list[int]:
+    """Numbers of nodes at which the demand is computed; between them it is interpolated."""
+    few = range(1, min(most, _EXACT) + 1)
+    if most <= _EXACT:
+        return list(few)
+    points = int(16 * np.log2(most / _EXACT)) + 2
+    many = np.round(np.geomspace(_EXACT, most, points)).astype(int).tolist()
+    return sorted({*few, *many})
+
+
+def _classes(kernel: str) -> list[str]:
+    for parameter in find_kernel(f"npb.{kernel}").parameters:
+        if parameter.name == "class":
+            return [str(choice) for choice in parameter.choices or ()]
+    raise AssertionError(f"npb.{kernel} has classes")

@@ -1,0 +1,61 @@
+"""The report on a design: on the terminal, and in the requested format."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay import __version__
+from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.design.answer import answer
+from assay.questions.design.figures import figures
+from assay.questions.design.model import ClusterDesign
+from assay.questions.design.tables import front_table, spec_table, tables
+from assay.report import ShownFormat, present_report
+from assay.report.build import section_of
+from assay.report.model import REPORT_SCHEMA, ReportModel
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def build_design(found: ClusterDesign) -> ReportModel:
+    """The report, with the layout of a run's report but without cells; the front is its rows."""
+    utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run="design",
+        suite="",
+        title=f"Design: {found.title}",
+        system="",
+        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        complete=True,
+        unfinished="",
+        summary=f"{found.possible:,} clusters within the limits of {found.considered:,}",
+        sections=[
+            section_of(
+                answer(found),
+                figures=figures(found),
+                tables=tables(found),
+                findings=findings_json(found),
+            )
+        ],
+        findings_schema=FINDINGS_SCHEMA,
+        cells=[],
+        cell_table=front_table(found),
+        system_table=spec_table(found),
+        provenance=[],
+    )
+
+
+def present(
+    found: ClusterDesign, console: Console, form: ShownFormat | None, output: Path | None
+) -> None:
+    """Print the report, and write it if a format or a file is named.
+
+    Without a file it is ``design.html`` (or ``.md``, ``.json``) in the working directory. Raises
+    AssayError if it can't be written.
+    """
+    present_report(build_design(found), console, form, output, Path("design.html"))

@@ -1,0 +1,111 @@
+"""assay design: the example, formats, findings, a measured machine as a node."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from assay.cli.app import main
+from assay.design.catalogue import read_parts
+from assay.design.example import EXAMPLE
+from assay.design.figures import UNCERTAINTY
+from design_specs import write_files
+
+
+def run(capsys, *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["design", *words])
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_the_example_is_printed_and_can_be_designed(tmp_path, capsys):
+    status, text, _ = run(capsys, "--example")
+    assert (status, text) == (0, EXAMPLE)
+    path = tmp_path / "cluster.toml"
+    path.write_text(text, encoding="utf-8")
+    status, out, _ = run(capsys, str(path))
+    assert status == 0
+    assert "within 2%" in " ".join(out.split())
+    assert "Recommendations" in out
+
+
+def test_json_has_the_findings(tmp_path, capsys):
+    status, out, _ = run(capsys, str(write_files(tmp_path)), "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert found["considered"] == 160
+    best = found["best"][0]
+    assert best["score"] == 1.0
+    assert sum(line["number"] * line["price"] for line in best["bill"]) == pytest.approx(
+        best["price"]
+    )
+    assert best["price"] <= 40_000
+    rate = best["rates"][0]
+    assert rate["interval"][0] < rate["rate"] < rate["interval"][1]
+    assert math.isclose(sum(rate["shares"].values()), 1.0)
+    assert found["inputs"] == sorted(found["inputs"], key=lambda one: -one["gain"])
+
+
+def test_the_same_specification_gives_the_same_design(tmp_path, capsys):
+    path = str(write_files(tmp_path))
+    first, second = (json.loads(run(capsys, path, "--json")[1]) for _ in range(2))
+    assert {**first, "utc": 0} == {**second, "utc": 0}
+
+
+@pytest.mark.parametrize("suffix", ["html", "md", "json"])
+def test_a_report_is_written(tmp_path, capsys, suffix):
+    output = tmp_path / f"report.{suffix}"
+    status, _, _ = run(capsys, str(write_files(tmp_path)), "-o", str(output))
+    text = output.read_text(encoding="utf-8")
+    assert status == 0
+    assert "large" in text
+    assert "within 2% of the best" in text
+
+
+def test_wrong_input_is_one_sentence(tmp_path, capsys):
+    status, _, err = run(capsys)
+    assert status == 2
+    assert "No specification is named" in err
+    path = write_files(tmp_path)
+    path.write_text("[limits]\n", encoding="utf-8")
+    status, _, err = run(capsys, str(path))
+    assert status == 2
+    assert "No catalogue of parts is named" in err
+
+
+def test_a_stored_run_is_a_node(tmp_path, capsys, monkeypatch):
+    from assay.cli.app import main as assay
+
+    monkeypatch.chdir(tmp_path)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'schema = 1\ntitle = "A node"\n[[measure]]\nkernel = "compute.dgemm"\nn = [500]\n'
+        "threads = [1, 2]\n"
+        '[[measure]]\nkernel = "memory.stream"\nop = "triad"\nelements = 1000000\nppn = [1, 2]\n'
+        '[[measure]]\nkernel = "npb.ep"\nclass = "S"\nppn = [1, 2]\n',
+        encoding="utf-8",
+    )
+    machine = tmp_path / "machine.toml"
+    machine.write_text(
+        "schema = 1\nseed = 1\nnodes = 1\ncores = 2\n[[kernel]]\ntime = 0.01\n", encoding="utf-8"
+    )
+    with pytest.raises(SystemExit) as ended:
+        assay(["run", str(plan), "--fake", str(machine), "--runs", str(tmp_path / "runs")])
+    assert ended.value.code == 0
+    capsys.readouterr()
+    (stored,) = (tmp_path / "runs").iterdir()
+    status, out, _ = run(capsys, "--from", str(stored))
+    assert status == 0
+    node = tmp_path / "node.toml"
+    price = 'price = 5000\npower = { value = "400 W", kind = "assumed" }\nunits = 1\n'
+    text = out.replace("[node.rates]", price + "[node.rates]")  # a fake node's memory is unknown
+    node.write_text(text.replace("# memory", "memory"), encoding="utf-8")
+    (read,) = read_parts(node, UNCERTAINTY).parts["node"].values()
+    # The whole node: two threads or two ranks, in 10 ms.
+    assert read.dgemm.value == pytest.approx(2 * 500**3 / 0.01, rel=0.1)
+    assert read.dgemm.kind == "measured"
+    assert "npb.ep.S" in read.rates
+    assert read.dgemm.interval[0] <= read.dgemm.value <= read.dgemm.interval[1]

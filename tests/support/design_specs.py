@@ -1,0 +1,108 @@
+"""Small catalogues and specifications of designs, with prices that can be added up by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.design.spec import DesignSpec, spec_of
+from assay.toml import parse_toml
+
+PARTS = """
+currency = "USD"
+kind = "quoted"
+source = "a test"
+date = "2026-01"
+
+[[node]]
+name = "small"
+sockets = 1
+cores = 4
+peak = "100 Gflop/s"
+dgemm = "80 Gflop/s"
+bandwidth = "40 GB/s"
+memory = "16 GiB"
+price = 1000
+power = "200 W"
+units = 1
+rates = { integer = "1 Gop/s" }
+
+[[node]]
+name = "large"
+sockets = 2
+cores = 8
+peak = "200 Gflop/s"
+dgemm = "160 Gflop/s"
+bandwidth = "80 GB/s"
+memory = "32 GiB"
+price = 1900
+power = "350 W"
+units = 2
+networks = ["ethernet"]
+rates = { integer = "2 Gop/s" }
+
+[[switch]]
+name = "switch of 8"
+ports = 8
+price = 400
+power = "50 W"
+units = 1
+
+[[cable]]
+name = "copper"
+price = 10
+per_metre = 0
+longest = 5
+
+[[interconnect]]
+name = "ethernet"
+topology = "fat-tree"
+latency = "30 us"
+bandwidth = "100 MB/s"
+adapter = 50
+power = "5 W"
+switches = ["switch of 8"]
+cable = "copper"
+
+[[interconnect]]
+name = "torus"
+topology = "torus-2d"
+latency = "4 us"
+bandwidth = "250 MB/s"
+adapter = 300
+power = "10 W"
+cable = "copper"
+
+[room]
+rack = 500
+rack_units = 20
+rack_floor = 1.5
+pdu = 100
+pdu_power = "4 kW"
+management = 20
+assembly = 2
+wage = 25
+server = 3000
+"""
+
+SPEC = """
+catalogues = ["parts.toml"]
+[limits]
+budget = 40000
+nodes = [1, 40]
+[workload]
+integer = 1
+"""
+
+
+def write_files(folder: Path, spec: str = SPEC, parts: str = PARTS) -> Path:
+    """The specification and its catalogue, as files."""
+    (folder / "parts.toml").write_text(parts, encoding="utf-8")
+    path = folder / "cluster.toml"
+    path.write_text(spec, encoding="utf-8")
+    return path
+
+
+def read(folder: Path, spec: str = SPEC, parts: str = PARTS) -> DesignSpec:
+    """The specification, read."""
+    path = write_files(folder, spec, parts)
+    return spec_of(parse_toml(spec, path))
