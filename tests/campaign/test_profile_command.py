@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
 from native_build import TOOLS
 from profiles import profiled_program
+from timeline_page import Page
 
 pytestmark = pytest.mark.slow
 
@@ -133,3 +135,42 @@ def test_a_program_or_a_kept_profile_is_needed(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 2
         assert "assay profile -- mpirun" in done.stderr
+
+
+def test_a_traced_program_has_a_timeline_and_exports(tmp_path: Path) -> None:
+    """The calls, messages and bytes of the program are in the page and in each export."""
+    program = [TOOLS / "mpirun", "-n", "3", profiled_program(), str(ITERATIONS)]
+    _profile(tmp_path, *program, options=("--trace", "--folder", "kept"))
+    targets = ("chrome:out/app.json", "parquet:out/tables", "simgrid:out/actions")
+    exports = [word for target in targets for word in ("--export", target)]
+    subprocess.run(
+        [sys.executable, "-m", "assay", "profile", "--read", "kept", "-o", "app.html", *exports],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert "app-timeline.html" in (tmp_path / "app.html").read_text(encoding="utf-8")
+    page = Page(tmp_path / "app-timeline.html")
+    every = 3 * ITERATIONS
+    names = [one["name"] for one in page.head["functions"]]
+    calls = {names[one["function"]]: one["calls"] for one in page.head["places"]}
+    counted = ("Waitall", "Allreduce", "Isend", "Irecv")
+    assert {name: calls[name] for name in counted} == dict.fromkeys(counted, every)
+    assert page.head["arrows"] == every
+    shown = json.loads((tmp_path / "out" / "app.json").read_text())["traceEvents"]
+    assert sum(one.get("name") == "MPI_Isend" for one in shown) == every
+    messages = polars.read_parquet(tmp_path / "out" / "tables" / "messages.parquet")
+    assert messages["bytes"].to_list() == [8000] * every
+    assert ((messages["sender"] + 1) % 3 == messages["receiver"]).all()
+    actions = (tmp_path / "out" / "actions" / "rank-0.txt").read_text().splitlines()
+    assert sum(line.startswith("0 isend 1 ") for line in actions) == ITERATIONS
+
+
+def test_an_export_needs_a_trace(tmp_path: Path) -> None:
+    program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "2"]
+    _profile(tmp_path, *program, options=("--folder", "kept"))
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "profile", "--read", "kept", "--export", "chrome:a.json"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "no trace" in done.stderr
+    assert not (tmp_path / "a.json").exists()

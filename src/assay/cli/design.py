@@ -68,7 +68,7 @@ def design(
     from assay.design.spec import read_spec
     from assay.questions.design.findings import find
     from assay.report.design.write import present
-    from assay.report.usage.log_progress import UsageProgress
+    from assay.report.usage.progress import UsageProgress
 
     wanted = read_spec(spec)
     with UsageProgress(console(stderr=True)) as watch:

@@ -6,6 +6,7 @@ Examples::
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
     assay profile --trace -- mpirun -n 2 ./app    every call, with its time
     assay profile --read app.profile              the report of a kept profile
+    assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def profile(
     trace: Annotated[bool, Parameter(negative=())] = False,
     folder: Path | None = None,
     read: Path | None = None,
+    export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
@@ -38,12 +40,16 @@ def profile(
     command
         The program and its arguments, with its launcher, after --.
     trace
-        Record every call, too (about 2 bytes each): rank-N.trace in the folder.
+        Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then
+        has causes and origins of waiting, other networks, and a timeline beside it.
     folder
         The folder for what the ranks record; on several hosts on a file system that they share
         [default: profile-TIME in the working directory].
     read
         Report a kept profile from its folder instead of running a program.
+    export
+        Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
+        (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
     format_
         terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
@@ -58,11 +64,14 @@ def profile(
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.errors import AssayError
-    from assay.questions.common.findings import findings_json
     from assay.questions.profile.findings import find
-    from assay.report.profile.write import present
+    from assay.questions.profile.traced.findings import find_trace
+    from assay.report.profile.write import present, profile_json
+    from assay.trace.exports import parse_target, write_export
     from assay.trace.reading import read_profile
+    from assay.trace.reading_trace import has_trace, read_trace
 
+    targets = [parse_target(text) for text in export or ()]
     if trace and read is not None:
         raise AssayError(
             "--trace is for running a program.", fix="Leave it out: a kept trace is read anyway."
@@ -73,18 +82,26 @@ def profile(
             fix="Name it after --, as in `assay profile -- mpirun -n 4 ./app`, or a kept profile "
             "by --read.",
         )
+    notes = console(stderr=True)
     if read is not None:
-        recorded, status = read_profile(read), 0
+        recorded, kept, status = read_profile(read), read, 0
     else:
         from assay.campaign.commands.profile_program import profile_program
 
-        notes = console(stderr=True)
-        recorded, kept = profile_program(command, folder, load_config(config), notes, trace=trace)
+        wanted = trace or bool(targets)
+        recorded, kept = profile_program(command, folder, load_config(config), notes, trace=wanted)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
+    events = read_trace(kept) if targets or has_trace(kept) else None
     found = find(recorded)
+    traced = None if events is None else find_trace(events)
     if json:
-        print_json(findings_json(found))
+        print_json(profile_json(found, traced))
     else:
-        present(found, console(), "html" if html else format_, output)
+        present(found, console(), "html" if html else format_, output, traced, events)
+    if events is not None:
+        for form, path in targets:
+            for sentence in write_export(events, form, path):
+                notes.print(f"{path}: {sentence}", markup=False, soft_wrap=True)
+            notes.print(f"exported: {path}", markup=False, soft_wrap=True)
     return status

@@ -9,8 +9,8 @@ from pathlib import Path
 import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
-from assay.kernels.building import source_digest
 from assay.kernels.builds.compiling import compiled
+from assay.kernels.builds.identity import source_digest
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
     copy_sources,

@@ -85,6 +85,14 @@ def _unfinished(found: ProfileFindings) -> str:
     return f"{counted(len(found.absent), 'rank')} wrote no profile." if found.absent else ""
 
 
+def profile_json(found: ProfileFindings, traced: TraceFindings | None) -> object:
+    """The findings for programs; those of the trace, where there is one, are its ``trace``."""
+    plain = findings_json(found)
+    if traced is None or not isinstance(plain, dict):
+        return plain
+    return {**plain, "trace": findings_json(traced)}
+
+
 def present(
     found: ProfileFindings,
     console: Console,
