@@ -193,7 +193,7 @@ def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
         for path in PACKAGE.rglob("*.py")
         if re.search(r"flux", path.read_text(), re.I)
     }
-    read = {"cli/usage.py", "usage/accounts/__init__.py", "usage/accounts/flux.py"}
+    read = {"cli/planning/usage.py", "usage/accounts/__init__.py", "usage/accounts/flux.py"}
     assert named - read == {"schedulers/__init__.py", "schedulers/flux.py"}
 
 
@@ -207,8 +207,20 @@ def test_a_question_is_a_package_and_a_line() -> None:
 
 def test_a_command_is_a_module_and_is_listed() -> None:
     folder = PACKAGE / "cli"
-    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "app"}
-    assert modules | set(SUBCOMMANDS) == set(COMMANDS)
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", "app"}
+    folders = set(COMMANDS.values()) - {""}
+    modules = {
+        path.stem: name
+        for name in folders
+        for path in (folder / name).glob("*.py")
+        if path.stem != "__init__"
+    }
+    assert {**modules, **dict.fromkeys(SUBCOMMANDS, "")} == COMMANDS
+    assert {path.name for path in folder.iterdir() if (path / "__init__.py").exists()} == {
+        *folders,
+        *SUBCOMMANDS,
+        "hidden",
+    }
     assert {path.stem for path in (folder / "hidden").glob("*.py")} - {"__init__"} == set(HIDDEN)
     for group, commands in SUBCOMMANDS.items():
         modules = {path.stem for path in (folder / group).glob("*.py")}

@@ -9,7 +9,7 @@ import pytest
 
 from assay.design.fabric import fabric_of, torus_shape
 from assay.design.figures import PartFigure
-from assay.design.parts import Interconnect, Switch
+from assay.design.parts import InterconnectPart, Switch
 
 
 def figure(value: float) -> PartFigure:
@@ -17,7 +17,7 @@ def figure(value: float) -> PartFigure:
 
 
 def network(topology, **more):
-    return Interconnect(
+    return InterconnectPart(
         name="n", topology=topology, latency=figure(1e-6), bandwidth=figure(1e9),
         adapter=figure(1), power=figure(1), switches=("s",), **more
     )  # fmt: skip
@@ -27,7 +27,7 @@ def switch(ports: int, name: str = "s", price: float = 100.0) -> Switch:
     return Switch(name, ports, figure(price), figure(1), 1)
 
 
-def built(one: Interconnect, ports: int, nodes: int):
+def built(one: InterconnectPart, ports: int, nodes: int):
     return fabric_of(one, {"s": switch(ports)}, nodes, per_rack=10)
 
 
@@ -94,7 +94,7 @@ def test_a_balanced_dragonfly():
 
 def test_the_cheapest_switches_are_taken():
     one = network("switch")
-    one = Interconnect(**{**vars(one), "switches": ("big", "s")})
+    one = InterconnectPart(**{**vars(one), "switches": ("big", "s")})
     parts = {"s": switch(8), "big": switch(48, "big", 300.0)}
     fabric = fabric_of(one, parts, 40, per_rack=10)
     assert (fabric.switches["s"][8], fabric.switches["big"][8]) == (1, 0)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assay.cli.kernels import kernels as command
+from assay.cli.machine.kernels import kernels as command
 from assay.errors import AssayError
 from assay.kernels import find_kernel, kernels
 

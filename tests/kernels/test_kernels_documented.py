@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.kernels import kernels as command
+from assay.cli.machine.kernels import kernels as command
 from assay.kernels import kernels
 from assay.kernels.catalogue import Kernel, Metric, Parameter
 from assay.report.catalogue import catalogue_markdown

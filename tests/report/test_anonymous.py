@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.cli.export import export
-from assay.cli.history import history
-from assay.cli.report import report
+from assay.cli.results.export import export
+from assay.cli.results.history import history
+from assay.cli.results.report import report
 from assay.importers.importing import import_files
 from assay.questions.common.tables import Entry, Table, TableBuilder
 from assay.questions.history.findings import find

@@ -6,7 +6,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from assay.cli.report import report
+from assay.cli.results.report import report
 from assay.errors import AssayError
 from assay.records.creation import create_run
 from assay.report.earlier_runs import read_history

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assay.cli.export import export
+from assay.cli.results.export import export
 from assay.errors import AssayError
 from assay.importers.importing import import_files
 from assay.model.cell import Cell

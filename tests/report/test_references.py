@@ -213,7 +213,7 @@ def test_the_list_of_commands_does_not_read_the_figures() -> None:
     done = subprocess.run(
         [
             sys.executable, "-c",
-            "import assay.cli.app, assay.cli.references, sys; "
+            "import assay.cli.app, assay.cli.results.references, sys; "
             "print([name for name in sys.modules if name.startswith('assay.reference')])",
         ],
         capture_output=True, text=True, check=True,

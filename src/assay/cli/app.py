@@ -16,27 +16,28 @@ from cyclopts import App, CycloptsError
 
 from assay import __version__
 
-# The commands, one module each. The module's docstring is the command's help with examples, read
-# without importing it. If a command's name is a Python keyword, its module ends in an underscore.
-COMMANDS = (
-    "run",
-    "measure",
-    "watch",
-    "profile",
-    "report",
-    "history",
-    "usage",
-    "design",
-    "compare",
-    "export",
-    "import_",
-    "runs",
-    "system",
-    "kernels",
-    "references",
-    "lab",
-    "doctor",
-)
+# The commands, one module each, in the order of the help; and the folder of each. The module's
+# docstring is the command's help with examples, read without importing it. If a command's name is a
+# Python keyword, its module ends in an underscore.
+COMMANDS = {
+    "run": "measuring",
+    "measure": "measuring",
+    "watch": "measuring",
+    "profile": "measuring",
+    "report": "results",
+    "history": "results",
+    "usage": "planning",
+    "design": "planning",
+    "compare": "results",
+    "export": "results",
+    "import_": "results",
+    "runs": "results",
+    "system": "machine",
+    "kernels": "machine",
+    "references": "results",
+    "lab": "",
+    "doctor": "machine",
+}
 # Commands for job scripts, hidden from users: modules of the folder ``hidden``.
 HIDDEN = ("job",)
 # Subcommands of a command that is a package: their functions by name.
@@ -53,7 +54,7 @@ app = App(
 
 def help_of(*names: str) -> tuple[str, str]:
     """The help of a command and its examples, from the docstring of its module."""
-    path = Path(__file__).parent.joinpath(*names)
+    path = Path(__file__).parent.joinpath(COMMANDS.get(names[0], ""), *names)
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = path.read_text("utf-8").partition('"""')[2].partition('"""')[0]
     summary, _, examples = text.partition("\n\nExamples::\n\n")
@@ -89,7 +90,10 @@ for _name in COMMANDS:
         continue
     _help, _examples = help_of(_name)
     app.command(
-        f"assay.cli.{_name}:{_name}", name=command_name(_name), help=_help, help_epilogue=_examples
+        f"assay.cli.{COMMANDS[_name]}.{_name}:{_name}",
+        name=command_name(_name),
+        help=_help,
+        help_epilogue=_examples,
     )
 for _name in HIDDEN:
     _target = f"assay.cli.hidden.{_name}:{_name}"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.design.fabric import Fabric, fabric_of
-from assay.design.parts import Catalogue, Disk, Interconnect, MemoryKit, Node
+from assay.design.parts import Catalogue, Disk, InterconnectPart, MemoryKit, Node
 from assay.design.spec import DesignSpec
 from assay.design.workload import MachineFigures
 
@@ -28,7 +28,7 @@ class Architecture:
     node: Node
     kit: MemoryKit | None
     disk: Disk | None
-    network: Interconnect
+    network: InterconnectPart
 
     @property
     def memory(self) -> float:
@@ -157,7 +157,7 @@ class Builder:
         )
 
     def _switches(
-        self, network: Interconnect, fabric: Fabric, count: NDArray[np.int64]
+        self, network: InterconnectPart, fabric: Fabric, count: NDArray[np.int64]
     ) -> tuple[Array, Array, Array]:
         """Price, power and rack units of the switches."""
         price, power, units = (np.zeros(count.shape) for _ in range(3))
@@ -187,7 +187,7 @@ class Builder:
         )
 
     @staticmethod
-    def _rails(network: Interconnect) -> int:
+    def _rails(network: InterconnectPart) -> int:
         """Adapters that one stream of messages can use at a time.
 
         On a grid the path decides which adapter a message takes, and on a torus one adapter

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written
 from assay.design.parts import (
-    Cable,
+    CablePart,
     Catalogue,
     Disk,
-    Interconnect,
+    InterconnectPart,
     MemoryKit,
     Node,
     Room,
@@ -30,8 +30,8 @@ PARTS: Mapping[str, type] = {
     "memory": MemoryKit,
     "disk": Disk,
     "switch": Switch,
-    "cable": Cable,
-    "interconnect": Interconnect,
+    "cable": CablePart,
+    "interconnect": InterconnectPart,
 }
 _UNITS: Mapping[str, str] = {
     "peak": "flop/s",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.parts import Interconnect, Switch
+from assay.design.parts import InterconnectPart, Switch
 from assay.units import counted
 
 # Metres of a cable within a rack, and from one rack to the next; docs/methods/design.md.
@@ -36,7 +36,7 @@ class Fabric:
     bisection: NDArray[np.float64]
     fits: NDArray[np.bool_]
 
-    def extent(self, network: Interconnect, nodes: int) -> str:
+    def extent(self, network: InterconnectPart, nodes: int) -> str:
         """For people: the kind and its extent, such as ``torus 6 × 5 × 4``."""
         if nodes <= 1 or network.topology == "none":
             return "one node" if nodes <= 1 else "none"
@@ -69,7 +69,7 @@ class _Built:
 
 
 def fabric_of(
-    network: Interconnect, switches: Mapping[str, Switch], most: int, per_rack: int
+    network: InterconnectPart, switches: Mapping[str, Switch], most: int, per_rack: int
 ) -> Fabric:
     """The fabric for 0 to ``most`` nodes. ``per_rack``: nodes of a rack, for cable lengths.
 
@@ -93,7 +93,7 @@ def fabric_of(
     return Fabric(counts, cables, metres, hops, bisection, fits)
 
 
-def _built(network: Interconnect, switches: list[Switch], nodes: int) -> _Built | None:
+def _built(network: InterconnectPart, switches: list[Switch], nodes: int) -> _Built | None:
     if nodes == 1 or network.topology == "none":
         return _Built(None, 0, 0, 0.0, math.inf) if nodes == 1 else None
     if network.topology.startswith("torus"):
@@ -109,7 +109,7 @@ def _built(network: Interconnect, switches: list[Switch], nodes: int) -> _Built 
     )
 
 
-def _single(network: Interconnect, switch: Switch, nodes: int) -> _Built | None:
+def _single(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | None:
     """A switch per adapter of a node."""
     if nodes > switch.ports:
         return None
@@ -117,7 +117,7 @@ def _single(network: Interconnect, switch: Switch, nodes: int) -> _Built | None:
     return _Built(switch, rails, rails * nodes, 1.0, rails * (nodes // 2))
 
 
-def _grid(network: Interconnect, switch: Switch, nodes: int) -> _Built | None:
+def _grid(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | None:
     """Rows and columns of nodes, a switch per row and one per column (Barczak et al. 2003, 2.2).
 
     A node has an adapter on both. A message to another row and column passes two switches and the
@@ -152,7 +152,7 @@ def torus_shape(nodes: int, dimensions: int) -> tuple[int, ...]:
     return tuple(sorted(sides, reverse=True))
 
 
-def _torus(network: Interconnect, nodes: int) -> _Built | None:
+def _torus(network: InterconnectPart, nodes: int) -> _Built | None:
     """A ring per line of each dimension; nodes forward (Edmundsson et al. 2004, 2.2)."""
     shape = network.dimensions or torus_shape(nodes, int(network.topology[-2]))
     if math.prod(shape) < nodes:
@@ -165,7 +165,7 @@ def _torus(network: Interconnect, nodes: int) -> _Built | None:
     return _Built(None, 0, nodes * len([k for k in shape if k > 1]), distance, crossing)
 
 
-def _fat_tree(network: Interconnect, switch: Switch, nodes: int) -> _Built | None:
+def _fat_tree(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | None:
     """One switch, or two or three levels of equal ones (Leiserson 1985), ``taper`` to one."""
     if nodes <= switch.ports:
         return _single(network, switch, nodes)
@@ -192,7 +192,7 @@ def _fat_tree(network: Interconnect, switch: Switch, nodes: int) -> _Built | Non
     return _Built(switch, rails * (leaves + middle + top), rails * cables, hops, half)
 
 
-def _dragonfly(network: Interconnect, switch: Switch, nodes: int) -> _Built | None:
+def _dragonfly(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | None:
     """Groups of fully connected switches, each pair of groups connected (Kim et al. 2008).
 
     Balanced: a switch has p nodes, p links out of its group, and 2p switches form a group.

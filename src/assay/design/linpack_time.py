@@ -1,4 +1,6 @@
-"""The time of High-Performance Linpack in closed form, on arrays of machines.
+"""The time of High-Performance Linpack in closed form, on arrays of machines, for the search.
+
+``models.linpack.time`` is more exact, and takes a millisecond per machine.
 
 From the scalability analysis of HPL (A. Petitet, R. C. Whaley, J. Dongarra, A. Cleary, netlib,
 2004): a P × Q grid of nodes, panels of NB columns, each panel broadcast along a row, rows of U
@@ -33,7 +35,7 @@ _PER_COLUMN = 2.0
 
 
 @dataclass(frozen=True)
-class LinpackTime:
+class LinpackParts:
     """Seconds by part, and the operations. ``bisection``: what crosses the middle of the network
     beyond what the adapters already take.
     """
@@ -60,7 +62,7 @@ def linpack_time(
     latency: Array,
     bandwidth: Array,
     bisection: Array,
-) -> LinpackTime:
+) -> LinpackParts:
     """The time of a problem of ``order`` unknowns (arrays that NumPy broadcasts).
 
     ``dgemm``: flop/s of a node. ``latency``: s. ``bandwidth``: B/s of a node's adapters.
@@ -83,7 +85,7 @@ def linpack_time(
     transfer = np.where(alone, 0.0, _TRANSFER * 8.0 * items / bandwidth)
     # Rows of U and panels cross any halving of the nodes once per column of the grid.
     crossing = 8.0 * order**2 * 0.5 / bisection
-    return LinpackTime(
+    return LinpackParts(
         flops=flops,
         update=update,
         panel=panel,

@@ -69,7 +69,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Cable:
+class CablePart:
     """``price`` of a cable and of each of its metres; ``longest``: m."""
 
     name: str
@@ -79,7 +79,7 @@ class Cable:
 
 
 @dataclass(frozen=True)
-class Interconnect:
+class InterconnectPart:
     """How nodes are connected.
 
     ``latency``: of a short message between neighbours, s. ``bandwidth``: of one adapter, B/s.
@@ -132,6 +132,6 @@ class Catalogue:
     memory: Mapping[str, MemoryKit]
     disks: Mapping[str, Disk]
     switches: Mapping[str, Switch]
-    cables: Mapping[str, Cable]
-    interconnects: Mapping[str, Interconnect]
+    cables: Mapping[str, CablePart]
+    interconnects: Mapping[str, InterconnectPart]
     room: Room

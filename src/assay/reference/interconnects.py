@@ -18,7 +18,7 @@ _TCP_SHARE = 1448 / 1538
 
 
 @dataclass(frozen=True)
-class Interconnect:
+class InterconnectClass:
     """A class of interconnects between hosts.
 
     ``latency``: of a short message, s, half a round trip between programs (L + 2o); ``latencies``:
@@ -33,10 +33,10 @@ class Interconnect:
 
 
 @cache
-def interconnects() -> tuple[Interconnect, ...]:
+def interconnects() -> tuple[InterconnectClass, ...]:
     """From the least to the greatest bandwidth."""
     published = [
-        Interconnect(
+        InterconnectClass(
             f"{one.network} ({one.system}, {one.year})",
             one.latency,
             (one.latency / _SPREAD, one.latency * _SPREAD),
@@ -47,7 +47,7 @@ def interconnects() -> tuple[Interconnect, ...]:
         if one.latency is not None and one.system != "Helix"
     ]
     derived = [
-        Interconnect(
+        InterconnectClass(
             "10 Gigabit Ethernet",
             2e-5,
             (1e-5, 3.5e-5),
@@ -55,14 +55,14 @@ def interconnects() -> tuple[Interconnect, ...]:
             "bandwidth: link rate of IEEE 802.3ae and TCP's headers; latency: assumed between a "
             "third of that of Gigabit Ethernet and the same",
         ),
-        Interconnect(
+        InterconnectClass(
             "40 Gigabit Ethernet (usNIC)",
             1.93e-6,
             (1.93e-6 / _SPREAD, 1.93e-6 * _SPREAD),
             37.23e9 / 8,
             "Squyres, MPI over 40Gb Ethernet (Cisco, 2014): NetPIPE with Open MPI 1.8.1",
         ),
-        Interconnect(
+        InterconnectClass(
             "InfiniBand HDR",
             1.5e-6,
             (1e-6, 2e-6),

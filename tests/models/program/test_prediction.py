@@ -15,7 +15,7 @@ from assay.models.program.prediction import (
     spread_over,
 )
 from assay.models.program.waits import wait_states
-from assay.reference.interconnects import Interconnect, interconnects
+from assay.reference.interconnects import InterconnectClass, interconnects
 from assay.trace.matching import match
 from simulated_mpi import LinkCost, Net, Script, simulate
 from traces import ETHERNET, FAST, ring, stencil
@@ -67,11 +67,11 @@ def test_the_network_is_found_from_collectives() -> None:
     assert found.parameters.gap == pytest.approx(1e-8, rel=0.02)
 
 
-def _kind(net: Net) -> Interconnect:
+def _kind(net: Net) -> InterconnectClass:
     """As an interconnect: with a tenth of its latency as overhead."""
     link = net.between
     latency = link.latency + 2 * link.overhead
-    return Interconnect("x", latency, (latency / 1.2, latency * 1.2), 1 / link.gap, "")
+    return InterconnectClass("x", latency, (latency / 1.2, latency * 1.2), 1 / link.gap, "")
 
 
 def _like(latency: float, gap: float) -> Net:

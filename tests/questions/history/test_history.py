@@ -13,7 +13,7 @@ from rich.console import Console
 
 from assay.charts.sparkline import sparkline
 from assay.cli.app import main
-from assay.cli.history import history as command
+from assay.cli.results.history import history as command
 from assay.errors import AssayError
 from assay.model.cell import Cell
 from assay.model.placement import Placement

@@ -12,7 +12,7 @@ import pytest
 
 from assay.campaign.commands.run_request import run_request
 from assay.charts.drawing import svg
-from assay.cli.report import report
+from assay.cli.results.report import report
 from assay.config import Config, SystemConfig
 from assay.kernels import known_kernel
 from assay.questions.common.findings import findings_json

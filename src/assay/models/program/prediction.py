@@ -22,7 +22,7 @@ from assay.models.program.links import BETWEEN, IDEAL, LinkParameters, ProgramNe
 from assay.models.program.repetition import IterationTimes
 from assay.models.program.replay import NetworkParameter, Replay, largest, replay
 from assay.models.program.waits import WaitStates, eager_sizes
-from assay.reference.interconnects import Interconnect
+from assay.reference.interconnects import InterconnectClass
 from assay.trace.matching import MatchedTrace, match
 
 # Of half a round trip of a short message, the processor's part at each end, where only the sum is
@@ -164,7 +164,7 @@ def spread_over(run: ModelledRun, hosts: Sequence[str]) -> ModelledRun:
     return replace(run, graph=build_graph(moved, (run.eager[0], run.eager[0])))
 
 
-def predict(run: ModelledRun, kind: Interconnect) -> RunTimePrediction:
+def predict(run: ModelledRun, kind: InterconnectClass) -> RunTimePrediction:
     """The run time with a class of interconnect between hosts."""
     networks = [
         network_of(run, latency, kind.bandwidth) for latency in (kind.latency, *kind.latencies)

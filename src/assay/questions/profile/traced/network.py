@@ -27,7 +27,7 @@ from assay.questions.profile.traced.model import (
     NetworkSensitivity,
     RunTimeOn,
 )
-from assay.reference.interconnects import Interconnect, interconnects
+from assay.reference.interconnects import InterconnectClass, interconnects
 
 _SHARES = (0.01, 0.05, 0.1)
 _LATENCIES = np.geomspace(1e-6, 1e-2, 9)
@@ -87,11 +87,11 @@ def _bandwidth(gap: float | None, per_host: float) -> float | None:
     return None if gap is None or gap <= 0.0 else 1.0 / gap / per_host
 
 
-def _grain(run: ModelledRun, kind: Interconnect) -> GrainModel:
+def _grain(run: ModelledRun, kind: InterconnectClass) -> GrainModel:
     return grain_model(run, network_of(run, kind.latency, kind.bandwidth))
 
 
-def _prediction(run: ModelledRun, kind: Interconnect, model: GrainModel) -> RunTimeOn:
+def _prediction(run: ModelledRun, kind: InterconnectClass, model: GrainModel) -> RunTimeOn:
     found = predict(run, kind)
     here = model.at(model.ranks)
     return RunTimeOn(

@@ -1,0 +1,1 @@
+"""Commands on the machine and on the kernels."""

@@ -1,0 +1,1 @@
+"""Commands that measure, and that watch or profile programs."""

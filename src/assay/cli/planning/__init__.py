@@ -1,0 +1,1 @@
+"""Commands on a machine's use and on the next machine."""

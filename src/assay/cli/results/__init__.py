@@ -1,0 +1,1 @@
+"""Commands on stored results: reports, comparisons, imports, exports."""
