@@ -7,6 +7,7 @@ began; such receives are moved, as by the controlled logical clock.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -108,7 +109,8 @@ def in_order(trace: Trace) -> Trace:
     if not np.any(flat.begin[send] > flat.end[receive]):
         return trace
     count = len(flat.begin)
-    begins, ends = _points(flat)
+    first, at = _chains(flat)
+    begins, ends = (points[at] for points in _points(first, flat.begin, flat.end, at))
     time = np.empty(2 * count)
     time[begins], time[ends] = flat.begin, flat.end
     order = np.argsort(ends[receive], kind="stable")
@@ -116,8 +118,7 @@ def in_order(trace: Trace) -> Trace:
     need_begin = np.zeros(2 * count + 1, dtype=np.int64)
     np.add.at(need_begin, ends[receive] + 1, 1)
     np.cumsum(need_begin, out=need_begin)
-    first = 2 * flat.first
-    if put_in_order(time, first, need_begin, needs, _AFTER, _DECAY) != 2 * count:
+    if put_in_order(time, 2 * first, need_begin, needs, _AFTER, _DECAY) != 2 * count:
         raise AssayError(
             "The messages of the trace can't be in any order: some are received before others that "
             "they need.",
@@ -133,18 +134,32 @@ def in_order(trace: Trace) -> Trace:
     return replace(trace, ranks=tuple(ranks))
 
 
-def _points(flat: FlatTrace) -> tuple[Integers, Integers]:
-    """Where the begin and the end of each event are among all of its rank in order of time; at one
-    time begins come first, but an event's own end after its begin.
+def _chains(flat: FlatTrace) -> tuple[Integers, Integers]:
+    """Where the events of each thread begin, and the place of each event, if events are put thread
+    after thread. What one thread does is in order; between threads times are too close to tell.
     """
-    count = len(flat.begin)
+    thread = np.concatenate([rank.events.thread for rank in flat.trace.ranks]).astype(np.int64)
+    chain = flat.rank.astype(np.int64) * (int(thread.max(initial=0)) + 1) + thread
+    at = np.empty(len(chain), dtype=np.int64)
+    at[np.argsort(chain, kind="stable")] = np.arange(len(chain))
+    _, sizes = np.unique(chain, return_counts=True)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), at
+
+
+def _points(first: Integers, begin: Floats, end: Floats, at: Integers) -> tuple[Integers, Integers]:
+    """Where the begin and the end of the event at each place are among all of its thread in order
+    of time; at one time begins come first, but an event's own end after its begin.
+    """
+    count = len(begin)
+    order = np.empty(count, dtype=np.int64)
+    order[at] = np.arange(count)
+    begin, end = begin[order], end[order]
     begins = 2 * np.arange(count, dtype=np.int64)
     ends = begins + 1
-    for place in range(len(flat.first) - 1):
-        low, high = int(flat.first[place]), int(flat.first[place + 1])
-        if bool(np.all(flat.end[low : high - 1] <= flat.begin[low + 1 : high])):
+    for low, high in itertools.pairwise(first.tolist()):
+        if bool(np.all(end[low : high - 1] <= begin[low + 1 : high])):
             continue
-        times = np.stack([flat.begin[low:high], flat.end[low:high]], axis=1).ravel()
+        times = np.stack([begin[low:high], end[low:high]], axis=1).ravel()
         rank = np.empty(len(times), dtype=np.int64)
         rank[np.argsort(times, kind="stable")] = np.arange(len(times))
         begins[low:high] = 2 * low + rank[0::2]
