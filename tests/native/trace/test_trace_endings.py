@@ -179,6 +179,11 @@ def test_another_tool_on_the_profiling_interface(tmp_path: Path, first: bool) ->
         assert _calls(trace, rank, "Barrier") == (0 if first else 1)
 
 
+@pytest.mark.flaky(
+    reruns=2,
+    reason="on a busy machine MPICH 5.0.2 fails in some of a thousand runs to make a communicator of "
+    "a session, without the library too: UCX reads a bandwidth of 0 from an address",
+)
 def test_mpi_started_twice_by_sessions(tmp_path: Path) -> None:
     program = tmp_path / "sessions"
     subprocess.run([TOOLS / "mpicc", PROFILE / "sessions.c", "-o", program], check=True, timeout=60)
