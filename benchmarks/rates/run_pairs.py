@@ -72,10 +72,10 @@ def _called_different(
     def differ(rng: Rng) -> bool:
         return _differ(decide([_pair(rng, draw, states, others) for _ in range(cells)], MARGIN))
 
-    told = f"{others} other runs" if others else "no other runs"
+    known = f"{others} other runs" if others else "no other runs"
     return table.rate(
         "a cell is called different",
-        f"two equal runs, {told}, cells: {cells}, launches: {LAUNCHES}, {planted}",
+        f"two equal runs, {known}, cells: {cells}, launches: {LAUNCHES}, {planted}",
         most,
         "false alarm",
         differ,

@@ -30,7 +30,6 @@ def build(
     """The report of a run from its summaries; ``history``: stored runs of the same system."""
     manifest = run.manifest
     name = system_name(manifest)
-    utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
     replies = ask_all(Measured(run, cells, history))
     return ReportModel(
         schema=REPORT_SCHEMA,
@@ -39,7 +38,7 @@ def build(
         suite=manifest.plan.name,
         title=f"{name}: {manifest.plan.title or manifest.plan.name}",
         system=name,
-        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        utc=_iso(manifest.utc),
         complete=run.complete,
         unfinished=" ".join(
             filter(None, ["" if run.complete else _unfinished(run, cells), _damaged(run)])
@@ -52,6 +51,50 @@ def build(
         system_table=system_table(manifest),
         provenance=provenance_tables(run),
     )
+
+
+def report_without_cells(
+    name: str,
+    title: str,
+    utc: float,
+    summary: str,
+    sections: Sequence[Section],
+    *,
+    rows: Table,
+    facts: Table,
+    suite: str = "",
+    system: str = "",
+    unfinished: str = "",
+    complete: bool = True,
+    provenance: Sequence[Table] = (),
+) -> ReportModel:
+    """A report with the layout of a run's, of something else: a log, a profile, a design, runs.
+
+    ``utc``: s since 1970. ``rows``: in the place of the cells; ``facts``: in that of the system.
+    """
+    return ReportModel(
+        schema=REPORT_SCHEMA,
+        assay=__version__,
+        run=name,
+        suite=suite,
+        title=title,
+        system=system,
+        utc=_iso(utc),
+        complete=complete,
+        unfinished=unfinished,
+        summary=summary,
+        sections=list(sections),
+        findings_schema=FINDINGS_SCHEMA,
+        cells=[],
+        cell_table=rows,
+        system_table=facts,
+        provenance=list(provenance),
+    )
+
+
+def _iso(utc: float) -> str:
+    time = datetime.datetime.fromtimestamp(utc, datetime.UTC)
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _damaged(run: RunData) -> str:

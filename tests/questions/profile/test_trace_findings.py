@@ -1,4 +1,4 @@
-"""Findings from traces with planted patterns, and what is told of them."""
+"""Findings from traces with planted patterns, and what is reply of them."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def found() -> TraceFindings:
 
 
 def test_the_verdict_names_the_network_and_gigabit_ethernet(found: TraceFindings) -> None:
-    told = answer(found)
-    assert "of the time is waiting" in told.verdict
-    assert "It needs a latency under" in told.verdict
-    assert "B/s per rank for each to cost at most 5.00%" in told.verdict
-    assert "on Gigabit Ethernet it would take" in told.verdict
-    assert told.confidence == "medium"
-    assert told.advice
+    reply = answer(found)
+    assert "of the time is waiting" in reply.verdict
+    assert "It needs a latency under" in reply.verdict
+    assert "B/s per rank for each to cost at most 5.00%" in reply.verdict
+    assert "on Gigabit Ethernet it would take" in reply.verdict
+    assert reply.confidence == "medium"
+    assert reply.advice
 
 
 def test_slower_networks_take_longer_and_are_finer(found: TraceFindings) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 
 from assay import __version__
-from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import fact_table
 from assay.questions.compare.answer import answer
 from assay.questions.compare.figures import figures
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.tables import cell_table, tables
-from assay.report.build import section_of
+from assay.report.build import report_without_cells, section_of
 from assay.report.comparison.views import QuestionView, view_section
-from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.report.model import ReportModel
 from assay.units import counted, format_limit
 
 
@@ -27,17 +26,13 @@ def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ())
     names = " and ".join(run.run for run in found.runs[1:3])
     more = f" and {len(found.runs) - 3} more" if len(found.runs) > 3 else ""
     times = [run.utc for run in found.runs if run.utc is not None]
-    utc = datetime.datetime.fromtimestamp(max(times, default=0.0), datetime.UTC)
-    return ReportModel(
-        schema=REPORT_SCHEMA,
-        assay=__version__,
-        run=reference.run,
+    return report_without_cells(
+        name=reference.run,
         suite=reference.suite,
         title=f"{reference.run} compared with {names}{more}",
         system=reference.system,
-        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        utc=max(times, default=0.0),
         complete=all(run.complete for run in found.runs),
-        unfinished="",
         summary=f"{counted(len(found.runs), 'run')} · {counted(len(found.cells), 'comparison')}",
         sections=[
             section_of(
@@ -48,10 +43,8 @@ def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ())
             ),
             *(view_section(view) for view in views),
         ],
-        findings_schema=FINDINGS_SCHEMA,
-        cells=[],
-        cell_table=cell_table(found),
-        system_table=fact_table(
+        rows=cell_table(found),
+        facts=fact_table(
             "system",
             "Comparison",
             [
@@ -60,5 +53,4 @@ def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ())
                 ("assay", __version__),
             ],
         ),
-        provenance=[],
     )

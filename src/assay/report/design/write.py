@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay import __version__
-from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.findings import findings_json
 from assay.questions.design.answer import answer
 from assay.questions.design.figures import figures
 from assay.questions.design.model import ClusterDesign
 from assay.questions.design.tables import front_table, spec_table, tables
 from assay.report import ShownFormat, present_report
-from assay.report.build import section_of
-from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.report.build import report_without_cells, section_of
+from assay.report.model import ReportModel
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,17 +20,10 @@ if TYPE_CHECKING:
 
 def build_design(found: ClusterDesign) -> ReportModel:
     """The report, with the layout of a run's report but without cells; the front is its rows."""
-    utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
-    return ReportModel(
-        schema=REPORT_SCHEMA,
-        assay=__version__,
-        run="design",
-        suite="",
+    return report_without_cells(
+        name="design",
         title=f"Design: {found.title}",
-        system="",
-        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        complete=True,
-        unfinished="",
+        utc=found.utc,
         summary=f"{found.possible:,} clusters within the limits of {found.considered:,}",
         sections=[
             section_of(
@@ -42,11 +33,8 @@ def build_design(found: ClusterDesign) -> ReportModel:
                 findings=findings_json(found),
             )
         ],
-        findings_schema=FINDINGS_SCHEMA,
-        cells=[],
-        cell_table=front_table(found),
-        system_table=spec_table(found),
-        provenance=[],
+        rows=front_table(found),
+        facts=spec_table(found),
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay import __version__
-from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.findings import findings_json
 from assay.questions.profile.answer import answer
 from assay.questions.profile.figures import figures
 from assay.questions.profile.model import ProfileFindings
@@ -20,8 +18,8 @@ from assay.questions.profile.traced.model import TraceFindings
 from assay.questions.profile.traced.tables import tables as traced_tables
 from assay.records.files import OUTPUT
 from assay.report import ShownFormat, chosen_format, make_folder, present_report
-from assay.report.build import section_of
-from assay.report.model import REPORT_SCHEMA, CompanionFile, ReportModel, Section
+from assay.report.build import report_without_cells, section_of
+from assay.report.model import CompanionFile, ReportModel, Section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
 from assay.trace.events import Trace
@@ -39,17 +37,12 @@ def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -
 
     ``traced``: the findings of the trace, where there is one; they are a section of their own.
     """
-    utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
     command = " ".join(found.command)
     shown = command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …"
-    return ReportModel(
-        schema=REPORT_SCHEMA,
-        assay=__version__,
-        run="profile",
-        suite="",
+    return report_without_cells(
+        name="profile",
         title="Profile of a program",
-        system="",
-        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        utc=found.utc,
         complete=not found.absent,
         unfinished=_unfinished(found),
         summary=shown,
@@ -62,11 +55,8 @@ def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -
             ),
             *([] if traced is None else [_traced_section(traced)]),
         ],
-        findings_schema=FINDINGS_SCHEMA,
-        cells=[],
-        cell_table=rank_table(found),
-        system_table=program_table(found),
-        provenance=[],
+        rows=rank_table(found),
+        facts=program_table(found),
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay import __version__
-from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.findings import findings_json
 from assay.questions.usage.answer import answer
 from assay.questions.usage.figures import figures
 from assay.questions.usage.model import UsageFindings
@@ -16,8 +14,8 @@ from assay.questions.usage.queue.tables import tables as queue_tables
 from assay.questions.usage.tables import log_table, span_table, tables
 from assay.questions.usage.words import summary_line
 from assay.report import ShownFormat, present_report
-from assay.report.build import section_of
-from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.report.build import report_without_cells, section_of
+from assay.report.model import ReportModel
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,17 +23,10 @@ if TYPE_CHECKING:
 
 def build_usage(found: UsageFindings) -> ReportModel:
     """The report, with the layout of a run's report but without cells; days are its rows."""
-    utc = datetime.datetime.fromtimestamp(found.utc, datetime.UTC)
-    return ReportModel(
-        schema=REPORT_SCHEMA,
-        assay=__version__,
-        run="usage",
-        suite="",
+    return report_without_cells(
+        name="usage",
         title="Use of the machine",
-        system="",
-        utc=utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        complete=True,
-        unfinished="",
+        utc=found.utc,
         summary=summary_line(found),
         sections=[
             section_of(
@@ -45,11 +36,8 @@ def build_usage(found: UsageFindings) -> ReportModel:
                 findings=findings_json(found),
             )
         ],
-        findings_schema=FINDINGS_SCHEMA,
-        cells=[],
-        cell_table=span_table(found.days, "days", "Days"),
-        system_table=log_table(found),
-        provenance=[],
+        rows=span_table(found.days, "days", "Days"),
+        facts=log_table(found),
     )
 
 
