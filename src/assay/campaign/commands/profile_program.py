@@ -205,15 +205,15 @@ def _variables(
 ) -> dict[str, str]:
     """The environment that preloads the library into all ranks.
 
-    Launchers hand it on by themselves, Open MPI's to other hosts only what it is told to.
+    Launchers hand it on by themselves, Open MPI's to other hosts only what it names.
     """
     preloaded = " ".join(filter(None, (str(library), inherited.get("LD_PRELOAD", ""))))
     mine = {"LD_PRELOAD": preloaded, "ASSAY_PROFILE_DIR": str(folder)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
     if mpi.flavour == "openmpi":
         name = "OMPI_MCA_mca_base_env_list"
-        told = [f"{key}={value}" for key, value in mine.items()]
-        mine[name] = ";".join(filter(None, (inherited.get(name, ""), *told)))
+        settings = [f"{key}={value}" for key, value in mine.items()]
+        mine[name] = ";".join(filter(None, (inherited.get(name, ""), *settings)))
     return {**inherited, **mine}
 
 

@@ -83,14 +83,14 @@ def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[None]:
     builds do no harm. Raises AssayError if the cache can't be written.
     """
     path = cache_folder("locks") / key
-    told: list[str] = []
+    holder: list[str] = []
 
     def tell() -> None:
-        if not told:
+        if not holder:
             with contextlib.suppress(OSError):
-                told.append(path.read_text("utf-8", "replace").strip())
-            told.append("another process")
-            waiting(next(filter(None, told)))
+                holder.append(path.read_text("utf-8", "replace").strip())
+            holder.append("another process")
+            waiting(next(filter(None, holder)))
 
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -154,15 +154,15 @@ def _advice(found: ProfileFindings) -> list[str]:
 
 
 def _endings(found: ProfileFindings) -> list[str]:
-    told = {
+    endings = {
         "abort": "called MPI_Abort",
         "signal": "got SIGTERM",
         "exit": "ended without MPI_Finalize",
     }
     return [
-        f"{counted(number, 'rank')} {told[ending]}: the profile reaches to there."
+        f"{counted(number, 'rank')} {endings[ending]}: the profile reaches to there."
         for ending, number in found.endings.items()
-        if ending in told
+        if ending in endings
     ]
 
 
