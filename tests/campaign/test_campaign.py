@@ -19,8 +19,9 @@ from assay.config import Prices
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from campaign_lab import Lab, counted, measurement_counts, wait_for
+from campaign_lab import Lab, counted, measurement_counts
 from unforeseen import UNFORESEEN
+from waiting import wait_for
 
 _FULL_DISK = '[[failure]]\nkind = "disk full"\nlaunch = 3\nbytes = 2500\ntimes = 1'
 

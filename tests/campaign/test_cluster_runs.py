@@ -21,8 +21,9 @@ from assay.records.group import read_group
 from assay.records.reading import read_run
 from assay.records.sessions import read_sessions
 from assay.system.survey import read_nodes
-from jobs_bench import Bench, counted, is_whole, measurement_counts, wait_for
+from jobs_bench import Bench, counted, is_whole, measurement_counts
 from slurm_lab import reason, running_slurm
+from waiting import wait_for
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
 DRIVER = Path(__file__).parents[1] / "support" / "assay_in_a_hurry.py"

@@ -17,7 +17,8 @@ from assay.campaign.jobs import batch, follow
 from assay.records.directory import NODES, list_runs
 from assay.records.jobs import JobBook
 from assay.schedulers.model import JobStatus
-from jobs_bench import Bench, is_whole, local_results, slowly, wait_for
+from jobs_bench import Bench, is_whole, local_results, slowly
+from waiting import wait_for
 
 
 @pytest.fixture

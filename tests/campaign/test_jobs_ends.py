@@ -20,8 +20,8 @@ from jobs_bench import (
     local_results,
     measurement_counts,
     slowly,
-    wait_for,
 )
+from waiting import wait_for
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from assay.model.sessions import session_of
 from assay.records.jobs import JobAccounting, JobBook, JobEvent
 from assay.records.reading import read_run
 from assay.records.sessions import read_sessions
-from jobs_bench import Bench, measurement_counts, wait_for
+from jobs_bench import Bench, measurement_counts
+from waiting import wait_for
 
 EVERY = 4.0
 PLAN = f"""

@@ -24,8 +24,9 @@ from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.report import write_report
 from assay.report.group import build_group
-from jobs_bench import Bench, measurement_counts, wait_for
+from jobs_bench import Bench, measurement_counts
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
+from waiting import wait_for
 
 # A host of a fake cluster: a shell that runs the command on this machine.
 REMOTE_SHELL = """#!/bin/sh

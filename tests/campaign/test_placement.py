@@ -14,8 +14,9 @@ from assay.campaign.engine.timeouts import SECONDS, TIMES, time_limit
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.reading import read_run
-from campaign_lab import counted, measurement_counts, wait_for
+from campaign_lab import counted, measurement_counts
 from placement_lab import SearchLab, lab, placement_section, run_app
+from waiting import wait_for
 
 __all__ = ["lab"]  # a fixture
 

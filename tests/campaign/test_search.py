@@ -17,8 +17,9 @@ from assay.model.placement import Value
 from assay.records.model import Measurement
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
-from campaign_lab import Lab, measurement_counts, wait_for
+from campaign_lab import Lab, measurement_counts
 from records_builder import make_cell, make_launch, make_plan, make_record
+from waiting import wait_for
 
 FACTS: dict[str, Value] = {
     "nb": 96,

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.reading import read_run
 from assay.records.sessions import held_sessions, read_sessions
+from waiting import wait_for
 
 HOUR = 3600.0
 PLAN = """
@@ -71,13 +72,6 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     yield Folder(tmp_path)
 
 
-def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert condition()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
@@ -90,7 +84,7 @@ def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
 )
 def test_ended_while_it_waits_it_is_resumed(folder: Folder, number: signal.Signals) -> None:
     process = folder.start("plan.toml", "--sessions", "2")
-    until(lambda: folder.over() == 1)
+    wait_for(lambda: folder.over() == 1)
     time.sleep(0.2)
     process.send_signal(number)
     _, said = process.communicate(timeout=20)

@@ -6,9 +6,7 @@ import contextlib
 import io
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 from assay.records.directory import RunDirectory, list_runs
@@ -106,13 +104,6 @@ class InProcessLab(Lab):
             stream.flush()
             texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
         return subprocess.CompletedProcess(words, status, *texts)
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert condition()
 
 
 def measurement_counts(run: RunDirectory) -> Counter[str]:

@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.records.directory import RunDirectory, list_runs
@@ -16,6 +15,7 @@ from assay.records.jobs import JobBook
 from assay.records.reading import measurement_id, read_run
 from assay.records.stream import read_stream
 from process_scheduler import ProcessScheduler
+from waiting import wait_for
 
 # The number of launches is fixed: a measurement that is stopped keeps the samples it has, and with
 # fewer samples an adaptive plan may rightly need another number of launches.
@@ -130,13 +130,6 @@ class Bench:
             len(list_runs(self.runs)) == 1
             and sum(measurement_counts(self.only_run()).values()) >= 3
         )
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert condition()
 
 
 def measurement_counts(run: RunDirectory) -> Counter[str]:
