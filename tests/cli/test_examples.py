@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
 from assay.lab.store import FOLDER_VARIABLE
 from examples import ROOT, examples, words_of
-from profiles import profiled_program, two_ranks
+from profiles import profiled_program
 from site_programs import npb_program
 from usage_logs import LSF, PBS, SLURM, SWF
 
@@ -39,6 +40,7 @@ REPLACED = {
     "largest=64": "largest=8",  # of 16 processors
     "20260101T": "fake",
     "20260201T": "new",
+    "20260301T0910": "measured",
     "@2026-10-01": "old",
     "@2026-11-01": "new",
     "old:toolchain=gcc": "old:toolchain=embedded",
@@ -91,6 +93,20 @@ nodes = [1, 8]
 ppn = 16
 node_set = [0, 1, 2, 3]
 """
+# The whole node, as a node of a design.
+NODE = """
+schema = 1
+title = "A node"
+[[measure]]
+kernel = "compute.dgemm"
+n = 1000
+threads = 16
+[[measure]]
+kernel = "memory.stream"
+op = "triad"
+elements = 1000000
+ppn = 16
+"""
 LAB = """
 schema = 1
 title = "Two hosts"
@@ -141,7 +157,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "my-cluster.toml").write_text(LAB)
     (folder / "ring.toml").write_text(RING)
     shutil.copy(profiled_program(), folder / "app")
-    two_ranks(folder / "app.profile")
     for name in ("model", "a.out"):
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)
@@ -164,10 +179,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (programs / "assay").write_text(f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n')
     (programs / "assay").chmod(0o755)
     (folder / "sets.toml").write_text(SETS)
+    (folder / "node-plan.toml").write_text(NODE)
+    (folder / "cluster.toml").write_text(EXAMPLE)
+    traced = ["profile", "--trace", "--folder", "app.profile", "--", "mpirun", "-n", "2", "./app"]
+    executed(folder, *traced)
     for runs, plan, name in (
         ("runs", "plan.toml", "old"),
         ("other-runs", "plan.toml", "new"),
         ("runs-of-sets", "sets.toml", "sets"),
+        ("runs-of-nodes", "node-plan.toml", "measured"),
     ):
         executed(
             *(folder, "run", plan, "--fake", "machine.toml", "--launches", "1"),

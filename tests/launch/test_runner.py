@@ -178,6 +178,7 @@ def test_a_hanging_command_is_ended_completely_at_its_timeout(tmp_path: Path) ->
 
 
 def test_a_stop_is_passed_on_and_reported(tmp_path: Path) -> None:
+    before = set(warden.processes_below(os.getpid()))  # left by a test that failed, for example
     order = order_of(tmp_path, "sleep 60")
     running = LocalExecutor({}, {}, grace=10.0).start(order)
     deadline = time.monotonic() + 20
@@ -188,4 +189,4 @@ def test_a_stop_is_passed_on_and_reported(tmp_path: Path) -> None:
     stream = read_stream(order.stream)
     assert [m.status for m in stream.measurements] == ["interrupted"]
     assert stream.end is not None and stream.end.reason == "signal"
-    assert not warden.processes_below(os.getpid())
+    assert set(warden.processes_below(os.getpid())) <= before
