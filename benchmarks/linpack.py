@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from common import (
     Comparison,
@@ -289,10 +290,12 @@ def compare_linpack(
     quick: bool,
     virtual_cluster: bool,
     source: str = "not given",
+    orders: Sequence[int] = (),
 ) -> Comparison:
     """Rows within the node, between hosts on request, and of the search.
 
-    ``source``: where HPL's source is from, for the record.
+    ``source``: where HPL's source is from, for the record. ``orders``: only the rows beside HPL of
+    these, within the node, with three rounds.
     """
     comparison = Comparison()
     try:
@@ -302,9 +305,12 @@ def compare_linpack(
             settings = {"OPENBLAS_NUM_THREADS": "1"}
             comparison.peers.append(asdict(peer_of(program, source, settings)))
             tuned_at = QUICK_ORDER if quick else TRIAL_ORDER
-            for n, rounds in zip((2_000,) if quick else ORDERS, (7, 3), strict=False):
+            usual = dict(zip((2_000,) if quick else ORDERS, (7, 3), strict=False))
+            for n, rounds in (dict.fromkeys(orders, 3) or usual).items():
                 problem = Problem(n, BLOCK, 1, 2)
                 comparison.rows.append(beside_hpl(problem, tuned_at, program, mpirun, NODE, rounds))
+            if orders:
+                return comparison
             problem_far = network.why_not() if virtual_cluster else "not asked for."
             if problem_far:
                 comparison.skipped.append(f"linpack between hosts: {problem_far}")
@@ -322,6 +328,13 @@ def compare_linpack(
     except PeerError as error:
         comparison.skipped.append(f"linpack: {error}")
     return comparison
+
+
+def joined(earlier: Mapping[str, Any], new: Comparison) -> Comparison:
+    """The new rows and the others of an earlier part of the results (``common.part``)."""
+    rows = {row["what"]: Row(**row) for row in earlier["rows"]}
+    rows |= {row.what: row for row in new.rows}
+    return replace(new, rows=list(rows.values()), skipped=new.skipped or earlier["skipped"])
 
 
 def main() -> None:

@@ -147,12 +147,14 @@ def compare_npb(
     vec: Path | None = None,
     source: str = "not given",
     names: Sequence[str] = tuple(GOALS),
+    only_ranks: int | None = None,
     line_time: float = LINE_TIME,
 ) -> Comparison:
     """Rates, their geometric means and memory, class by class.
 
     ``folder``: the reference's executables; ``vec``: those built with VERSION=VEC; ``source``: of
-    both, for the record. ``line_time``: seconds for all rounds of a line.
+    both, for the record. ``only_ranks``: leave out other numbers of ranks. ``line_time``: seconds
+    for all rounds of a line.
     """
     comparison = Comparison()
     folders = {"standard": folder or Path("missing")} | ({"VERSION=VEC": vec} if vec else {})
@@ -173,6 +175,8 @@ def compare_npb(
             try:
                 peers = [peer_of(each.program, source, each.settings) for each in variants]
                 for ranks in ranks_of(name):
+                    if only_ranks not in (None, ranks):
+                        continue
                     say(label(name, size, ranks))
                     # Waiting ranks of both sides sleep if there are more ranks than cores.
                     with environment(POLITE_WAITING if ranks > cores() else {}):
@@ -199,15 +203,15 @@ def compare_npb(
 
 
 def joined(earlier: Mapping[str, Any], new: Comparison, size: str) -> Comparison:
-    """The rows of some benchmarks, and those of the others from an earlier part of the results.
+    """The rows of some lines, and those of the others from an earlier part of the results.
 
     The mean is over both; ``earlier`` is a part as ``common.part`` makes it.
     """
-    mine = {row.what.split()[0] for row in new.rows if row.peer_name == "NPB" and row.unit != "×"}
+    mine = {_line(row.what) for row in new.rows if row.peer_name == "NPB" and row.unit != "×"}
     kept = [
         Row(**{**row, "paired_interval": row["paired_interval"] and tuple(row["paired_interval"])})
         for row in earlier["rows"]
-        if row["unit"] != "×" and row["what"].split()[0] not in mine
+        if row["unit"] != "×" and _line(row["what"]) not in mine
     ]
     rows = [*kept, *(row for row in new.rows if row.unit != "×")]
     order = [name.upper() for name in GOALS]
@@ -230,6 +234,11 @@ def joined(earlier: Mapping[str, Any], new: Comparison, size: str) -> Comparison
         skipped=new.skipped,
         versions=new.versions,
     )
+
+
+def _line(what: str) -> str:
+    """The label that a row's begins with."""
+    return ", ".join(what.split(", ")[:2])
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ more within 15% of that of NASA's programs. A round measures the plain code, the
 NASA's program, each on one rank and on more, in an order that reverses every round; the speedups of
 a round are compared. NASA's programs run as they are, built without VERSION=VEC. BT and SP take
 square numbers of ranks; on fewer than four cores these share cores, on both sides, and waiting
-ranks sleep. With ``--keep`` the rates of all rounds are kept in a file, to which later calls add
-theirs: a benchmark whose rounds take minutes can be measured whenever the machine is quiet.
+ranks sleep. With ``--keep`` the rates of each round are kept in a file as it ends, and later calls
+add theirs: a benchmark whose rounds take minutes can be measured whenever the machine is quiet.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 
 from common import (
     Comparison,
     PeerError,
     Row,
-    alternate,
     build,
     compare,
     cores,
@@ -58,22 +56,24 @@ def speedups(one: Sequence[float], many: Sequence[float]) -> list[float]:
     return [b / a for a, b in zip(one, many, strict=True)]
 
 
-@dataclass(frozen=True)
 class KeptRates:
-    """Rates of earlier rounds, by row and series, in a JSON file that need not exist yet."""
+    """Rates of rounds, by row and series; with ``path`` also in a JSON file, with earlier ones."""
 
-    path: Path | None
+    def __init__(self, path: Path | None) -> None:
+        """The file need not exist yet."""
+        self._path = path
+        self._kept: dict[str, dict[str, list[float]]] = {}
+        if path is not None and path.exists():
+            self._kept = json.loads(path.read_text())
 
-    def join(self, what: str, new: dict[str, list[float]]) -> dict[str, list[float]]:
-        """The kept rates of a row and these after them, which are kept too."""
-        if self.path is None:
-            return new
-        kept = json.loads(self.path.read_text()) if self.path.exists() else {}
-        earlier = kept.get(what, {})
-        kept[what] = {series: earlier.get(series, []) + rates for series, rates in new.items()}
-        self.path.write_text(json.dumps(kept, indent=1) + "\n")
-        joined: dict[str, list[float]] = kept[what]
-        return joined
+    def join(self, what: str, new: dict[str, float]) -> dict[str, list[float]]:
+        """All rates of a row; ``new``: of one more round, which are kept."""
+        rates = self._kept.setdefault(what, {})
+        for series, rate in new.items():
+            rates.setdefault(series, []).append(rate)
+        if self._path is not None:
+            self._path.write_text(json.dumps(self._kept, indent=1) + "\n")
+        return rates
 
 
 def scaling_row(
@@ -91,10 +91,12 @@ def scaling_row(
         "NASA": lambda count: reference(mpirun, program, count),
     }
     series = [(side, count) for side in sides for count in (1, ranks)]
+    rates: dict[str, list[float]] = {}
     with environment(POLITE_WAITING if crowded else {}):
-        values = alternate(rounds, *(partial(sides[side], count) for side, count in series))
-    names = [f"{side}, {count}" for side, count in series]
-    rates = kept.join(what, dict(zip(names, values, strict=True)))
+        for turn in range(rounds):
+            order = series if turn % 2 == 0 else series[::-1]
+            round_ = {f"{side}, {count}": sides[side](count) for side, count in order}
+            rates = kept.join(what, round_)
     found = {side: speedups(rates[f"{side}, 1"], rates[f"{side}, {ranks}"]) for side in sides}
     tuned = f"The speedup of assay's tuned code: {statistics.median(found['tuned']):.2f}."
     shared = f"{ranks} ranks shared {cores()} cores, on both sides." if crowded else ""

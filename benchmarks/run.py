@@ -31,6 +31,7 @@ from common import (
 )
 from dgemm import compare_dgemm
 from linpack import compare_linpack
+from linpack import joined as joined_linpack
 from messages import compare_messages
 from npb import GOALS, LINE_TIME, compare_npb, joined
 from npb_even import compare_even
@@ -132,11 +133,22 @@ def main() -> None:
         "--npb-names", nargs="+", default=[], choices=GOALS, help="the others' lines are kept"
     )
     options.add_argument(
+        "--npb-ranks", metavar="N", type=int, help="the lines of other numbers of ranks are kept"
+    )
+    options.add_argument(
         "--npb-line-time",
         metavar="SECONDS",
         type=float,
         default=LINE_TIME,
         help=f"for the rounds of a line of the NPB, at least three [default: {LINE_TIME:g}]",
+    )
+    options.add_argument(
+        "--linpack-orders",
+        nargs="+",
+        default=[],
+        type=int,
+        metavar="N",
+        help="only these beside HPL, within the node; the other lines are kept",
     )
     options.add_argument(
         "--peer-source",
@@ -162,6 +174,7 @@ def main() -> None:
             vec=given.npb_vec_bin,
             source=sources.get("NPB", "not given"),
             names=given.npb_names or tuple(GOALS),
+            only_ranks=given.npb_ranks,
             line_time=given.npb_line_time,
         )
 
@@ -174,6 +187,7 @@ def main() -> None:
             quick=quick,
             virtual_cluster=given.virtual_cluster,
             source=sources.get("HPL", "not given"),
+            orders=given.linpack_orders,
         ),
         "npb-a": lambda: npb("A"),
         "npb-even": lambda: compare_even(quick=quick),
@@ -207,8 +221,11 @@ def main() -> None:
         except PeerError as error:
             comparison = Comparison(skipped=[f"{name}: {error}"])
         finish(comparison)
-        if given.npb_names and name in found["parts"] and name in ("npb-a", "npb-b"):
+        partly = name in ("npb-a", "npb-b") and (given.npb_names or given.npb_ranks)
+        if partly and name in found["parts"]:
             comparison = joined(found["parts"][name], comparison, name[-1].upper())
+        if name == "linpack" and given.linpack_orders and name in found["parts"]:
+            comparison = joined_linpack(found["parts"][name], comparison)
         found["parts"][name] = part(comparison, before)
         if not quick:
             found["parts"] = {

@@ -50,13 +50,27 @@ class Mute:
         return make_launch(self.order.launch, outcome="interrupted")
 
 
-def carried_out(tmp_path: Path, executor, patience: float) -> RunData:
-    run = make_run(tmp_path, make_plan([CELL], max_launches=1, min_launches=1))
+class Lingering(FakeExecutor):
+    """An executor whose launches finish their streams and then don't end."""
+
+    def start(self, order: LaunchOrder) -> Mute:
+        record = super().start(order).wait(60.0)
+        assert record is not None and record.outcome == "complete"
+        launch = Mute()
+        launch.order = order
+        return launch
+
+
+def carried_out(
+    tmp_path: Path, executor, patience: float, ending: float = 60.0, launches: int = 1, seen=None
+) -> RunData:
+    run = make_run(tmp_path, make_plan([CELL], max_launches=launches, min_launches=launches))
 
     def state(manifest):
         return CampaignState(manifest.plan, value_of=lambda m: 1.0, enough=lambda values: True)
 
-    return Campaign(run, executor, Silent(), state, patience=patience).execute()
+    observer = seen or Silent()
+    return Campaign(run, executor, observer, state, patience=patience, ending=ending).execute()
 
 
 def test_a_kernel_that_reports_progress_may_exceed_the_patience(tmp_path: Path) -> None:
@@ -72,6 +86,31 @@ def test_a_launch_without_reports_is_given_up_and_blamed(tmp_path: Path) -> None
     (launch,) = data.launches
     assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
     assert launch.error == "no report from it for 0.3 s (patience in assay.toml's [defaults])"
+
+
+class Noting(Silent):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        self.notes.append(sentence)
+
+
+def test_ranks_that_hang_in_finalize_are_ended_and_their_results_kept(tmp_path: Path) -> None:
+    noting = Noting()
+    data = carried_out(
+        tmp_path, Lingering(Scenario()), patience=600.0, ending=0.3, launches=2, seen=noting
+    )
+    # The next launch is made, too, and none is repeated.
+    assert [launch.outcome for launch in data.launches] == ["complete", "complete"]
+    assert [m.record.status for m in data.measurements] == ["ok", "ok"]
+    for launch, note in zip(data.launches, noting.notes, strict=True):
+        assert launch.error is not None and launch.error.startswith(
+            "its ranks had not ended 0.3 s after their last measurement (in MPI_Finalize"
+        )
+        assert note == f"Launch {launch.launch}: {launch.error}. Its results are complete."
 
 
 def test_a_benchmark_expected_to_exceed_the_patience_may(tmp_path: Path) -> None:

@@ -20,8 +20,15 @@ from assay.questions.network.fabric import findings as fabric
 from assay.questions.network.fabric.matrices import pair_matrices, ring_hops
 from assay.questions.network.fabric.topic import TOPIC
 from assay.records.model import Measurement, RunData
-from assay.records.schema import MeasurementRecord, RankRecord, SampleSeries
+from assay.records.schema import (
+    ClockOffset,
+    HostClocks,
+    MeasurementRecord,
+    RankRecord,
+    SampleSeries,
+)
 from assay.stats.cells.summarise import summarise_cells
+from assay.units import format_quantity
 from kernel_runs import measure, plain
 from records_builder import make_record
 from report_builder import make_run
@@ -313,6 +320,58 @@ def test_a_cut_is_set_against_a_single_pair() -> None:
     assert bars["worst"] == pytest.approx(size / 0.02, rel=0.02)  # one rank, each direction
     assert bars["worst, one pair"] == pytest.approx(size / 0.008, rel=0.02)
     assert set(bars) == {"worst", "best", "random 3", "worst, one pair"}
+
+
+def test_a_cut_that_is_worse_than_the_worst_is_named() -> None:
+    size, pairs = 1 << 20, 4
+    part, _, _ = part_of(
+        bisection_run(0.02),
+        bisection_run(0.025, cut="best"),
+        bisection_run(0.03, cut="random", draw=3),
+        bisection_run(0.008, pairs=1),
+    )
+    cut = {row.label: row.value for row in part.evidence}
+    assert cut["Bisection, random cut, 1 MiB"] == pytest.approx(2 * pairs * size / 0.03, rel=0.01)
+    least, across = (
+        format_quantity(cut[f"Bisection, {name} cut, 1 MiB"], "B/s") for name in ("random", "worst")
+    )
+    assert f"pairs drawn at random exchange {least}" in part.remark
+    assert "worst cut" not in part.remark
+    (advice,) = [words for words in part.advice if "is not the worst here" in words]
+    assert f"pairs drawn at random exchanged {least}" in advice and f"cut {across}" in advice
+
+
+def test_a_cut_that_differs_by_chance_is_no_worse_than_the_worst() -> None:
+    part, _, _ = part_of(
+        bisection_run(0.02), bisection_run(0.02002, cut="random", draw=3), bisection_run(0.01)
+    )
+    assert not any("is not the worst here" in words for words in part.advice)
+
+
+@pytest.mark.parametrize(
+    ("apart", "cpus", "said"), [(0.0, 2, True), (5.0, 2, False), (0.0, 8, False)]
+)
+def test_hosts_that_share_cpus_are_limited_by_them(apart: float, cpus: int, said: bool) -> None:
+    """Eight hosts whose clocks agree are one machine."""
+    found = [
+        replace(
+            m,
+            record=msgspec.structs.replace(m.record, covariates={"online_cpus": float(cpus)}),
+            ranks=tuple(
+                msgspec.structs.replace(
+                    rank,
+                    clocks=HostClocks(ClockOffset(0.0, 0.0), ClockOffset(apart * rank.rank, 0.0)),
+                )
+                for rank in m.ranks
+            ),
+        )
+        for m in bisection_run(0.02)
+    ]
+    part, _, _ = part_of(found)
+    sentences = [words for words in part.limits if "limited by the processors" in words]
+    assert len(sentences) == said
+    if said:
+        assert "The 8 ranks share 2 CPUs" in sentences[0]
 
 
 def test_without_an_exchange_alone_the_pairs_bandwidth_is_the_measure() -> None:

@@ -19,7 +19,7 @@ from assay.campaign.engine.launch_times import (
 )
 from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
-from assay.campaign.engine.timeouts import longest_silence
+from assay.campaign.engine.timeouts import ENDING, longest_silence
 from assay.config import PATIENCE
 from assay.errors import AssayError
 from assay.hostnames import names_text
@@ -45,6 +45,7 @@ from assay.records.schema import (
     JOB_SCHEMA,
     Job,
     MeasurementOrder,
+    StreamEnd,
     StreamRecord,
 )
 from assay.records.stream import Stream, StreamTail, read_stream
@@ -88,8 +89,9 @@ def left_out_text(measurement: Measurement) -> str:
 class Campaign:
     """Executes the plan of one run directory, or the session of it that ``make_state`` selects.
 
-    ``deadline``: Unix time; no measurement is begun that would not end before it, and a launch
-    under way then is stopped.
+    ``patience``: seconds without records after which a launch is given up. ``ending``: seconds in
+    which its ranks have to end after the end of their stream. ``deadline``: Unix time; no
+    measurement is begun that would not end before it, and a launch under way then is stopped.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Campaign:
         make_state: Callable[[Manifest], CampaignState],
         *,
         patience: float = PATIENCE,
+        ending: float = ENDING,
         deadline: float | None = None,
     ) -> None:
         self._run = run
@@ -107,6 +110,7 @@ class Campaign:
         self._executor = executor
         self._observer = observer
         self._patience = patience
+        self._ending = ending
         self._deadline = math.inf if deadline is None else deadline
         self._launched = 0
         self._overhead = 0.0  # maximum seconds of a launch outside its measurements
@@ -388,6 +392,8 @@ class Campaign:
                 record = launch.wait(LOOK)
                 for news in tail.records():
                     last_record, ask_after = time.monotonic(), SILENCE
+                    if isinstance(news, StreamEnd):
+                        patience = self._ending
                     self._observer.record(news)
                 self._observer.tick(self._state)
                 if record is not None:
@@ -410,7 +416,15 @@ class Campaign:
 
     def _give_up(self, launch: Launch, order: LaunchOrder) -> LaunchRecord:
         record = launch.stop()
-        begun = read_stream(order.stream, samples=False).begun
+        stream = read_stream(order.stream, samples=False)
+        if stream.finished and stream.end is not None and stream.end.reason == "complete":
+            error = (
+                f"its ranks had not ended {self._ending:g} s after their last measurement "
+                "(in MPI_Finalize, or in the launcher) and were killed"
+            )
+            self._observer.note(f"Launch {order.launch}: {error}. Its results are complete.")
+            return msgspec.structs.replace(record, outcome="complete", blamed=None, error=error)
+        begun = stream.begun
         return msgspec.structs.replace(
             record,
             outcome="timeout",

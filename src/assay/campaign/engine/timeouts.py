@@ -12,6 +12,8 @@ from assay.model.cell import Cell
 # Multiple of the expected time: of a command, the quickest placement scaled perfectly; of a kernel,
 # one operation at its usual rate. A command gets the seconds in addition.
 TIMES, SECONDS = 5.0, 10.0
+# Seconds in which ranks end once the last measurement is recorded: MPI_Finalize can wait forever.
+ENDING = 60.0
 
 
 class TimedCell(Protocol):

@@ -92,6 +92,15 @@ def machines_of(measurement: Measurement) -> int:
     return len(offsets)
 
 
+def shared_cpus(measurement: Measurement) -> int | None:
+    """CPUs of the machine that all hosts are on, as those of a virtual cluster; None elsewhere."""
+    hosts = {rank.host for rank in measurement.ranks}
+    cpus = measurement.record.covariates.get("online_cpus")
+    if len(hosts) < 2 or machines_of(measurement) != 1 or not cpus:
+        return None
+    return round(cpus)
+
+
 def _from_manifest(measurement: Measurement, system: Mapping[str, object]) -> int | None:
     """Hardware threads of the measured machines by the manifest, which describes the host that
     assay ran on; None unless that is the one machine that was measured.

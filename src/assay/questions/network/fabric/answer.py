@@ -9,7 +9,7 @@ from assay.questions.common.answer import Evidence
 from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Point, evidence
-from assay.questions.network.fabric.bisections import BisectionCut
+from assay.questions.network.fabric.bisections import BisectionCut, narrower_cut
 from assay.questions.network.fabric.findings import (
     FabricFindings,
     GroupLevel,
@@ -26,6 +26,12 @@ from assay.units import counted, format_quantity, format_share, format_size
 # Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
 FULL_BISECTION = 0.8
 _MAX_NAMED = 8
+# Who exchanges at a cut, other than the one between halves.
+_PAIRINGS = {
+    "random": "pairs drawn at random",
+    "given": "pairs across the given cut",
+    "best": "neighbours",
+}
 
 
 def part(found: FabricFindings) -> Part | None:
@@ -244,6 +250,9 @@ def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
                 "codes with all-to-all exchanges scale worse than a single pair's bandwidth "
                 "suggests."
             )
+    if (narrower := narrower_cut(cuts)) is not None:
+        clauses = [_narrower(part, *narrower)]
+    _limit_of_processors(part, cuts)
     if cuts:
         part.method.append(
             "Bisection: each rank of one half exchanges with one of the other, all concurrently; "
@@ -256,6 +265,34 @@ def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
             f"bisection ({HELIX.source})."
         )
     return clauses
+
+
+def _narrower(part: Part, worst: BisectionCut, narrower: BisectionCut) -> str:
+    """Advice where the cut called worst is not; the verdict's clause."""
+    rates = [format_quantity(cut.point.metric.median, "B/s") for cut in (narrower, worst)]
+    which = _PAIRINGS[narrower.cut]
+    part.advice.append(
+        "The cut between the first and the second half of the nodes is not the worst here: "
+        f"{which} exchanged {rates[0]}, pairs across that cut {rates[1]} "
+        f"({format_size(worst.bytes)} each way). Either the order of the hosts doesn't follow the "
+        "switches, or routes lead several of these pairs over the same link. Expect "
+        f"{rates[0]} of irregular exchanges."
+    )
+    return f"{which} exchange {rates[0]}, less than pairs across the cut into halves ({rates[1]})"
+
+
+def _limit_of_processors(part: Part, cuts: Sequence[BisectionCut]) -> None:
+    """Where ranks of all nodes share CPUs, not only the network limits what they exchange."""
+    shared = [cut for cut in cuts if cut.shared_cpus and 2 * cut.pairs > cut.shared_cpus]
+    if not shared:
+        return
+    most = max(shared, key=lambda cut: cut.point.metric.median)
+    part.limits.append(
+        f"The {2 * most.pairs} ranks share {counted(most.shared_cpus or 0, 'CPU')} of one machine, "
+        "as in a virtual cluster, and their exchanges too: at most "
+        f"{format_quantity(most.point.metric.median, 'B/s')} were reached with any cut. What is "
+        "near this rate is limited by the processors, not by the network."
+    )
 
 
 def _cut_row(found: BisectionCut) -> Evidence:

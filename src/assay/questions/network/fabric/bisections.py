@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from assay.questions.common.selection import Interval, Point, points, ratio, scaled
 from assay.questions.network.parameters import integer, message_bytes
+from assay.records.model import RunData
+from assay.stats.cells.contention import shared_cpus
 from assay.stats.core.model import CellSummary
 
 BISECTION = "network.bisection"
@@ -33,6 +35,7 @@ class BisectionCut:
     ``bytes``: message size each way. ``pairs``: how many exchange. ``each``: bandwidth of a rank
     each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: ``point`` over
     ``pairs`` times the exchange of a pair alone; ``share_ci95``: its 95% interval.
+    ``shared_cpus``: CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
     """
 
     point: Point
@@ -43,6 +46,7 @@ class BisectionCut:
     single: SinglePair | None
     share: float | None
     share_ci95: Interval | None
+    shared_cpus: int | None
 
 
 def bisection_points(cells: Sequence[CellSummary]) -> list[Point]:
@@ -51,11 +55,33 @@ def bisection_points(cells: Sequence[CellSummary]) -> list[Point]:
     return sorted(found, key=lambda point: (is_single(point), message_bytes(point)))
 
 
-def bisection_cuts(cells: Sequence[CellSummary]) -> list[BisectionCut]:
+def bisection_cuts(cells: Sequence[CellSummary], run: RunData) -> list[BisectionCut]:
     """The cuts at which all pairs exchange, the worst first, by message size."""
     whole = [p for p in points(cells, BISECTION, "bandwidth") if not is_single(p)]
     whole.sort(key=lambda point: (_CUTS.index(cut_of(point)), message_bytes(point)))
-    return [_compared(point, cells) for point in whole]
+    return [_compared(point, cells, run) for point in whole]
+
+
+def narrower_cut(cuts: Sequence[BisectionCut]) -> tuple[BisectionCut, BisectionCut] | None:
+    """The cut called worst and one with less bandwidth, at the largest message that has both.
+
+    Of several the one with the least. Their intervals are disjoint. None: the worst is the worst.
+    """
+    worst = max((cut for cut in cuts if cut.cut == "worst"), key=_size, default=None)
+    if worst is None or worst.point.metric.ci95 is None:
+        return None
+    below = [
+        cut
+        for cut in cuts
+        if _size(cut) == _size(worst)
+        and (ends := cut.point.metric.ci95) is not None
+        and ends[1] < worst.point.metric.ci95[0]
+    ]
+    return (worst, min(below, key=lambda cut: cut.point.metric.median)) if below else None
+
+
+def _size(cut: BisectionCut) -> int:
+    return cut.bytes
 
 
 def is_single(point: Point) -> bool:
@@ -73,7 +99,8 @@ def active_pairs(point: Point) -> int:
     return integer(point, "pairs") or point.summary.cell.placement.ranks // 2
 
 
-def _compared(point: Point, cells: Sequence[CellSummary]) -> BisectionCut:
+def _compared(point: Point, cells: Sequence[CellSummary], run: RunData) -> BisectionCut:
+    measurement = next((m for m in run.measurements if m.cell == point.summary.cell), None)
     pairs, single = active_pairs(point), _single(point, cells)
     share, interval = None, None
     if single is not None:
@@ -89,6 +116,7 @@ def _compared(point: Point, cells: Sequence[CellSummary]) -> BisectionCut:
         single=single,
         share=share,
         share_ci95=interval,
+        shared_cpus=None if measurement is None else shared_cpus(measurement),
     )
 
 

@@ -130,7 +130,7 @@ def find(measured: Measured) -> FabricFindings | None:
     """Findings on the fabric; None where no usable cell measured any of it."""
     cells, run = measured.cells, measured.run
     matrices, rings = pair_matrices(cells, run), tuple(ring_hops(cells, run))
-    cuts = tuple(bisection_cuts(cells))
+    cuts = tuple(bisection_cuts(cells, run))
     pairs = tuple(map(_pairs, matrices))
     found = FabricFindings(
         pairs=pairs,
