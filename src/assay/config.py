@@ -129,7 +129,9 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one job may request, such as "12 h", "1-12:00:00", or a number of minutes, as for Slurm.
     ``modules`` are loaded before assay; ``setup`` are shell lines run after them. ``directives``:
     further options, as written in a job script after the scheduler's directive prefix:
-    ``"--qos=debug"``.
+    ``"--qos=debug"``. ``arrays``: whether the site allows job arrays; without them one allocation
+    serves all nodes of ``--per-node``. ``at_once``: the most tasks of an array that may run at a
+    time.
     """
 
     kind: str | None = None
@@ -142,6 +144,8 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modules: tuple[str, ...] = ()
     directives: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    arrays: bool = True
+    at_once: int | None = None
 
     @property
     def longest(self) -> float:
@@ -244,6 +248,11 @@ def load_config(path: Path | None = None) -> Config:
         scheduler=content.scheduler,
         patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
     )
+    most = content.scheduler.at_once if content.scheduler else None
+    if most is not None and most < 1:
+        raise document.error(
+            ["scheduler", "at_once"], "'scheduler.at_once' must be 1 or more.", "Such as 50."
+        )
     if content.scheduler and content.scheduler.walltime is not None:
         parse_walltime(content.scheduler.walltime, where=document.where(["scheduler", "walltime"]))
     return replace(config, cluster=_cluster(config, content.cluster))

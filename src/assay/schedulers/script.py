@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.config import SchedulerConfig
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 
@@ -115,19 +116,24 @@ def body(request: JobRequest, *, task: str, redirect: bool) -> str:
     ``task``: a bash expression for the task's number. ``redirect``: whether the script redirects
     its output to the file, because the scheduler would deliver the output only at the end.
     """
-    options = request.options
     lines = [f"export {TASK_VARIABLE}={task}"]
     if redirect:
         lines.append(f"exec >{_output(request)} 2>&1")
     lines.append(f"cd -- {word(str(request.directory))} || exit 1")
+    lines += preparation(request.options)
+    lines += [f"export {name}={word(value)}" for name, value in sorted(request.environment.items())]
+    lines.append(f"exec -- {' '.join(map(word, request.command))} </dev/null")
+    return "\n".join(lines)
+
+
+def preparation(options: SchedulerConfig) -> list[str]:
+    """The lines of bash that load the modules and run the setup lines of ``[scheduler]``."""
+    lines = []
     if options.modules:
         # In a shell that is no login shell, ``module`` may be undefined.
         lines.append("command -v module >/dev/null 2>&1 || . /etc/profile")
         lines += [f"module load {word(module)} || exit 1" for module in options.modules]
-    lines += options.setup
-    lines += [f"export {name}={word(value)}" for name, value in sorted(request.environment.items())]
-    lines.append(f"exec -- {' '.join(map(word, request.command))} </dev/null")
-    return "\n".join(lines)
+    return [*lines, *options.setup]
 
 
 def _output(request: JobRequest) -> str:
@@ -141,6 +147,20 @@ def around_task(request: JobRequest) -> tuple[str, str]:
     """The parts before and after the task's number in the path of an array's output files."""
     output = request.output
     return str(output.parent / f"{output.stem}-"), output.suffix
+
+
+def array_range(request: JobRequest) -> str | None:
+    """The tasks of an array, and after % how many may run at a time: ``0-9%3``. None without one.
+
+    The notation of Slurm and of both PBS.
+    """
+    return f"0-{request.tasks - 1}{at_once(request)}" if request.tasks > 1 else None
+
+
+def at_once(request: JobRequest) -> str:
+    """``%3`` if three tasks of an array may run at a time; empty without a limit."""
+    most = request.options.at_once
+    return f"%{most}" if most is not None and most < request.tasks else ""
 
 
 def warning(request: JobRequest) -> str | None:

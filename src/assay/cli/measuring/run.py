@@ -71,7 +71,8 @@ def run(
         Continue an unfinished run (the newest, if none is named).
     nodes
         Nodes of the measures that name none, such as 4 or 1,2,4; the maximum is what a plan calls
-        all nodes. With --per-node, the number of nodes that measure themselves.
+        all nodes. With --per-node, the number of nodes that measure themselves, or "all": each
+        node of the partition once.
     ppn
         Ranks per node, overriding the plan's, such as 2 or 1,all.
     per_node
