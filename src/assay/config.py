@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
+from assay.expectation import Expectation, checked_expectations
 from assay.hostnames import expand_hosts
 from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
@@ -174,6 +175,7 @@ class _File(msgspec.Struct, frozen=True):
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
+    expect: tuple[Expectation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ class Config:
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
     patience: float = PATIENCE
+    expect: tuple[Expectation, ...] = ()
 
     @property
     def path(self) -> Path | None:
@@ -247,6 +250,7 @@ def load_config(path: Path | None = None) -> Config:
         defaults=content.defaults,
         scheduler=content.scheduler,
         patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
+        expect=checked_expectations(document, content.expect),
     )
     most = content.scheduler.at_once if content.scheduler else None
     if most is not None and most < 1:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.commands.finish import FailOn, exit_status, show
+from assay.campaign.commands.finish import FailOn, check_expectations, exit_status, show
 from assay.campaign.jobs.follow import Ending
 from assay.campaign.jobs.member_set import MemberSet, assign
 from assay.campaign.jobs.run_watch import GroupWatch
@@ -20,6 +20,7 @@ from assay.records.request import RunRequest
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.campaign.jobs.submission import WhenEnded
     from assay.stats.core.model import CellSummary
 
 # Seconds between checks of the members.
@@ -60,14 +61,18 @@ def measure_members(
     return Ending("ended" if left else "complete", member_set.complaints())
 
 
-def present_group(path: Path, report: bool, as_json: bool, fail_on: FailOn) -> int:
+def present_group(path: Path, after: WhenEnded) -> int:
     """Write a group's report, print its summary or the JSON report; returns the exit status."""
     from assay.questions.nodes.findings import find
     from assay.report.group import build_group
 
     group = read_group(path)
     found = find(group)
-    show(build_group(group, found), path, report=report, as_json=as_json)
+    show(build_group(group, found), path, report=after.report, as_json=after.as_json)
+    fail_on = after.fail_on
+    nodes = [(node.name, node.cells) for node in found.measurements]
+    if check_expectations(after.expected, path.name, nodes, fail_on):
+        return 1
     if fail_on == "nodes" and (found.suspects or found.slow_groups):
         return 1
     return _status(group, [node.cells for node in found.measurements], fail_on)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.campaign.commands.finish import exit_status, interrupted, present
+from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
 from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
 from assay.campaign.engine.state import Interruption
@@ -284,4 +284,6 @@ def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
     except Interruption:
         return interrupted(run, how.console)
     cells = present(data, report=how.after.report, as_json=how.after.as_json)
+    if check_run(data, cells, how.after.expected, how.after.fail_on):
+        return 1
     return exit_status(cells, how.after.fail_on, complete=data.complete)

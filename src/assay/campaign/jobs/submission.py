@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from assay.campaign.commands.finish import FailOn, exit_status, present
+from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
 from assay.campaign.commands.run_request import (
     JobEstimate,
     built_toolchains,
@@ -69,6 +69,7 @@ class WhenEnded:
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
+    expected: Expected = Expected()  # noqa: RUF009
 
 
 @dataclass(frozen=True)
@@ -262,10 +263,17 @@ def conclude(
     if request.members is not None:
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
-        cells = present(read_run(run.path), report=after.report, as_json=after.as_json)
-        return exit_status(cells, after.fail_on)
+        data = read_run(run.path)
+        cells = present(data, report=after.report, as_json=after.as_json)
+        failed = check_run(data, cells, after.expected, after.fail_on)
+        return 1 if failed else exit_status(cells, after.fail_on)
     if ending.sentence:
         _say(console, ending.sentence)
+    if run.begun and after.expected.junit is not None:
+        from assay.stats.cells.summarise import summarise_cells
+
+        data = read_run(run.path)
+        check_run(data, summarise_cells(data), after.expected, after.fail_on)
     stored = _stored_text(run)
     _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
     if ending.how == "stopped":
@@ -280,7 +288,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
 
     if ending.sentence:
         _say(console, ending.sentence)
-    status = present_group(run.path, after.report, after.as_json, after.fail_on)
+    status = present_group(run.path, after)
     if ending.how != "complete":
         _say(console, f"Go on with: assay run --resume {run.name}")
         return INTERRUPTED if ending.how == "stopped" else 1

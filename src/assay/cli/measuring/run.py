@@ -48,7 +48,8 @@ def run(
     lab: str | None = None,
     fake: Path | None = None,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
+    junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     app: str | None = None,
     time: str | None = None,
@@ -119,7 +120,10 @@ def run(
         Write report.html into the run.
     fail_on
         Exit with 1 if a cell failed its measurement or check, missed its precision, or, with
-        --per-node, a node or a group of nodes is slower than the others ("nodes").
+        --per-node, a node or a group of nodes is slower than the others ("nodes"), or a result
+        misses an [[expect]] of assay.toml ("expectation").
+    junit
+        Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
     json
         Print the answers and all cells as JSON on stdout.
     app
@@ -143,6 +147,7 @@ def run(
         kernels of the plan are measured on the same ranks, and the report gives the ratio of
         assay's code to yours.
     """
+    from assay.campaign.commands.finish import Expected
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded
@@ -182,7 +187,7 @@ def run(
         dry_run=dry_run,
         per_node=per_node,
         site=JobOptions(partition, account, walltime),
-        after=WhenEnded(report, json, fail_on),
+        after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit)),
     )
     if not resume:
         asked = run_options(

@@ -25,7 +25,8 @@ def runs(
     clean: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
+    junit: Path | None = None,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -49,7 +50,10 @@ def runs(
         With --follow, write report.html into the run.
     fail_on
         With --follow, exit with 1 if a cell failed, missed its precision, or, of a group of runs, a
-        node or a group of nodes is slower than the others ("nodes").
+        node or a group of nodes is slower than the others ("nodes"), or a result misses an
+        [[expect]] of assay.toml ("expectation").
+    junit
+        With --follow, write the results against each [[expect]] as JUnit XML into this file.
     config
         The assay.toml to use.
     json
@@ -63,7 +67,11 @@ def runs(
     settings = load_config(config)
     root = runs or settings.runs
     if follow:
-        return follow_again(root, run, console(stderr=True), report, json, fail_on)
+        from assay.campaign.commands.finish import Expected
+        from assay.campaign.jobs.submission import WhenEnded
+
+        after = WhenEnded(report, json, fail_on, Expected(settings.expect, junit))
+        return follow_again(root, run, console(stderr=True), after)
     if run:
         raise AssayError("A run is named only with --follow.", where=run, fix="Add --follow.")
     if clean:
