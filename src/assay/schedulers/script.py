@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.config import SchedulerConfig
+from assay.environment_modules import module_lines
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 
@@ -52,13 +53,10 @@ def check_request(request: JobRequest) -> None:
     for what, value in named.items():
         if value is not None and (not value or value != value.strip() or _CONTROL.search(value)):
             raise refused(what, value, "it is empty, or has outer spaces or control characters")
-    for what, values in (("module", options.modules), ("directive", options.directives)):
-        for value in values:
-            if _CONTROL.search(value):
-                raise refused(what, value, "it has control characters")
-    for module in options.modules:
-        if not module or module.startswith("-"):
-            raise refused("module", module, "it is empty or an option")
+    module_lines(options.modules, "[scheduler]")
+    for directive in options.directives:
+        if _CONTROL.search(directive):
+            raise refused("directive", directive, "it has control characters")
     for directive in options.directives:
         if not _DIRECTIVE.fullmatch(directive):
             raise refused("directive", directive, "it is no option such as --qos=debug or -l x=1")
@@ -128,12 +126,7 @@ def body(request: JobRequest, *, task: str, redirect: bool) -> str:
 
 def preparation(options: SchedulerConfig) -> list[str]:
     """The lines of bash that load the modules and run the setup lines of ``[scheduler]``."""
-    lines = []
-    if options.modules:
-        # In a shell that is no login shell, ``module`` may be undefined.
-        lines.append("command -v module >/dev/null 2>&1 || . /etc/profile")
-        lines += [f"module load {word(module)} || exit 1" for module in options.modules]
-    return [*lines, *options.setup]
+    return [*module_lines(options.modules), *options.setup]
 
 
 def _output(request: JobRequest) -> str:

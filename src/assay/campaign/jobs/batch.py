@@ -14,13 +14,14 @@ from assay.campaign.engine.sessions import begin_time
 from assay.campaign.jobs.group_jobs import GroupJob
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
+from assay.profiles import SITE
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
 # Environment variables of the user that the job needs too; not all schedulers pass them on.
-HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+HANDED_ON = ("ASSAY_CACHE", SITE, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:

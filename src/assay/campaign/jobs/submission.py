@@ -50,9 +50,10 @@ class JobOptions:
 
     def applied(self, config: SchedulerConfig | None) -> SchedulerConfig:
         """The scheduler's section with these options applied."""
-        changes = {"partition": self.partition, "account": self.account}
-        given = {name: value for name, value in changes.items() if value is not None}
-        return msgspec.structs.replace(config or SchedulerConfig(), **given)
+        found = (config or SchedulerConfig()).of_partition(self.partition)
+        if self.account is not None:
+            found = msgspec.structs.replace(found, account=self.account)
+        return found
 
     @property
     def seconds(self) -> float | None:

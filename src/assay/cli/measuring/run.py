@@ -45,6 +45,7 @@ def run(
     every: str | None = None,
     sessions: str | None = None,
     config: Path | None = None,
+    site: str | None = None,
     lab: str | None = None,
     fake: Path | None = None,
     report: bool = True,
@@ -112,6 +113,8 @@ def run(
         Number of sessions.
     config
         The assay.toml to use [default: searched for as described in docs/formats/config.md].
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     lab
         Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
     fake
@@ -170,7 +173,7 @@ def run(
             "--beside measures executables beside assay's kernels, and --app replaces these.",
             fix="Leave one of them out.",
         )
-    settings = load_config(config)
+    settings = load_config(config, site)
     if lab is not None:
         from assay.lab.entering import on_lab
 

@@ -24,6 +24,7 @@ def report(
     open_: Annotated[bool, Parameter(negative=())] = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["never", "expectation"] = "never",
     junit: Path | None = None,
@@ -52,6 +53,8 @@ def report(
         file's name is then report-anonymous by default.
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the report as JSON on stdout, and write no file.
     fail_on
@@ -72,7 +75,7 @@ def report(
     from assay.report.expectations.judge import earlier_values
     from assay.stats.cells.summarise import summarise_cells
 
-    found_config = load_config(config)
+    found_config = load_config(config, site)
     data: RunData | None = None
     directory = find_run(runs or found_config.runs, run)
     request = directory.request()

@@ -28,6 +28,7 @@ def runs(
     fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
     junit: Path | None = None,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """List the runs, oldest first: name, suite, cells, measurements, state.
@@ -56,6 +57,8 @@ def runs(
         With --follow, write the results against each [[expect]] as JUnit XML into this file.
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print a list of objects on stdout; with --follow, the answers and all cells.
     """
@@ -64,7 +67,7 @@ def runs(
     from assay.console import console
     from assay.errors import AssayError
 
-    settings = load_config(config)
+    settings = load_config(config, site)
     root = runs or settings.runs
     if follow:
         from assay.campaign.commands.finish import Expected

@@ -31,7 +31,7 @@ def mpirun_command(
     As ``launcher_words``, followed by the kernel program.
     """
     words = launcher_words(toolchain, placement, cluster=cluster, seed=seed, cores=cores, root=root)
-    return [*words, str(executable), "--job", str(job), "--out", str(stream)]
+    return [*words, *toolchain.wrapper, str(executable), "--job", str(job), "--out", str(stream)]
 
 
 def launcher_words(
@@ -61,7 +61,7 @@ def launcher_words(
     cores = _physical_cores() if cores is None else cores
     choice = choose_adapters(toolchain.mpi_flavour, placement.adapter)
     variables = {**_thread_variables(placement.threads), **choice.environment}
-    site = dict(sorted(toolchain.environment.items()))
+    site = dict(sorted(toolchain.variables.items()))
     launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
     own_agents = launcher != "srun" and uses_hydra(toolchain)
     if cluster is not None and cluster.starter == "slurm" and own_agents:
@@ -84,7 +84,7 @@ def launcher_words(
             flags += ["--oversubscribe"] if placement.ppn > cores else []
             flags += ["--allow-run-as-root"] if root else []
             # Open MPI passes only its own variables on to other hosts automatically.
-            own = dict(sorted(toolchain.environment.items()))
+            own = dict(sorted(toolchain.variables.items()))
             merged = {**own, **variables} if hosts else variables
             flags += [word for name, value in merged.items() for word in ("-x", f"{name}={value}")]
         case _:
