@@ -18,7 +18,7 @@ PATIENCE = 120.0
 _MARK = b"\0assay-environment\0"
 # Variables of the shell, and in which Lmod and Tcl modules keep their state.
 _OWN = re.compile(
-    r"_|SHLVL|PWD|OLDPWD|BASH_.*|PS\d|_ModuleTable.*|__LMOD.*|__MODULES.*|LMOD_.*|MODULES_.*"
+    r"_|COLUMNS|LINES|SHLVL|PWD|OLDPWD|BASH_.*|PS\d|_ModuleTable.*|__LMOD.*|__MODULES.*|LMOD_.*|MODULES_.*"
     r"|_LMFILES_.*|LOADEDMODULES.*|MODULEPATH.*|MODULESHOME|SPACK_LOADED_HASHES|ENV|MANPATH"
 )
 
@@ -49,11 +49,14 @@ def loaded_environment(entry: ToolchainConfig) -> dict[str, str]:
     Raises AssayError with the command's output if something can't be loaded.
     """
     lines = lines_of(entry)
-    return dict(_loaded(tuple(lines))) if lines else {}
+    return dict(_loaded(tuple(lines), tuple(sorted(os.environ.items())))) if lines else {}
 
 
 @functools.cache
-def _loaded(lines: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _loaded(
+    lines: tuple[str, ...], environ: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """``environ``: this process's variables: the answer is kept while they are the same."""
     ending = ["printf '\\0assay-environment\\0'", "exec env -0"]
     try:
         process = subprocess.Popen(
@@ -79,8 +82,9 @@ def _loaded(lines: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         name, equals, value = item.decode("utf-8", "surrogateescape").partition("=")
         if equals:
             found[name] = value
-    changed = {name: value for name, value in found.items() if os.environ.get(name) != value}
-    changed |= dict.fromkeys(os.environ.keys() - found.keys(), "")
+    before = dict(environ)
+    changed = {name: value for name, value in found.items() if before.get(name) != value}
+    changed |= dict.fromkeys(before.keys() - found.keys(), "")
     return tuple((k, v) for k, v in sorted(changed.items()) if not _OWN.fullmatch(k))
 
 
