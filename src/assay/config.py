@@ -9,155 +9,54 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from assay.errors import AssayError
+from assay.errors import AssayError, nearest
+from assay.expectation import Expectation, checked_expectations
 from assay.hostnames import expand_hosts
 from assay.ownership import why_untrusted
+from assay.profiles import SITE, with_profile
+from assay.sections import (
+    PATIENCE,
+    BlasConfig,
+    ClusterConfig,
+    CompilerConfig,
+    ContainerConfig,
+    Defaults,
+    MpiConfig,
+    PartitionConfig,
+    SchedulerConfig,
+    SystemConfig,
+    ToolchainConfig,
+)
 from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity, parse_walltime
 
+__all__ = [
+    "CONFIG_NAME",
+    "HOST_NAME",
+    "NO_PRICES",
+    "PATIENCE",
+    "BlasConfig",
+    "ClusterConfig",
+    "CompilerConfig",
+    "Config",
+    "ContainerConfig",
+    "Defaults",
+    "MpiConfig",
+    "PartitionConfig",
+    "Prices",
+    "SchedulerConfig",
+    "SystemConfig",
+    "ToolchainConfig",
+    "find_config",
+    "load_config",
+]
+
 CONFIG_NAME = "assay.toml"
-# Seconds without progress reports after which kernels are considered hung. No kernel that reports
-# its progress is silent for longer.
-PATIENCE = 600.0
 # A name, an IPv4 address, or an IPv6 address; no character that a launcher treats as a separator.
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
-
-
-class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[toolchains.NAME.blas]``: the CBLAS to link.
-
-    ``libraries``: paths, or names as after ``-l``. ``include``: the folder that holds ``cblas.h``.
-    ``prefix``/``suffix``: prefix and suffix of the symbol names (``scipy_``, ``64_``).
-    ``int64``: whether its integers have 64 bits (ILP64).
-    """
-
-    libraries: tuple[str, ...]
-    include: str | None = None
-    prefix: str = ""
-    suffix: str = ""
-    int64: bool = False
-    name: str = "BLAS"
-
-
-class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[toolchains.NAME]``: an MPI, a compiler and a BLAS that belong together.
-
-    ``mpi_prefix``: the MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be
-    named separately instead. A name without a slash is looked up on PATH; a relative path is
-    relative to the config file. Without ``blas`` the embedded one is used. ``launch_flags`` are
-    passed to mpirun before the program; ``environment`` holds for building and running.
-    ``launcher``: with ``"srun"`` Slurm starts the ranks, for an MPI without its own mpirun.
-    """
-
-    mpi_prefix: str | None = None
-    mpicxx: str | None = None
-    mpirun: str | None = None
-    cxx: str | None = None
-    flags: str | None = None
-    blas: BlasConfig | None = None
-    launch_flags: tuple[str, ...] = ()
-    environment: dict[str, str] = {}
-    launcher: Literal["mpirun", "srun"] = "mpirun"
-
-
-class CompilerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[compilers.NAME]``: a compiler; each compiler is combined with every MPI."""
-
-    cxx: str | None = None
-    flags: str | None = None
-    environment: dict[str, str] = {}
-
-
-class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[mpis.NAME]``: an MPI; the keys are those of a toolchain.
-
-    An empty section is the default MPI of this machine.
-    """
-
-    mpi_prefix: str | None = None
-    mpicxx: str | None = None
-    mpirun: str | None = None
-    launch_flags: tuple[str, ...] = ()
-    environment: dict[str, str] = {}
-    launcher: Literal["mpirun", "srun"] = "mpirun"
-
-
-class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[system]``: the machine under test.
-
-    ``name``: None is its host name. ``groups``: groups of nodes that share something, by what they
-    are and by name, in bracket notation: ``[system.groups.rack]`` with ``r03 = "n[0301-0316]"``.
-    """
-
-    name: str | None = None
-    groups: dict[str, dict[str, str]] = {}
-
-
-class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them.
-
-    ``hosts``: names or addresses, in the order of use. They are assumed to be like the machine that
-    assay runs on, and must see its files under the same paths. ``remote_shell``: a program called
-    like ssh, ``HOST COMMAND…``; one with a slash is relative to the config file.
-    ``local_address``: this machine's address as the hosts see it, if it isn't found automatically.
-    ``starter``: how mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or
-    ``"slurm"`` (one srun for all of them, inside an allocation). ``slowest_link``: the rate of the
-    slowest link between hosts, such as "10 Gbit/s" or in B/s, where it is below the adapters'.
-    """
-
-    hosts: tuple[str, ...]
-    remote_shell: str = "ssh"
-    local_address: str | None = None
-    starter: Literal["shell", "slurm"] = "shell"
-    slowest_link: float | str | None = None
-
-    @property
-    def slowest_rate(self) -> float | None:
-        """The rate of the slowest link in B/s; None if it isn't known."""
-        known = self.slowest_link
-        return None if known is None else float(parse_quantity(known, "B/s", where="slowest_link"))
-
-
-class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[scheduler]``: how jobs are submitted where a batch scheduler allocates the nodes.
-
-    Without ``kind`` the scheduler is detected by its commands. ``walltime``: the longest time that
-    one job may request, such as "12 h", "1-12:00:00", or a number of minutes, as for Slurm.
-    ``modules`` are loaded before assay; ``setup`` are shell lines run after them. ``directives``:
-    further options, as written in a job script after the scheduler's directive prefix:
-    ``"--qos=debug"``.
-    """
-
-    kind: str | None = None
-    partition: str | None = None
-    account: str | None = None
-    reservation: str | None = None
-    constraint: str | None = None
-    exclusive: bool = True
-    walltime: float | str | None = None
-    modules: tuple[str, ...] = ()
-    directives: tuple[str, ...] = ()
-    setup: tuple[str, ...] = ()
-
-    @property
-    def longest(self) -> float:
-        """Seconds that one job may request; inf without ``walltime``."""
-        return math.inf if self.walltime is None else parse_walltime(self.walltime)
-
-
-class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
-
-    ``patience``: the time without reports after which kernels are considered hung.
-    """
-
-    toolchain: str | None = None
-    runs: str | None = None
-    patience: float | str = PATIENCE
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -165,11 +64,13 @@ class _File(msgspec.Struct, frozen=True):
     toolchains: dict[str, ToolchainConfig] = {}
     compilers: dict[str, CompilerConfig] = {}
     mpis: dict[str, MpiConfig] = {}
+    containers: dict[str, ContainerConfig] = {}
     prices: dict[str, float | str] = {}
     site: dict[str, str] = {}
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
+    expect: tuple[Expectation, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,6 +101,9 @@ class Config:
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
     patience: float = PATIENCE
+    expect: tuple[Expectation, ...] = ()
+    profile: str | None = None
+    containers: Mapping[str, ContainerConfig] = field(default_factory=dict)
 
     @property
     def path(self) -> Path | None:
@@ -221,15 +125,21 @@ class Config:
         return base / Path(path).expanduser()
 
 
-def load_config(path: Path | None = None) -> Config:
+def load_config(path: Path | None = None, site: str | None = None) -> Config:
     """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
 
+    ``site``: the profile to use, see ``with_profile``. The profile that is used is put into
+    ``$ASSAY_SITE``, so that processes started by this one, here and on other hosts, use it too.
     Raises AssayError with file, line and key for invalid contents.
     """
     found = path or find_config()
     if found is None:
+        if site is not None:
+            raise AssayError(f"There is no profile '{site}': no assay.toml was found.")
         return Config()
-    document = load_toml(found)
+    document, profile = with_profile(load_toml(found), site)
+    if profile is not None:
+        os.environ[SITE] = profile
     content = document.read([], document.data, _File)
     crossed = _crossed(document, content)
     _check_groups(document, content.system.groups)
@@ -243,10 +153,46 @@ def load_config(path: Path | None = None) -> Config:
         defaults=content.defaults,
         scheduler=content.scheduler,
         patience=_duration(document, ["defaults", "patience"], content.defaults.patience, "2 h"),
+        profile=profile,
+        containers=_containers(document, content),
+        expect=checked_expectations(document, content.expect),
     )
-    if content.scheduler and content.scheduler.walltime is not None:
-        parse_walltime(content.scheduler.walltime, where=document.where(["scheduler", "walltime"]))
+    if content.scheduler is not None:
+        _check_scheduler(document, ["scheduler"], content.scheduler)
+        for name, partition in content.scheduler.partitions.items():
+            _check_scheduler(document, ["scheduler", "partitions", name], partition)
     return replace(config, cluster=_cluster(config, content.cluster))
+
+
+def _containers(document: TomlDocument, content: _File) -> dict[str, ContainerConfig]:
+    """The containers with whole paths. Raises AssayError for a toolchain in an unknown one."""
+    for name, entry in content.toolchains.items():
+        if entry.container is not None and entry.container not in content.containers:
+            raise document.error(
+                ["toolchains", name, "container"],
+                f"There is no container '{entry.container}'.",
+                nearest(entry.container, content.containers) or "Add its section [containers].",
+            )
+    base = document.path.absolute().parent
+    found = {}
+    for name, container in content.containers.items():
+        image = container.image
+        if image.startswith((".", "~")) or image.endswith((".sif", ".img")):
+            image = str(base / Path(image).expanduser())
+        bind = tuple(str(base / Path(folder).expanduser()) for folder in container.bind)
+        found[name] = msgspec.structs.replace(container, image=image, bind=bind)
+    return found
+
+
+def _check_scheduler(
+    document: TomlDocument, path: list[str | int], section: SchedulerConfig | PartitionConfig
+) -> None:
+    """Raises AssayError for values that can't be right."""
+    if section.at_once is not None and section.at_once < 1:
+        where = [*path, "at_once"]
+        raise document.error(where, f"'{dotted(where)}' must be 1 or more.", "Such as 50.")
+    if section.walltime is not None:
+        parse_walltime(section.walltime, where=document.where([*path, "walltime"]))
 
 
 def _check_groups(document: TomlDocument, groups: Mapping[str, Mapping[str, str]]) -> None:

@@ -263,3 +263,28 @@ def test_a_job_book_survives_partial_lines(tmp_path: Path) -> None:
     assert story.started is not None
     assert story.started.host == "n1"
     assert book.job(2).events == []
+
+
+@pytest.mark.long
+def test_a_result_that_misses_an_expectation_fails_the_run(bench: Bench) -> None:
+    expectations = """
+[scheduler]
+[[expect]]
+cells = "network.pingpong bytes=8"
+value = "1 ms"
+tolerance = "20%"
+[[expect]]
+cells = "npb.ep class=S ppn=1"
+metric = "time"
+value = "0.5 ms"
+"""
+    (bench.path / "assay.toml").write_text(expectations)
+    done = bench.run("--fail-on", "expectation", "--junit", "junit.xml")
+    assert done.returncode == 1, done.stderr
+    assert "2 expectations: 1 met and 1 missed." in done.stderr
+    assert "missed: EP class S" in done.stderr
+    assert (bench.path / "junit.xml").read_text().count("<failure") == 1
+    again = bench.assay("report", "--fail-on", "expectation", "--format", "terminal")
+    assert again.returncode == 1
+    assert bench.assay("report", "--format", "terminal").returncode == 0
+    assert bench.assay("runs", "--follow", "--no-report").returncode == 0

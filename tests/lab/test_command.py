@@ -379,6 +379,33 @@ def test_a_lab_with_slurm(unchanged: None, folder: Path) -> None:
     assert [pid for pid in running if is_alive(pid)] == []
 
 
+@pytest.mark.cluster
+@needs_a_lab
+def test_a_slurm_half_made(unchanged: None, folder: Path) -> None:
+    if without := slurm.why_not():
+        pytest.skip(without)
+    command = [sys.executable, "-m", "assay", "lab", "up", "single", "--name", "k", "--slurm"]
+    munged = folder / "labs" / "k" / "slurm" / "munge.socket"
+    with started(command) as making:
+        wait_for(munged.exists)
+        making.kill()
+    wait_for(lambda: labs()[0].state != "being made")
+    assert [(lab.name, lab.state) for lab in labs()] == [("k", "half made")]
+    assert processes_in(folder) != []
+    assert "can't be used: it is half made" in assay("lab", "run", "k", "--", "true").stderr
+    said("lab", "down", "k")
+    assert processes_in(folder) == []
+
+
+def processes_in(folder: Path) -> list[str]:
+    """The processes that were started with a path in this folder."""
+    found = []
+    for process in psutil.process_iter(["name", "cmdline"]):
+        if any(str(folder / "labs") in word for word in process.info["cmdline"] or ()):
+            found.append(process.info["name"])
+    return found
+
+
 @needs_a_lab
 def test_an_impossible_slurm_is_reported_before_anything_is_created(
     folder: Path, monkeypatch: pytest.MonkeyPatch

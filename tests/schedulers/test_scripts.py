@@ -101,6 +101,34 @@ def test_scripts_keep_to_the_documented_syntax(kind: str, tasks: int, short: boo
         assert shell[-1].startswith("exec -- ")
 
 
+ARRAYS = {
+    "slurm": ("--array", "0-9%3"),
+    "pbs": ("-J", "0-9%3"),
+    "pbs-classic": ("-t", "0-9%3"),
+    "lsf": ("-J", "assay-seth-network[1-10]%3"),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_an_array_is_throttled(kind: str) -> None:
+    options = SchedulerConfig(at_once=3)
+    script = MAKERS[kind]().script(make_request(kind, tasks=10, options=options))
+    option, value = ARRAYS[kind]
+    assert (option, value) in {(o, v and v.strip('"')) for o, v in read(kind, script)[0]}
+    few = MAKERS[kind]().script(make_request(kind, tasks=3, options=options))
+    assert "%3" not in few
+
+
+def test_named_nodes_are_requested_of_slurm_alone() -> None:
+    hosts = ("n01", "n02", "m7")
+    script = SlurmScheduler().script(bare("slurm", nodes=3, hosts=hosts))
+    assert ("--nodelist", "n[01-02],m7") in read("slurm", script)[0]
+    with pytest.raises(AssayError, match="can't be sent to named nodes"):
+        PbsScheduler().script(bare("pbs", nodes=3, hosts=hosts))
+    with pytest.raises(AssayError, match="Flux has no arrays"):
+        FluxScheduler().script(make_request("flux", tasks=9, options=SchedulerConfig(at_once=3)))
+
+
 @KINDS
 def test_every_option_reaches_the_script(kind: str) -> None:
     """Each value follows the option that the manual gives it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -255,3 +256,75 @@ def test_a_controller_that_shows_no_record_is_not_understood(put: Put) -> None:
     put("scontrol", "slurm_load_jobs: nothing to show\n")
     with pytest.raises(SchedulerSilent):
         SlurmScheduler().status(["7"])
+
+
+# ---- nodes and limits ------------------------------------------------------------------------
+
+# scontrol(1), show config, of Slurm 22.05: some of its lines.
+CONFIG = """\
+Configuration data as of 2026-01-01T00:00:00
+MaxArraySize            = {size}
+MaxJobCount             = 10000
+SchedulerParameters     = {parameters}
+SelectType              = select/cons_tres
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "parameters", "expected"),
+    [
+        ("1001", "(null)", 1001),
+        ("0", "(null)", 0),
+        ("4000", "bf_continue,max_array_tasks=300,defer", 300),
+        ("4000", "max_array_tasks=300", 300),
+        ("200", "max_array_tasks=300", 200),
+    ],
+)
+def test_the_limit_of_arrays_is_the_configured_one(
+    put: Put, size: str, parameters: str, expected: int
+) -> None:
+    put("scontrol", CONFIG.format(size=size, parameters=parameters))
+    assert SlurmScheduler().array_limit() == expected
+
+
+def test_without_an_answer_no_limit_is_known(put: Put) -> None:
+    put("scontrol", "", "scontrol: error: Access denied", 1)
+    assert SlurmScheduler().array_limit() is None
+
+
+# sinfo(1), NODE STATE CODES, with --Node and --format=%N|%P|%T|%E.
+SINFO = """\
+n1|batch*|idle|none
+n1|debug|idle|none
+n2|batch*|drained|bad DIMM | slot 3
+n3|batch*|mixed-|none
+n4|batch*|down*|Not responding
+n5|batch*|idle~|none
+n6|batch*|maint|none
+n7|debug|idle|none
+n8|batch*|powering_up#|none
+n9|batch*|draining|fan
+"""
+
+
+def test_each_node_of_the_default_partition_is_listed_once_with_its_state(put: Put) -> None:
+    put("sinfo", SINFO)
+    found = SlurmScheduler().nodes(None)
+    assert found is not None
+    assert [node.name for node in found if node.usable] == ["n1", "n3", "n5", "n8"]
+    why = {node.name: (node.state, node.reason) for node in found if not node.usable}
+    assert why == {
+        "n2": ("drained", "bad DIMM | slot 3"),
+        "n4": ("down*", "Not responding"),
+        "n6": ("maint", ""),
+        "n9": ("draining", "fan"),
+    }
+
+
+def test_a_named_partition_is_asked_for(put: Put, calls: Callable[[], list[str]]) -> None:
+    put("sinfo", "n1|debug|idle|none\n")
+    assert [node.name for node in SlurmScheduler().nodes("debug") or ()] == ["n1"]
+    assert "--partition=debug" in calls()[0]
+    put("sinfo", "", "sinfo: error: Invalid partition specified", 1)
+    with pytest.raises(SchedulerSilent):
+        SlurmScheduler().nodes("other")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.lab.slurm import SlurmCluster
-from assay.records.directory import list_runs
+from assay.records.directory import RunDirectory, list_runs
 from assay.records.jobs import JobBook
 from slurm_lab import reason, running_slurm
 
@@ -39,7 +39,7 @@ COMPILERS = re.compile(r".*(?:g\+\+|c\+\+|gcc|clang|mpicxx)(?:-\d+)?|cc")
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[SlurmCluster]:
-    with running_slurm(2) as started:
+    with running_slurm(2, settings={"MaxArraySize": "2"}) as started:
         yield started
 
 
@@ -105,3 +105,61 @@ def test_the_second_run_requests_no_time_to_compile(tmp_path: Path) -> None:
     assert times[0] is not None and times[1] is not None
     # 1.25 * (2 + 5.02 + 60 + 60.1) s are 3 minutes.
     assert times[1].walltime == 180.0 < (times[0].walltime or 0.0)
+
+
+SCENARIO = """\
+schema = 1
+seed = 3
+[[kernel]]
+time = 0.001
+"""
+
+
+def group(folder: Path, *words: str, config: str = "[scheduler]\n") -> RunDirectory:
+    (folder / "assay.toml").write_text(config)
+    (folder / "scenario.toml").write_text(SCENARIO)
+    (folder / "plan.toml").write_text(PLAN)
+    fake = ("--fake", "scenario.toml", "--per-node", "--no-report", "--runs", "runs")
+    done = assay(folder, "run", "plan.toml", "--submit", *fake, *words)
+    assert done.returncode == 0, done.stderr
+    (folder / "said").write_text(done.stderr)
+    return list_runs(folder / "runs")[-1]
+
+
+def scripts(run: RunDirectory) -> list[str]:
+    return [path.read_text() for path in sorted((run.path / "jobs").glob("*.sh"))]
+
+
+def test_an_array_is_split_at_the_limit_of_this_slurm(tmp_path: Path) -> None:
+    run = group(tmp_path, "--nodes", "3", config="[scheduler]\nat_once = 1\n")
+    assert "in 2 arrays" in (tmp_path / "said").read_text()
+    first, second = scripts(run)
+    assert "#SBATCH --array=0-1%1\n" in first
+    assert "--array" not in second
+    assert [run.member(n).complete for n in range(3)] == [True, True, True]
+
+
+def test_without_arrays_one_allocation_serves_all(tmp_path: Path) -> None:
+    run = group(tmp_path, "--nodes", "2", config="[scheduler]\narrays = false\n")
+    (script,) = scripts(run)
+    assert "#SBATCH --nodes=2\n" in script and "--array" not in script
+    assert [run.member(n).complete for n in range(2)] == [True, True]
+    assert not (run.path / "jobs" / "0001-2.out").exists()
+
+
+def test_each_node_is_measured_once_and_a_drained_one_is_left_out(
+    tmp_path: Path, slurm: SlurmCluster
+) -> None:
+    names = [node.name for node in slurm.nodes]
+    run = group(tmp_path, "--nodes", "all")
+    found = [re.findall(r"--nodelist=(\S+)", script) for script in scripts(run)]
+    assert found == [[name] for name in names]
+    for state in (["DRAIN", "Reason=bad fan"], ["RESUME"]):
+        update = ["scontrol", "update", f"NodeName={names[0]}", f"State={state[0]}", *state[1:]]
+        subprocess.run(update, check=True, timeout=30)
+        if state[0] == "DRAIN":
+            run = group(tmp_path, "--nodes", "all", "--partition", "lab")
+            said = (tmp_path / "said").read_text()
+            assert f"Left out: {names[0]} (drained: bad fan)." in said
+            (script,) = scripts(run)
+            assert f"--nodelist={names[1]}\n" in script

@@ -21,7 +21,13 @@ import psutil
 
 from assay.errors import AssayError
 from assay.records.jobs import JobAccounting
-from assay.schedulers.model import TASK_VARIABLE, JobRequest, JobStatus, SchedulerSilent
+from assay.schedulers.model import (
+    TASK_VARIABLE,
+    JobRequest,
+    JobStatus,
+    SchedulerNode,
+    SchedulerSilent,
+)
 
 # Settings of a test; times in seconds.
 SETTINGS: dict[str, Any] = {
@@ -31,6 +37,9 @@ SETTINGS: dict[str, Any] = {
     "forgetful": False,  # jobs that have ended are unknown
     "kill_wait": 5.0,  # from the request to end a job to killing it
     "walltime_factor": 1.0,  # of each job's walltime, so that minutes are seconds
+    "array_limit": None,  # tasks of an array; 0 without arrays
+    "nodes": None,  # of its partition: name, state, whether usable, reason
+    "most": None,  # jobs that are accepted
     "accounts": True,  # whether the resources used by jobs are reported
 }
 
@@ -63,6 +72,9 @@ class ProcessScheduler:
         self._answer()
         if words := self.settings()["reject"]:
             raise AssayError("The scheduler refused the job.", detail=words)
+        most = self.settings()["most"]
+        if most is not None and len(self.jobs()) >= most:
+            raise AssayError("Job violates accounting/QOS policy.")
         script = folder / f"{request.name}.sh"
         script.write_text(self.script(request))
         number = 100 + len(list((self.folder / "jobs").iterdir()))
@@ -76,6 +88,7 @@ class ProcessScheduler:
             "nodes": request.nodes,
             "partition": request.options.partition,
             "begin": request.begin,
+            "hosts": list(request.hosts),
         }
         (home / "order.json").write_text(json.dumps(order))
         self._set(home, "queued", "Resources")
@@ -108,6 +121,14 @@ class ProcessScheduler:
                 state = self._status(home).state
                 found[job] = JobAccounting(self.name, state, elapsed=elapsed, cpu=cpu)
         return found
+
+    def array_limit(self) -> int | None:
+        limit: int | None = self.settings()["array_limit"]
+        return limit
+
+    def nodes(self, partition: str | None) -> list[SchedulerNode] | None:
+        listed = self.settings()["nodes"]
+        return None if listed is None else [SchedulerNode(*node) for node in listed]
 
     def cancel(self, ids: Iterable[str]) -> None:
         self._answer()

@@ -43,6 +43,7 @@ SLURM = Syntax(
         "--nodes": NUMBER,
         "--ntasks-per-node": NUMBER,
         "--exclusive": None,
+        "--nodelist": r"[\w.-]+(?:\[[\d,-]+\])?(?:,[\w.-]+(?:\[[\d,-]+\])?)*",
         "--mem": r"\d+[KMGT]?",
         # "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours" …
         "--time": r"\d+|\d+:\d\d|\d+:\d\d:\d\d|\d+-\d+(?::\d\d){0,2}",
@@ -72,7 +73,7 @@ PBS = Syntax(
         "-l": rf"select={NUMBER}(?::[A-Za-z]\w*=[\w.-]+)*|place=(?:free|pack|scatter|vscatter)"
         rf"(?::(?:excl|shared|exclhost))?|walltime={HOURS}",
         "-r": "y|n",
-        "-J": r"\d+-\d+(?::\d+)?",
+        "-J": r"\d+-\d+(?::\d+)?(?:%\d+)?",
         "-q": r"[\w.+-]+(?:@[\w.-]+)?",
         "-A": r"\S+",
         "-m": r"n|[abe]+",

@@ -36,7 +36,17 @@ from assay.kernels.sources import native_sources
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
 # Fields of a toolchain that don't affect the executable.
-_WITHOUT_EFFECT = ("name", "kind", "mpirun", "launcher", "launch_flags", "problem", "fix", "built")
+_WITHOUT_EFFECT = (
+    "name",
+    "kind",
+    "mpirun",
+    "launcher",
+    "launch_flags",
+    "problem",
+    "fix",
+    "built",
+    "loaded",
+)
 # Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 

@@ -17,14 +17,16 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from assay.config import Config, ToolchainConfig
+from assay.config import Config, ContainerConfig, ToolchainConfig
 from assay.errors import AssayError, nearest
+from assay.kernels.builds.containers import container_script
+from assay.kernels.builds.loaded import lines_of, loaded_environment
 from assay.kernels.builds.origin import adopted, adopted_path_toolchain
 from assay.kernels.builds.toolchain import DEFAULT_FLAGS, Blas, Flavour, Toolchain
 from assay.kernels.probes import ask
@@ -34,6 +36,7 @@ EMBEDDED = "embedded"
 _SITE_BLAS = (
     ("openblas", "OpenBLAS", ("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS")),
     ("mkl_rt", "MKL", ("MKLROOT",)),
+    ("flexiblas", "FlexiBLAS", ("EBROOTFLEXIBLAS",)),
     ("blis", "BLIS", ("BLIS_ROOT", "EBROOTBLIS")),
 )
 _CALL_OF_DGEMM = """\
@@ -108,14 +111,21 @@ def _examine(
     mpirun: str | None = None,
     cxx: str | None = None,
     entry: ToolchainConfig | None = None,
+    loaded: Mapping[str, str] | None = None,
+    wrapper: tuple[str, ...] = (),
+    container: str = "",
 ) -> Toolchain:
     """Identify the wrapper, the launcher and the compiler by their own output."""
     entry = entry or ToolchainConfig()
+    loaded = loaded or {}
+    environment = {**loaded, **entry.environment}
     mpirun = mpirun or _launcher_beside(mpicxx)
     flavour, version = mpi_of_launcher(mpirun)
-    shown = ask([mpicxx, "-show"], entry.environment)
+    shown = ask([mpicxx, "-show"], environment)
     cxx = cxx or _wrapped_compiler(shown.text if shown.ok else "")
-    compiler = ask([cxx or mpicxx, "--version"], entry.environment)
+    if cxx and loaded:
+        cxx = shutil.which(cxx, path=loaded.get("PATH")) or cxx
+    compiler = ask([cxx or mpicxx, "--version"], environment)
     problem, fix = _what_is_missing(name, mpicxx, cxx)
     if not problem and not shown.ok and not compiler.ok:
         problem = f"The toolchain '{name}' doesn't work: {shown.first_line}."
@@ -132,13 +142,17 @@ def _examine(
         mpi_version=version,
         cxx=cxx or "",
         cxx_version=compiler.first_line if compiler.ok else None,
-        blas=_blas(kind, cxx if compiler.ok else None, entry),
+        blas=_blas(kind, cxx if compiler.ok else None, entry, loaded),
         flags=DEFAULT_FLAGS if entry.flags is None else entry.flags,
         launch_flags=entry.launch_flags,
         environment=entry.environment,
         launcher=entry.launcher,
         problem=problem,
         fix=fix,
+        modules=tuple(lines_of(entry)),
+        loaded=dict(loaded),
+        wrapper=wrapper,
+        container=container,
     )
     return adopted(found, entry) if problem else found
 
@@ -164,7 +178,17 @@ def _configured(
 ) -> Toolchain:
     """A toolchain of the config; one that names no MPI takes the first detected one."""
     entry = _with_whole_paths(entry, config)
+    if entry.container is not None:
+        return _contained(name, entry, config.containers[entry.container])
+    try:
+        loaded = loaded_environment(entry)
+    except AssayError as error:
+        return _not_loaded(name, entry, error)
     mpicxx, mpirun, cxx = entry.mpicxx, entry.mpirun, entry.cxx
+    if loaded and not entry.mpi_prefix:
+        path = loaded.get("PATH")
+        mpicxx = shutil.which(mpicxx or "mpicxx", path=path) or mpicxx
+        mpirun = shutil.which(mpirun, path=path) if mpirun else mpirun
     if entry.mpi_prefix:
         folder = Path(entry.mpi_prefix) / "bin"
         mpicxx = mpicxx or str(folder / "mpicxx")
@@ -176,7 +200,47 @@ def _configured(
             where=config.where("toolchains", name),
             fix='Add mpi_prefix = "…" or mpicxx = "…".',
         )
-    return _examine(name, "site", mpicxx, mpirun=mpirun, cxx=cxx, entry=entry)
+    return _examine(name, "site", mpicxx, mpirun=mpirun, cxx=cxx, entry=entry, loaded=loaded)
+
+
+def _not_loaded(name: str, entry: ToolchainConfig, error: AssayError) -> Toolchain:
+    """The toolchain whose modules can't be loaded, with this problem."""
+    problem = f"{error.what.rstrip('.')}: {(error.detail.strip().splitlines() or ['failed'])[-1]}"
+    return Toolchain(
+        name=name,
+        kind="site",
+        mpicxx=entry.mpicxx or "mpicxx",
+        mpirun=None,
+        mpi_flavour="other",
+        mpi_version=None,
+        cxx=entry.cxx or "",
+        cxx_version=None,
+        blas=None,
+        problem=problem,
+        fix=error.fix,
+    )
+
+
+def _contained(name: str, entry: ToolchainConfig, container: ContainerConfig) -> Toolchain:
+    """A toolchain whose compiler and MPI are in a container; scripts run them there."""
+    cxx = container_script(container, "c++", [entry.cxx or "g++"])
+    mpicxx = container_script(container, "mpicxx", [entry.mpicxx or "mpicxx"])
+    if container.mpi == "inside":
+        mpirun = str(container_script(container, "mpirun", [entry.mpirun or "mpirun"]))
+        wrapper: tuple[str, ...] = ()
+    else:
+        mpirun = entry.mpirun or _launcher_on_path() or ""
+        wrapper = (str(container_script(container, "in-container")),)
+    return _examine(
+        name,
+        "site",
+        str(mpicxx),
+        mpirun=mpirun or None,
+        cxx=str(cxx),
+        entry=entry,
+        wrapper=wrapper,
+        container=container.image,
+    )
 
 
 def _with_whole_paths(entry: ToolchainConfig, config: Config) -> ToolchainConfig:
@@ -288,12 +352,15 @@ def _refuse_mixed_wheels(toolchain: Toolchain) -> Toolchain:
     )
 
 
-def _blas(kind: str, cxx: str | None, entry: ToolchainConfig) -> Blas | None:
+def _blas(
+    kind: str, cxx: str | None, entry: ToolchainConfig, loaded: Mapping[str, str]
+) -> Blas | None:
     """The configured BLAS, else the site's, else the embedded one."""
     if entry.blas:
         b = entry.blas
         return Blas(b.name, b.libraries, b.include, b.prefix, b.suffix, b.int64)
-    own = _site_blas(cxx) if cxx and kind != "embedded" else None
+    contained = entry.container is not None
+    own = _site_blas(cxx, loaded) if cxx and kind != "embedded" and not contained else None
     return own or _embedded_blas()
 
 
@@ -313,10 +380,10 @@ def _embedded_blas() -> Blas | None:
     return None
 
 
-def _site_blas(cxx: str) -> Blas | None:
+def _site_blas(cxx: str, loaded: Mapping[str, str]) -> Blas | None:
     """The first BLAS of ``_SITE_BLAS`` for which a call of ``cblas_dgemm`` compiles and links."""
     for stem, name, roots in _SITE_BLAS:
-        for library in _places_of(f"lib{stem}.so", cxx, roots):
+        for library in _places_of(f"lib{stem}.so", cxx, roots, loaded):
             near = library.parent.parent / "include"
             for include in (None, near, near / stem, Path("/usr/include") / stem):
                 flags = [f"-I{include}"] if include else []
@@ -343,9 +410,10 @@ def _site_blas(cxx: str) -> Blas | None:
     return None
 
 
-def _places_of(file: str, cxx: str, roots: Sequence[str]) -> list[Path]:
+def _places_of(file: str, cxx: str, roots: Sequence[str], loaded: Mapping[str, str]) -> list[Path]:
     """Paths of a library: below the folders that modules name, and where the compiler finds it."""
-    folders = [Path(os.environ[root]) for root in roots if os.environ.get(root)]
+    known = {**os.environ, **loaded}
+    folders = [Path(known[root]) for root in roots if known.get(root)]
     places = [folder / lib / file for folder in folders for lib in ("lib", "lib64", "lib/intel64")]
     # The compiler prints the bare name if it doesn't find the file.
     places.append(Path(ask([cxx, f"-print-file-name={file}"], keep=False).first_line))

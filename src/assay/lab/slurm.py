@@ -18,6 +18,7 @@ from types import TracebackType
 from assay.errors import AssayError
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
+from assay.lab.slurm_accounts import SlurmAccounts, why_no_accounts
 from assay.units import counted
 
 PARTITION = "lab"
@@ -55,7 +56,10 @@ class SlurmCluster:
 
     The controller runs on the first host; ``nodes`` (default: all hosts) have one slurmd each,
     under their own names, with as many CPUs as the host has cores, in the partition ``lab``. It
-    needs the packages slurm-wlm and munge. ``settings`` override lines of slurm.conf.
+    needs the packages slurm-wlm and munge. ``settings`` override lines of slurm.conf;
+    ``partitions`` are more of them, as options of their line by name. ``accounts``: whether there
+    is a slurmdbd with MariaDB, of the packages slurmdbd and mariadb-server. ``users``: whether
+    ordinary users of this machine may submit on its hosts.
     ``patience``: seconds for the nodes to become idle. ``folder``: of its files. If the context is
     entered and not left, Slurm runs until its hosts' processes are ended. Raises AssayError, with
     the daemon's last output, if it can't be started.
@@ -67,6 +71,9 @@ class SlurmCluster:
         *,
         nodes: Sequence[Host] | None = None,
         settings: Mapping[str, str] | None = None,
+        partitions: Mapping[str, str] | None = None,
+        accounts: bool = False,
+        users: bool = False,
         patience: float = 60.0,
         folder: Path | None = None,
     ) -> None:
@@ -74,6 +81,11 @@ class SlurmCluster:
         self.nodes = tuple(cluster.hosts if nodes is None else nodes)
         self.folder = folder or Path(tempfile.gettempdir()) / f"{cluster.name}-slurm"
         self._settings = dict(settings or {})
+        self._partitions = dict(partitions or {})
+        self._users = users
+        self.database: SlurmAccounts | None = None
+        if accounts:
+            self.database = SlurmAccounts(cluster, self.folder, _find, self._start)
         self._patience = patience
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -81,6 +93,11 @@ class SlurmCluster:
     def conf(self) -> Path:
         """The slurm.conf of daemons and commands."""
         return self.folder / "slurm.conf"
+
+    @property
+    def ready(self) -> Path:
+        """A file that is made when all nodes were idle for the first time."""
+        return self.folder / "ready"
 
     @property
     def accounts(self) -> Path:
@@ -100,10 +117,13 @@ class SlurmCluster:
         problem = why_not()
         if problem:
             raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
+        if self.database is not None and (problem := why_no_accounts(_find)):
+            raise AssayError(problem, fix="Install the packages slurmdbd and mariadb-server.")
         check_length(self.folder, [node.name for node in self.nodes])
         try:
             self._make()
             self._start_daemons()
+            self.ready.touch()
         except BaseException:
             with contextlib.suppress(AssayError):
                 self.remove()
@@ -184,7 +204,7 @@ class SlurmCluster:
 
     def _make(self) -> None:
         for folder in (self.folder, self._programs, self.folder / "state", self.folder / "spool"):
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=0o755 if self._users else 0o700)
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
@@ -232,6 +252,7 @@ class SlurmCluster:
             "SlurmdTimeout": "15",
             "KillWait": "5",
             "InactiveLimit": "0",
+            **(self.database.settings if self.database else {}),
             **self._settings,
         }
         nodes = [
@@ -246,6 +267,7 @@ class SlurmCluster:
                 *(f"{name}={value}" for name, value in settings.items()),
                 *nodes,
                 f"PartitionName={PARTITION} Nodes={names} Default=YES MaxTime=INFINITE State=UP",
+                *(f"PartitionName={n} {options}" for n, options in self._partitions.items()),
             )
         )
 
@@ -257,6 +279,9 @@ class SlurmCluster:
         foreground = ["--foreground", "--force", f"--socket={self._socket}"]
         self._start(_MUNGED, first, "munged", *foreground, *options)
         self._await(self._socket.exists, "its munged answers")
+        if self.database is not None:
+            self.database.run(self._socket)
+            self.database.manage("add", "cluster", "lab")
         self.start_controller()
         for node in self.nodes:
             self._start_slurmd(node)

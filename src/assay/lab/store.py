@@ -195,8 +195,10 @@ def _look(name: str) -> Lab:
     elif not there:
         state = "gone"
     else:
-        # The remote shell is written last.
+        # The remote shell is written last, or the sign that Slurm is ready.
         whole = cluster is not None and cluster.remote_shell.exists()
+        if cluster is not None and cluster.spec.slurm:
+            whole = whole and slurm_of(cluster).ready.exists()
         state = (
             "up" if whole and there >= set(cluster.namespaces if cluster else ()) else "half made"
         )

@@ -18,6 +18,7 @@ from typing import IO
 
 import assay
 from assay.errors import AssayError
+from assay.profiles import SITE
 
 # Maximum number of concurrent remote shells: enough for hundreds of hosts within seconds, and few
 # enough for a login daemon's or a scheduler's limits.
@@ -118,7 +119,8 @@ def python_command(*words: str) -> str:
     package = str(Path(assay.__file__).resolve().parents[1])
     known = os.environ.get("PYTHONPATH")
     path = f"PYTHONPATH={package}:{known}" if known else f"PYTHONPATH={package}"
-    return remote_command(["env", path, sys.executable, "-m", *words])
+    site = [f"{SITE}={os.environ[SITE]}"] if SITE in os.environ else []
+    return remote_command(["env", path, *site, sys.executable, "-m", *words])
 
 
 class _Asked:

@@ -47,8 +47,13 @@ class GroupData:
 
 def describe_members(group: Path, expected: int) -> dict[str, int]:
     """The number of members in each state, without reading their streams."""
+    return dict(Counter(describe_each(group, expected)))
+
+
+def describe_each(group: Path, expected: int) -> list[MemberState]:
+    """The state of each member, without reading their streams."""
     ends = _ends(group)
-    return dict(Counter(_state(group, number, ends.get(number)) for number in range(expected)))
+    return [_state(group, number, ends.get(number)) for number in range(expected)]
 
 
 def unfinished_members(group: Path, expected: int) -> list[int]:
@@ -108,8 +113,9 @@ def _ends(group: Path) -> dict[int, JobEnd]:
     book = JobBook(group)
     ends: dict[int, JobEnd] = {}
     for job in book.jobs():
+        known = book.task_ends(job.number)
         for task, member in enumerate(job.members):
-            end = book.end(job.number, task)
+            end = known.get(task) or book.end(job.number, task)
             if end is not None:
                 ends[member] = end
     return ends

@@ -104,6 +104,13 @@ class JobEnd(msgspec.Struct, frozen=True):
         return AssayError(self.error, where=self.where, fix=self.fix, detail=self.detail)
 
 
+class TaskEnd(msgspec.Struct, frozen=True):
+    """A line of ``jobs/NUMBER.ends.jsonl``: how one task of an array ended."""
+
+    task: int
+    end: JobEnd
+
+
 @dataclass
 class JobHistory:
     """All events of one job."""
@@ -178,14 +185,32 @@ class JobBook:
 
     def end(self, number: int, task: int | None = None) -> JobEnd | None:
         """The end record of a job, or of one task of its array; None if there is none."""
+        if task is not None and (found := self.task_ends(number).get(task)) is not None:
+            return found
         try:
             content = self._end_path(number, task).read_bytes()
             return msgspec.json.decode(content, type=JobEnd)
         except (OSError, *UNREADABLE):
             return None
 
+    def ends_path(self, number: int) -> Path:
+        """The file of the ends of a job's tasks: one for all, since there may be thousands."""
+        return self.folder / f"{number:04d}.ends.jsonl"
+
+    def task_ends(self, number: int) -> dict[int, JobEnd]:
+        """The end records of a job's tasks, by task; the last one of each."""
+        try:
+            return read_task_ends(self.ends_path(number).read_bytes())
+        except OSError:
+            return {}
+
     def write_end(self, end: JobEnd, task: int | None = None) -> None:
         """Write a job's end record. Raises AssayError if it can't be written."""
+        if task is not None:
+            # Thousands of tasks may end in the same second.
+            with hold(self.folder / ".ends.lock", patience=120.0):
+                append_line(self.ends_path(end.number), msgspec.json.encode(TaskEnd(task, end)))
+            return
         content = msgspec.json.format(msgspec.json.encode(end)) + b"\n"
         write_atomically(self._end_path(end.number, task), content)
 
@@ -204,3 +229,13 @@ class JobBook:
     def _end_path(self, number: int, task: int | None) -> Path:
         part = "" if task is None else f"-{task}"
         return self.folder / f"{number:04d}{part}.end.json"
+
+
+def read_task_ends(content: bytes) -> dict[int, JobEnd]:
+    """The end records in complete lines of a file of ends, by task; the last one of each."""
+    found = {}
+    for line in content.split(b"\n"):
+        with contextlib.suppress(*UNREADABLE):
+            each = msgspec.json.decode(line, type=TaskEnd)
+            found[each.task] = each.end
+    return found

@@ -57,7 +57,8 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     ``tag``: the common part of the names of its jobs. ``folder``: the working directory of the
     command. ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether to
     write one. ``job``, ``scheduler``: for its jobs; null without jobs. ``members``: for a group,
-    the number of nodes, each with its own run; null for a single run. ``node_groups``: groups of
+    the number of nodes, each with its own run; null for a single run.
+    ``hosts``: the members' nodes, by number, if they are named. ``node_groups``: groups of
     nodes as in ``[system.groups]`` of assay.toml.
     """
 
@@ -74,6 +75,7 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
     members: int | None = None
+    hosts: list[str] | None = None
     node_groups: dict[str, dict[str, str]] = {}
 
     @property

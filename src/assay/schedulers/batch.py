@@ -27,7 +27,7 @@ from assay.records.files import write_atomically
 from assay.records.jobs import JobAccounting
 from assay.schedulers import commands
 from assay.schedulers.commands import CommandResult
-from assay.schedulers.model import JobRequest, JobState, JobStatus
+from assay.schedulers.model import JobRequest, JobState, JobStatus, SchedulerNode
 from assay.schedulers.script import body, check_output, check_request, template
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Batch(ABC):
     command: str
     # Whether the scheduler writes the output file while the job runs.
     writes_output = True
+    # Whether a job can be sent to named nodes.
+    names_nodes = False
     # Whether scripts are read from standard input.
     script_on_stdin = False
     # A bash expression for the number of an array's task.
@@ -147,6 +149,11 @@ class Batch(ABC):
     def script(self, request: JobRequest) -> str:
         """The job script. Raises AssayError for values that it can't contain."""
         check_request(request)
+        if request.hosts and not self.names_nodes:
+            raise AssayError(
+                f"Jobs of {self.title} can't be sent to named nodes by assay.",
+                fix="Request a number of nodes.",
+            )
         if self.writes_output:
             check_output(request)
         task = self.task if request.tasks > 1 else "0"
@@ -162,6 +169,14 @@ class Batch(ABC):
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         """The names in the scheduler of those of these jobs that it still knows."""
         return {job: status.name for job, status in self.status(ids).items() if status.name}
+
+    def array_limit(self) -> int | None:
+        """The largest number of tasks of an array; None: no limit is known."""
+        return None
+
+    def nodes(self, partition: str | None) -> list[SchedulerNode] | None:
+        """The nodes of a partition; None: they can't be listed."""
+        return None
 
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; jobs that have ended or are unknown are skipped."""

@@ -98,6 +98,8 @@ class FluxScheduler(Batch):
             raise refused("reservation", options.reservation, "Flux has none")
         if "{{" in str(request.output):
             raise refused("output file", str(request.output), "Flux replaces what is in {{ }}")
+        if request.tasks > 1 and options.at_once is not None:
+            raise refused("limit at_once", str(options.at_once), "Flux has no arrays to limit")
         for value in (request.name, str(request.output), options.partition, options.account):
             if value and ('"""' in value or "'''" in value):
                 raise refused("text", value, "Flux treats three quotes in a row as a block")

@@ -15,7 +15,7 @@ from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
 from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
 from assay.schedulers.reading import lines_of
-from assay.schedulers.script import WARNING, begin_at, plain, refused, seconds, warning
+from assay.schedulers.script import WARNING, at_once, begin_at, plain, refused, seconds, warning
 from assay.units import whole_number
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class LsfScheduler(Batch):
             raise refused("constraint", constraint, "quotes and brackets would end it")
         name = request.name
         return {
-            "name": f'"{name}[1-{request.tasks}]"' if request.tasks > 1 else name,
+            "name": f'"{name}[1-{request.tasks}]{at_once(request)}"' if request.tasks > 1 else name,
             "nodes": str(request.nodes),
             "exclusive": options.exclusive,
             "walltime": _minutes(request.walltime),

@@ -78,6 +78,18 @@ class BatchSystem:
     job_line: Callable[[Placement, int], str] | None = None
 
 
+@dataclass(frozen=True)
+class SchedulerNode:
+    """A node of a partition. ``state``: in the scheduler's words; ``usable``: whether jobs run on
+    it now or later, without an administrator. ``reason``: why not, empty if none is recorded.
+    """
+
+    name: str
+    state: str
+    usable: bool
+    reason: str = ""
+
+
 class SchedulerSilent(AssayError):
     """The scheduler did not answer: the query is to be repeated, and never means a job's end."""
 
@@ -90,7 +102,7 @@ class JobRequest:
     ``walltime``: seconds after which the scheduler may end it. ``output``: its output file; tasks
     of an array have one each, see ``output_of``. ``environment``: variables set before the command,
     after the modules and setup lines of ``options``. ``begin``: earliest start, Unix time; None
-    for no limit.
+    for no limit. ``hosts``: the nodes on which it must run, as many as ``nodes``; empty for any.
     """
 
     name: str
@@ -103,6 +115,7 @@ class JobRequest:
     options: SchedulerConfig = SchedulerConfig()  # noqa: RUF009
     environment: Mapping[str, str] = field(default_factory=dict)
     begin: float | None = None
+    hosts: tuple[str, ...] = ()
 
     def output_of(self, task: int) -> Path:
         """The output file of one task: ``job.out`` without an array, else ``job-3.out``."""
@@ -173,6 +186,20 @@ class BatchScheduler(Protocol):
         """The accounting of those of these jobs that have ended and that it reports.
 
         None if the site has no accounting. Raises SchedulerSilent if there is no answer.
+        """
+        ...
+
+    def array_limit(self) -> int | None:
+        """The largest number of tasks of an array; at most 1 where there are no arrays.
+
+        None without a limit. Raises SchedulerSilent if there is no answer.
+        """
+        ...
+
+    def nodes(self, partition: str | None) -> list[SchedulerNode] | None:
+        """The nodes of a partition, by default the default one; None if they can't be listed.
+
+        Raises AssayError with the scheduler's message, SchedulerSilent if there is no answer.
         """
         ...
 

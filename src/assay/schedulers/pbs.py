@@ -18,7 +18,7 @@ from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
 from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
 from assay.schedulers.reading import clock_seconds, lines_of, local_time, match_in, number_in
-from assay.schedulers.script import begin_at, clock, plain, refused, seconds
+from assay.schedulers.script import array_range, begin_at, clock, plain, refused, seconds
 
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
@@ -67,7 +67,17 @@ def _is_pro() -> bool:
     return any(shutil.which(command) for command in _PRO_COMMANDS) or PBS_CONF.exists()
 
 
-class PbsScheduler(Batch):
+class _Pbs(Batch):
+    """What all PBS have in common."""
+
+    def array_limit(self) -> int | None:
+        """pbs_server_attributes(7B): max_array_size; Torque's is max_job_array_size."""
+        answer = self.run(["qstat", "-B", "-f"])
+        found = number_in(match_in(r"\bmax_(?:job_)?array_size = (\d+)", answer.out))
+        return None if found is None else int(found)
+
+
+class PbsScheduler(_Pbs):
     """PBS Pro, OpenPBS."""
 
     kind = "pbs"
@@ -139,7 +149,7 @@ class PbsScheduler(Batch):
             raise unreadable(self.title, "qstat", answer) from None
 
 
-class ClassicPbsScheduler(Batch):
+class ClassicPbsScheduler(_Pbs):
     """Torque and the PBS from which it derives."""
 
     kind = "pbs-classic"
@@ -206,7 +216,7 @@ def _common(
         "exclusive": options.exclusive,
         "walltime": clock(request.walltime),
         "begin": begin_at(request, "%Y%m%d%H%M.%S"),
-        "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+        "array": array_range(request),
         "account": options.account,
         "constraint": options.constraint,
         "directives": list(options.directives),

@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.config import SchedulerConfig
+from assay.environment_modules import module_lines
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 
@@ -51,13 +53,10 @@ def check_request(request: JobRequest) -> None:
     for what, value in named.items():
         if value is not None and (not value or value != value.strip() or _CONTROL.search(value)):
             raise refused(what, value, "it is empty, or has outer spaces or control characters")
-    for what, values in (("module", options.modules), ("directive", options.directives)):
-        for value in values:
-            if _CONTROL.search(value):
-                raise refused(what, value, "it has control characters")
-    for module in options.modules:
-        if not module or module.startswith("-"):
-            raise refused("module", module, "it is empty or an option")
+    module_lines(options.modules, "[scheduler]")
+    for directive in options.directives:
+        if _CONTROL.search(directive):
+            raise refused("directive", directive, "it has control characters")
     for directive in options.directives:
         if not _DIRECTIVE.fullmatch(directive):
             raise refused("directive", directive, "it is no option such as --qos=debug or -l x=1")
@@ -115,19 +114,19 @@ def body(request: JobRequest, *, task: str, redirect: bool) -> str:
     ``task``: a bash expression for the task's number. ``redirect``: whether the script redirects
     its output to the file, because the scheduler would deliver the output only at the end.
     """
-    options = request.options
     lines = [f"export {TASK_VARIABLE}={task}"]
     if redirect:
         lines.append(f"exec >{_output(request)} 2>&1")
     lines.append(f"cd -- {word(str(request.directory))} || exit 1")
-    if options.modules:
-        # In a shell that is no login shell, ``module`` may be undefined.
-        lines.append("command -v module >/dev/null 2>&1 || . /etc/profile")
-        lines += [f"module load {word(module)} || exit 1" for module in options.modules]
-    lines += options.setup
+    lines += preparation(request.options)
     lines += [f"export {name}={word(value)}" for name, value in sorted(request.environment.items())]
     lines.append(f"exec -- {' '.join(map(word, request.command))} </dev/null")
     return "\n".join(lines)
+
+
+def preparation(options: SchedulerConfig) -> list[str]:
+    """The lines of bash that load the modules and run the setup lines of ``[scheduler]``."""
+    return [*module_lines(options.modules), *options.setup]
 
 
 def _output(request: JobRequest) -> str:
@@ -141,6 +140,20 @@ def around_task(request: JobRequest) -> tuple[str, str]:
     """The parts before and after the task's number in the path of an array's output files."""
     output = request.output
     return str(output.parent / f"{output.stem}-"), output.suffix
+
+
+def array_range(request: JobRequest) -> str | None:
+    """The tasks of an array, and after % how many may run at a time: ``0-9%3``. None without one.
+
+    The notation of Slurm and of both PBS.
+    """
+    return f"0-{request.tasks - 1}{at_once(request)}" if request.tasks > 1 else None
+
+
+def at_once(request: JobRequest) -> str:
+    """``%3`` if three tasks of an array may run at a time; empty without a limit."""
+    most = request.options.at_once
+    return f"%{most}" if most is not None and most < request.tasks else ""
 
 
 def warning(request: JobRequest) -> str | None:

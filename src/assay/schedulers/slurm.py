@@ -8,17 +8,27 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.hostnames import expand_hosts
+from assay.hostnames import compress_hosts, expand_hosts
 from assay.model.placement import Placement
 from assay.records.jobs import JobAccounting
 from assay.schedulers.batch import Batch, by_signal, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
-from assay.schedulers.model import ENDED, Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.model import (
+    ENDED,
+    Ask,
+    BatchSystem,
+    Granted,
+    JobRequest,
+    JobState,
+    JobStatus,
+    SchedulerNode,
+)
 from assay.schedulers.reading import match_in, number_in
 from assay.schedulers.script import (
     APART,
     PROGRAM,
     around_task,
+    array_range,
     begin_at,
     clock,
     refused,
@@ -60,6 +70,9 @@ _RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))?
 _STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
 _EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d{1,9}):(\d{1,9})\s*$", re.M)
 _ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
+# sinfo(1), NODE STATE CODES: states in which a node runs jobs now or later, by itself. Of the
+# suffixes, * is for nodes that do not answer, $ for maintenance and ! for powering down.
+_USABLE = r"(?:allocated|completing|idle|mixed|planned|power(?:ed|ing)?_(?:up|down))[~#%@^+-]?"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
 # Values that need no quotes in a directive.
@@ -73,6 +86,7 @@ class SlurmScheduler(Batch):
     title = "Slurm"
     command = "sbatch"
     task = '"$SLURM_ARRAY_TASK_ID"'
+    names_nodes = True
     gone = re.compile(r"invalid job id|already completing or completed", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -116,7 +130,8 @@ class SlurmScheduler(Batch):
             "exclusive": options.exclusive,
             "walltime": clock(request.walltime),
             "warning": warning(request),
-            "array": f"0-{request.tasks - 1}" if request.tasks > 1 else None,
+            "array": array_range(request),
+            "hosts": compress_hosts(request.hosts) or None,
             "begin": begin_at(request, "%Y-%m-%dT%H:%M:%S"),
             "partition": options.partition,
             "account": options.account,
@@ -124,6 +139,34 @@ class SlurmScheduler(Batch):
             "constraint": options.constraint,
             "directives": list(options.directives),
         }
+
+    def array_limit(self) -> int | None:
+        """slurm.conf(5): MaxArraySize, 0 where there are no arrays, and max_array_tasks."""
+        answer = self.run(["scontrol", "show", "config"])
+        if answer.status != 0:
+            return None
+        limits = re.findall(r"^MaxArraySize\s*=\s*(\d{1,18})\s*$", answer.out, re.M)
+        parameters = match_in(r"(?m)^SchedulerParameters\s*=\s*(.*)$", answer.out) or ""
+        limits += re.findall(r"(?:^|,)max_array_tasks=(\d{1,18})(?=,|\s*$)", parameters)
+        return min(map(int, limits), default=None)
+
+    def nodes(self, partition: str | None) -> list[SchedulerNode] | None:
+        """sinfo(1): a line per node and partition; the default one's name ends with ``*``."""
+        words = [f"--partition={partition}"] if partition else []
+        answer = self.run(["sinfo", "--noheader", "--Node", *words, "--format=%N|%P|%T|%E"])
+        if answer.status != 0:
+            raise unreadable(self.title, "sinfo", answer)
+        found: dict[str, SchedulerNode] = {}
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|", 3)
+            if len(fields) != 4:
+                raise unreadable(self.title, "sinfo", answer)
+            name, where, state, reason = fields
+            if partition or where.endswith("*"):
+                usable = re.fullmatch(_USABLE, state) is not None
+                why = "" if usable or reason in ("none", "None") else reason
+                found[name] = SchedulerNode(name, state, usable, why)
+        return list(found.values())
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """The status of each of these jobs, from squeue; for ended jobs from scontrol or sacct.

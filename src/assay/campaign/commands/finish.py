@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from assay.errors import INTERRUPTED
+from assay.expectation import Expectation
 from assay.hostnames import names_text
 from assay.kernels import is_search
 from assay.model.cell import Cell
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.report.model import ReportModel
+    from assay.stats.core.intervals import Floats
 
 # Maximum number of cells that a message names individually.
 NAMED = 8
 
-FailOn = Literal["never", "failure", "precision", "nodes"]
+FailOn = Literal["never", "failure", "precision", "nodes", "expectation"]
 
 
 def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
@@ -36,6 +39,55 @@ def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
     cells = summarise_cells(run)
     show(build_report(run, cells, read_history(run)), run.path, report=report, as_json=as_json)
     return cells
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of results, and the JUnit file to write about it; None without one."""
+
+    expectations: tuple[Expectation, ...] = ()
+    junit: Path | None = None
+
+
+def check_expectations(
+    expected: Expected,
+    run: str,
+    nodes: Sequence[tuple[str, Sequence[CellSummary]]],
+    fail_on: FailOn,
+    earlier: Callable[[], Mapping[str, Floats]] = dict,
+) -> bool:
+    """Judge results, print the judgements and write the JUnit file.
+
+    ``run``: its name. ``nodes``: the cells of each node of a group, by name; of a run under an
+    empty name. ``earlier``: the results of earlier runs by cell id. Returns whether the exit status
+    must be 1. Raises AssayError.
+    """
+    if not expected.expectations and expected.junit is None and fail_on != "expectation":
+        return False
+    from assay.console import console
+    from assay.report.expectations.judge import judge
+    from assay.report.expectations.show import sentences, write_junit
+
+    known = earlier() if any(each.like for each in expected.expectations) else {}
+    found = [
+        judgement
+        for node, cells in nodes
+        for judgement in judge(expected.expectations, cells, known, node)
+    ]
+    for line in sentences(found):
+        console(stderr=True).print(line, soft_wrap=True, markup=False)
+    if expected.junit is not None:
+        write_junit(found, run, expected.junit)
+    return fail_on == "expectation" and (not found or any(each.failed for each in found))
+
+
+def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on: FailOn) -> bool:
+    """``check_expectations`` of a run that is no group."""
+    from assay.report.expectations.judge import earlier_values
+
+    return check_expectations(
+        expected, run.manifest.run, [("", cells)], on, lambda: earlier_values(run)
+    )
 
 
 def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> None:

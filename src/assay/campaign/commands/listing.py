@@ -14,7 +14,7 @@ from assay.records.store import Store
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.campaign.commands.finish import FailOn
+    from assay.campaign.jobs.submission import WhenEnded
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
@@ -36,11 +36,9 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
     return int(check and any(run.state == "damaged" for run in found))
 
 
-def follow_again(
-    root: Path, name: str, console: Console, report: bool, as_json: bool, fail_on: FailOn
-) -> int:
+def follow_again(root: Path, name: str, console: Console, after: WhenEnded) -> int:
     """Follow a submitted run; returns the exit status. Raises AssayError."""
-    from assay.campaign.jobs.submission import WhenEnded, follow_run
+    from assay.campaign.jobs.submission import follow_run
 
     run = find_run(root, name) if name else _newest_submitted(root)
     request = run.request()
@@ -50,7 +48,7 @@ def follow_again(
             where=str(run.path),
             fix=f"`assay run --resume {run.name}` goes on with it, if it is unfinished.",
         )
-    return follow_run(run, request, console, WhenEnded(report, as_json, fail_on))
+    return follow_run(run, request, console, after)
 
 
 def _newest_submitted(root: Path) -> RunDirectory:

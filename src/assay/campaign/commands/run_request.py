@@ -126,6 +126,7 @@ def run_request(
     job: JobShape | None = None,
     scheduler: SchedulerConfig | None = None,
     members: int | None = None,
+    hosts: list[str] | None = None,
 ) -> RunRequest:
     """The options with all that a job needs; ``texts``: the files that the plan was read from."""
     known = msgspec.structs.asdict(options) | {"texts": texts, "seed": seed}
@@ -144,6 +145,7 @@ def run_request(
         job=job,
         scheduler=scheduler,
         members=members,
+        hosts=hosts,
         node_groups=config.system.groups,
     )
 

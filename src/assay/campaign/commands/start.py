@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.campaign.commands.finish import exit_status, interrupted, present
+from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
 from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
 from assay.campaign.engine.state import Interruption
+from assay.campaign.jobs.batch import scheduler_of
+from assay.campaign.jobs.group_jobs import usable_nodes
 from assay.campaign.jobs.job import deadline_here, make_ready
 from assay.campaign.jobs.submission import (
     JobOptions,
@@ -35,6 +37,9 @@ from assay.units import whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# With --per-node: the value of --nodes for each node of the partition.
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -177,11 +182,17 @@ def _show(order: Submission, how: StartOptions) -> int:
 
 def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
     """Let nodes measure themselves, in a job array or on the available hosts."""
-    count = _count(options.nodes)
+    alone = msgspec.structs.replace(options, nodes=None)
+    if away and options.nodes == ALL:
+        return _each_node(alone, how)
+    count = None if options.nodes == ALL else _count(options.nodes)
     if away:
         if count is None:
-            raise AssayError("--per-node needs a number of nodes.", fix="Add --nodes 16, say.")
-        return _send(_order(msgspec.structs.replace(options, nodes=None), how, count), how)
+            raise AssayError(
+                "--per-node needs a number of nodes.",
+                fix="Add --nodes 16, say, or --nodes all for each node of the partition.",
+            )
+        return _send(_order(alone, how, count), how)
     cluster = _cluster(how.config)
     members = len(cluster.hosts) if count is None else count
     if members > len(cluster.hosts):
@@ -190,15 +201,31 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
             where=f"--nodes {members}",
             fix="Request fewer nodes.",
         )
-    order = _order(msgspec.structs.replace(options, nodes=None), how, members)
-    alone = msgspec.structs.replace(order.request, job=None, scheduler=None)
-    run = create_requested(order.root, order.stem, alone)
+    order = _order(alone, how, members, away=False)
+    request_here = msgspec.structs.replace(order.request, job=None, scheduler=None)
+    run = create_requested(order.root, order.stem, request_here)
     request = run.request()
     assert request is not None
     return _let_measure(run, request, cluster, how)
 
 
-def _order(options: RunOptions, how: StartOptions, members: int | None) -> Submission:
+def _each_node(options: RunOptions, how: StartOptions) -> int:
+    """Measure each node of the partition that can run jobs, in jobs."""
+    site = how.site.applied(how.config.scheduler)
+    hosts, left_out = usable_nodes(scheduler_of(site), site.partition)
+    if left_out:
+        how.console.print(left_out, soft_wrap=True, markup=False)
+    return _send(_order(options, how, len(hosts), hosts), how)
+
+
+def _order(
+    options: RunOptions,
+    how: StartOptions,
+    members: int | None,
+    hosts: list[str] | None = None,
+    *,
+    away: bool = True,
+) -> Submission:
     return ready(
         options,
         how.config,
@@ -208,6 +235,8 @@ def _order(options: RunOptions, how: StartOptions, members: int | None) -> Submi
         fake=how.fake,
         report=how.after.report,
         members=members,
+        hosts=hosts,
+        away=away,
     )
 
 
@@ -229,7 +258,7 @@ def _count(nodes: str | None) -> int | None:
         raise AssayError(
             f"'{nodes}' is no number of nodes.",
             where="--nodes",
-            fix="With --per-node it is one number, such as 16.",
+            fix="With --per-node it is one number, such as 16, or all.",
         )
     return number
 
@@ -255,4 +284,6 @@ def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
     except Interruption:
         return interrupted(run, how.console)
     cells = present(data, report=how.after.report, as_json=how.after.as_json)
+    if check_run(data, cells, how.after.expected, how.after.fail_on):
+        return 1
     return exit_status(cells, how.after.fail_on, complete=data.complete)

@@ -11,15 +11,17 @@ from pathlib import Path
 import msgspec
 
 from assay.campaign.engine.sessions import begin_time
+from assay.campaign.jobs.group_jobs import GroupJob
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
+from assay.profiles import SITE
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
 # Environment variables of the user that the job needs too; not all schedulers pass them on.
-HANDED_ON = ("ASSAY_CACHE", "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+HANDED_ON = ("ASSAY_CACHE", SITE, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
@@ -49,29 +51,34 @@ def job_request(
     run: Path,
     request: RunRequest,
     number: int,
-    members: Sequence[int] | None = None,
+    group: GroupJob | None = None,
     *,
     begin: float | None = None,
 ) -> JobRequest:
-    """One job of a run. ``members``: those of a group that its tasks measure. ``begin``: Unix time
-    at which it may begin, None: immediately.
+    """One job of a run. ``group``: what it measures of a group. ``begin``: Unix time at which it
+    may begin, None: immediately.
     """
     assert request.job is not None
     assert request.scheduler is not None
     path = run.absolute()
     walltime = min(request.job.seconds, request.job.longest or float("inf"))
-    words = (*assay_words(), "job", str(path), "--number", str(number))
+    words = [*assay_words(), "job", str(path), "--number", str(number)]
+    together = group is not None and group.together
+    if together:
+        words.append("--together")
+    members = len(group.members) if group is not None else 1
     return JobRequest(
         name=f"assay-{request.tag}-{number}",
         command=(*words, "--walltime", f"{walltime:g}"),
         directory=Path(request.folder),
-        nodes=request.job.nodes,
+        nodes=members if together else request.job.nodes,
         walltime=walltime,
         output=path / "jobs" / f"{number:04d}.out",
-        tasks=len(members) if members is not None else 1,
+        tasks=1 if together else members,
         options=request.scheduler,
         environment=environment(),
         begin=begin,
+        hosts=group.hosts if group is not None else (),
     )
 
 
@@ -79,7 +86,6 @@ def submit(
     run: RunDirectory,
     request: RunRequest,
     scheduler: BatchScheduler,
-    members: Sequence[int] | None = None,
     *,
     after: int | None = None,
 ) -> JobHistory:
@@ -94,38 +100,89 @@ def submit(
         known = book.jobs()
         if after is not None and known and known[-1].number > after:
             return known[-1]
-        alive = living(book, scheduler, ignore=after)
-        if alive:
-            raise AssayError(
-                f"Job {alive[0].job} already works on this run.",
-                where=str(run.path),
-                fix=f"`assay runs --follow {run.name}` follows it.",
-            )
+        _check_idle(run, book, scheduler, ignore=after)
+        begin = begin_time(run, time.time())
         number = known[-1].number + 1 if known else 1
-        begin = begin_time(run, time.time()) if members is None else None
-        order = job_request(run.path, request, number, members, begin=begin)
-        event = JobEvent(
-            "submitted",
-            number,
-            time.time(),
-            name=order.name,
-            nodes=order.nodes,
-            walltime=order.walltime,
-            members=list(members) if members is not None else None,
-            begin=begin,
-        )
-        try:
-            job = scheduler.submit(order, book.folder)
-        except SchedulerSilent as silent:
-            # Whether the job was accepted is unknown; if it runs, it records its number.
-            book.append(msgspec.structs.replace(event, reason=silent.what))
-            raise
-        try:
-            book.append(msgspec.structs.replace(event, job=job))
-        except AssayError:
-            scheduler.cancel([job])  # it would be recorded nowhere
-            raise
+        _send(book, scheduler, number, job_request(run.path, request, number, begin=begin))
     return book.job(number)
+
+
+def submit_group(
+    run: RunDirectory, request: RunRequest, scheduler: BatchScheduler, jobs: Sequence[GroupJob]
+) -> list[int]:
+    """Submit jobs of a group, unless one is queued or running already; returns their numbers.
+
+    Raises GroupRefused if not all are accepted; those that are accepted remain.
+    """
+    book = JobBook(run.path)
+    with book.submitting():
+        _check_idle(run, book, scheduler)
+        first = max((story.number for story in book.jobs()), default=0) + 1
+        for number, group in enumerate(jobs, first):
+            order = job_request(run.path, request, number, group)
+            try:
+                _send(book, scheduler, number, order, members=list(group.members))
+            except AssayError as error:
+                if number == first:
+                    raise
+                raise GroupRefused(error, number - first, len(jobs)) from error
+    return list(range(first, first + len(jobs)))
+
+
+class GroupRefused(AssayError):
+    """Some jobs of a group were accepted, and the scheduler refused the next one."""
+
+    def __init__(self, error: AssayError, accepted: int, total: int) -> None:
+        super().__init__(
+            f"{accepted} of {total} jobs were submitted. {error.what}",
+            where=error.where,
+            fix="`assay run --resume` submits the others when these have ended.",
+            detail=error.detail,
+        )
+
+
+def _check_idle(
+    run: RunDirectory, book: JobBook, scheduler: BatchScheduler, ignore: int | None = None
+) -> None:
+    """Raises AssayError if a job of the run is queued or running."""
+    alive = living(book, scheduler, ignore=ignore)
+    if alive:
+        raise AssayError(
+            f"Job {alive[0].job} already works on this run.",
+            where=str(run.path),
+            fix=f"`assay runs --follow {run.name}` follows it.",
+        )
+
+
+def _send(
+    book: JobBook,
+    scheduler: BatchScheduler,
+    number: int,
+    order: JobRequest,
+    members: list[int] | None = None,
+) -> None:
+    """Submit one job and record it. Raises AssayError."""
+    event = JobEvent(
+        "submitted",
+        number,
+        time.time(),
+        name=order.name,
+        nodes=order.nodes,
+        walltime=order.walltime,
+        members=members,
+        begin=order.begin,
+    )
+    try:
+        job = scheduler.submit(order, book.folder)
+    except SchedulerSilent as silent:
+        # Whether the job was accepted is unknown; if it runs, it records its number.
+        book.append(msgspec.structs.replace(event, reason=silent.what))
+        raise
+    try:
+        book.append(msgspec.structs.replace(event, job=job))
+    except AssayError:
+        scheduler.cancel([job])  # it would be recorded nowhere
+        raise
 
 
 def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobHistory]:

@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from assay.campaign.engine.sessions import moment
@@ -127,6 +128,21 @@ class Follower:
         except KeyboardInterrupt:
             return self._stop(max([number, *(story.number for story in self._book.jobs())]))
 
+    def follow_group(self) -> Ending:
+        """Follow all jobs of a group, which run side by side. Raises AssayError."""
+        jobs = [story.number for story in self._book.jobs() if not story.ended]
+        problem: Ending | None = None
+        try:
+            for number in jobs:
+                status = self._until_over(number)
+                end = self._book.end(number)
+                self._note_end(number, status, end)
+                if problem is None and not self._watch.over(number):
+                    problem = self._ended(number, status, end)
+        except KeyboardInterrupt:
+            return self._stop(*jobs)
+        return Ending("complete") if self._complete() else problem or Ending("ended")
+
     def _complete(self) -> bool:
         if self._request.members is not None:
             return not unfinished_members(self._run.path, self._request.members)
@@ -139,7 +155,7 @@ class Follower:
         story = self._book.job(number)
         self._state, self._since = None, time.monotonic()
         poll = Poll()
-        self._wait(lambda: self._watch.over(number) or self._asked(story, poll))
+        self._wait(partial(self._over_or_ended, story, poll))
         end = self._book.end(number)
         # Only the scheduler knows whether a user or the scheduler stopped the job.
         stopped = end is not None and end.how in ("asked", "warned")
@@ -238,7 +254,7 @@ class Follower:
         """
         for attempt in range(ACCOUNTS):
             open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
-            if not open_ or self._request.members is not None:
+            if not open_:
                 return
             if attempt:
                 time.sleep(min(FIRST_POLL * POLL_GROWTH ** (attempt - 1), SLOWEST_POLL))
@@ -262,8 +278,6 @@ class Follower:
             story = self._book.job(max(later))
             self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
             return max(later)
-        if self._request.members is not None:
-            return None
         state = status.state if status is not None else None
         over = end is not None and (
             end.how in ("time", "incomplete", "session")
@@ -301,36 +315,44 @@ class Follower:
             sentence += f" Its last output:\n{said}"
         return Ending("ended", sentence, problem)
 
-    def _stop(self, number: int) -> Ending:
-        """On Ctrl-C end the job; on a second one leave it."""
-        job = self._id(number)
+    def _stop(self, *numbers: int) -> Ending:
+        """On Ctrl-C end the jobs; on a second one leave them."""
+        stories = [self._book.job(number) for number in numbers]
+        open_ = [story for story in stories if not story.ended]
+        names = [story.job or str(story.number) for story in open_]
+        named = f"job {names[0]}" if len(names) == 1 else f"{len(names)} jobs"
         try:
-            self._say(f"Ending job {job}; Ctrl-C again leaves immediately.")
-            story = self._book.job(number)
-            accepted = self._cancel(story)
-            poll = Poll()
-            self._wait(lambda: self._watch.over(number) or self._asked(story, poll), ENDING)
-            self._wait(lambda: self._watch.over(number), LATE if self._begun(story) else 0.0)
-            self._note_end(number, self._state, self._book.end(number))
+            self._say(f"Ending {named}; Ctrl-C again leaves immediately.")
+            accepted = self._cancel([story.job for story in open_ if story.job])
+            for story in open_:
+                number, poll = story.number, Poll()
+                self._state = None
+                self._wait(partial(self._over_or_ended, story, poll), ENDING)
+                late = LATE if self._begun(story) else 0.0
+                self._wait(partial(self._watch.over, number), late)
+                self._note_end(number, self._state, self._book.end(number))
         except KeyboardInterrupt:
             return Ending(
                 "left",
-                f"Job {job} may still run. `assay runs --clean` shows and ends it, "
+                f"{named.capitalize()} may still run. `assay runs --clean` shows and ends it, "
                 f"`assay runs --follow {self._run.name}` follows it.",
             )
         if not accepted:
-            return Ending("left", f"Job {job} may still run: the scheduler does not answer.")
+            return Ending("left", f"{named.capitalize()} may still run: the scheduler is silent.")
         return Ending("stopped")
+
+    def _over_or_ended(self, story: JobHistory, poll: Poll) -> bool:
+        return self._watch.over(story.number) or self._asked(story, poll)
 
     def _begun(self, story: JobHistory) -> bool:
         return self._book.job(story.number).started is not None
 
-    def _cancel(self, story: JobHistory) -> bool:
-        """Ask the scheduler to end the job, repeatedly if it is silent; whether it accepted."""
+    def _cancel(self, jobs: list[str]) -> bool:
+        """Ask the scheduler to end the jobs, repeatedly if it is silent; whether it accepted."""
         until = time.monotonic() + ENDING
-        while story.job:
+        while jobs:
             try:
-                self._scheduler.cancel([story.job])
+                self._scheduler.cancel(jobs)
             except SchedulerSilent as silent:
                 if time.monotonic() >= until:
                     return False

@@ -117,8 +117,8 @@ class _Part:
         turn = self._turn
         if turn.leashed:
             _end_with_parent()
-        allocation = _allocation()
-        self._request = _wait_for(RunDirectory(self._path).request, self._path)
+        allocation = allocation_here()
+        self._request = wait_for(RunDirectory(self._path).request, self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
             self._note(
@@ -129,7 +129,7 @@ class _Part:
                 processor=processor_name(),
             )
         else:
-            members = _wait_for(lambda: self._book.job(turn.number).members, self._path)
+            members = wait_for(lambda: self._book.job(turn.number).members, self._path)
             self._run = RunDirectory(self._path).member(members[turn.task])
         self._before = _measured(self._run)
         if turn.walltime is not None:
@@ -275,14 +275,14 @@ def _measured(run: RunDirectory) -> int:
 
 def deadline_here() -> float | None:
     """When a campaign in this process must have ended, Unix time; None outside an allocation."""
-    allocation = _allocation()
+    allocation = allocation_here()
     if allocation is None or allocation.ends is None:
         return None
     left = allocation.ends - time.time()
     return allocation.ends - min(ENDING, ENDING_SHARE * max(left, 0.0))
 
 
-def _allocation() -> Allocation | None:
+def allocation_here() -> Allocation | None:
     """The allocation of this job; None without one, or if it can't be determined."""
     from assay.launch.allocation import find_allocation
 
@@ -292,7 +292,7 @@ def _allocation() -> Allocation | None:
         return None
 
 
-def _wait_for(look: Callable[[], _T | None], path: Path) -> _T:
+def wait_for(look: Callable[[], _T | None], path: Path) -> _T:
     """What ``look`` finds, once it is visible on this node. Raises AssayError after ``LATE``."""
     until = time.monotonic() + LATE
     while not (found := look()):

@@ -12,10 +12,10 @@ from assay.campaign.engine.display import Display
 from assay.campaign.engine.execute import state_of
 from assay.campaign.engine.launch_times import launch_cost
 from assay.campaign.engine.state import CampaignState
+from assay.campaign.jobs.group_ends import GroupEnds
 from assay.errors import AssayError
 from assay.model.sessions import session_of
 from assay.records.directory import LAUNCHES, RunDirectory
-from assay.records.group import describe_members
 from assay.records.jobs import JobBook
 from assay.records.model import Measurement
 from assay.records.reading import measurements_of
@@ -152,8 +152,7 @@ class GroupWatch:
         self._expected = expected
         self._console = console
         self._live: Live | None = None
-        self._counts: dict[str, int] = {}
-        self._looked = 0.0
+        self._ends = GroupEnds(group, expected)
         if console.is_terminal:
             self._live = Live(console=console, auto_refresh=False, transient=True)
 
@@ -169,11 +168,11 @@ class GroupWatch:
     @property
     def measured(self) -> int:
         """Members that are complete."""
-        return self._counts.get("complete", 0)
+        return self._ends.counts["complete"]
 
     def look(self, status: str) -> None:
         """Count the members by state, and show this with the state of the jobs."""
-        self._counts = describe_members(self._group, self._expected)
+        self._ends.look()
         if self._live is not None:
             from rich.console import Group
             from rich.progress_bar import ProgressBar
@@ -181,7 +180,9 @@ class GroupWatch:
             from rich.text import Text
 
             head = Table.grid(padding=(0, 1))
-            words = ", ".join(f"{count} {name}" for name, count in sorted(self._counts.items()))
+            words = ", ".join(
+                f"{count} {name}" for name, count in sorted(self._ends.counts.items())
+            )
             head.add_row(
                 ProgressBar(total=self._expected, completed=self.measured, width=30),
                 Text(f"{self.measured}/{self._expected} nodes"),
@@ -195,8 +196,4 @@ class GroupWatch:
 
     def over(self, number: int) -> bool:
         """Whether each task of the job has recorded its end."""
-        book = JobBook(self._group)
-        members = book.job(number).members
-        return bool(members) and all(
-            book.end(number, task) is not None for task in range(len(members))
-        )
+        return self._ends.over(number)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from assay.campaign.commands.finish import FailOn, exit_status, present
+from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
 from assay.campaign.commands.run_request import (
     JobEstimate,
     built_toolchains,
@@ -19,8 +20,9 @@ from assay.campaign.commands.run_request import (
     plan_elsewhere,
     run_request,
 )
-from assay.campaign.jobs.batch import job_request, scheduler_of, submit
+from assay.campaign.jobs.batch import GroupRefused, job_request, scheduler_of, submit, submit_group
 from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
+from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
 from assay.config import Config, SchedulerConfig
@@ -31,7 +33,7 @@ from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunOptions, RunRequest
-from assay.schedulers.model import JobRequest
+from assay.schedulers.model import BatchScheduler, JobRequest
 from assay.units import counted, format_duration, parse_walltime
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ class JobOptions:
 
     def applied(self, config: SchedulerConfig | None) -> SchedulerConfig:
         """The scheduler's section with these options applied."""
-        changes = {"partition": self.partition, "account": self.account}
-        given = {name: value for name, value in changes.items() if value is not None}
-        return msgspec.structs.replace(config or SchedulerConfig(), **given)
+        found = (config or SchedulerConfig()).of_partition(self.partition)
+        if self.account is not None:
+            found = msgspec.structs.replace(found, account=self.account)
+        return found
 
     @property
     def seconds(self) -> float | None:
@@ -67,13 +70,14 @@ class WhenEnded:
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
+    expected: Expected = Expected()  # noqa: RUF009
 
 
 @dataclass(frozen=True)
 class Submission:
     """A run that is ready to be submitted, and the estimate of its jobs.
 
-    ``notes``: sentences on what the user may want to do before.
+    ``notes``: sentences on what the user may want to do before. ``group``: the jobs of a group.
     """
 
     request: RunRequest
@@ -81,6 +85,7 @@ class Submission:
     stem: str
     root: Path
     notes: tuple[str, ...] = ()
+    group: tuple[GroupJob, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -89,7 +94,7 @@ class Submission:
         nodes = counted(found.nodes, "node")
         each = f"{nodes} for {format_duration(found.walltime)}"
         if request.members is not None:
-            return f"{request.members} jobs of {each}, in one array."
+            return described(self.group, format_duration(found.walltime))
         sessions = ""
         if found.sessions > 1:
             every = format_duration(found.every)
@@ -112,8 +117,13 @@ def ready(
     fake: Path | None,
     report: bool,
     members: int | None = None,
+    hosts: list[str] | None = None,
+    away: bool = True,
 ) -> Submission:
-    """Plan as far as is possible from here, and estimate the jobs. Raises AssayError."""
+    """Plan as far as is possible from here, and estimate the jobs. Raises AssayError.
+
+    ``members``: of a group; ``hosts``: their nodes. ``away``: whether there will be jobs.
+    """
     machine = machine_for(dataclasses.replace(config, cluster=None), fake)
     if members is not None:  # each node measures itself alone
         options = msgspec.structs.replace(options, nodes="1")
@@ -148,23 +158,26 @@ def ready(
         job=shape,
         scheduler=scheduler,
         members=members,
+        hosts=hosts,
     )
+    group: list[GroupJob] = []
+    if members is not None and away:
+        group = group_jobs(request, scheduler_of(scheduler), range(members))
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root, builds.notes)
+    return Submission(request, found, stem, root, builds.notes, tuple(group))
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
     """Every job that is expected, with its exact script. Nothing is written."""
     scheduler = scheduler_of(order.request.scheduler)
     request, found = order.request, order.estimate
-    members = range(request.members) if request.members is not None else None
     path = order.root / order.stem
-    jobs = []
-    for number in range(1 if members is not None else found.jobs * found.sessions):
+    jobs = [job_request(path, request, n, group) for n, group in enumerate(order.group, 1)]
+    for number in range(0 if order.group else found.jobs * found.sessions):
         session, place = divmod(number, found.jobs)
         # The first job of a session waits for its time; the others follow one another.
         begin = request.utc + session * found.every if session and not place else None
-        jobs.append(job_request(path, request, number + 1, members, begin=begin))
+        jobs.append(job_request(path, request, number + 1, begin=begin))
     return [(job, scheduler.script(job)) for job in jobs]
 
 
@@ -176,25 +189,44 @@ def submit_run(order: Submission, console: Console) -> RunDirectory:
     run = create_requested(order.root, order.stem, order.request)
     request = run.request()
     assert request is not None
-    members = range(request.members) if request.members is not None else None
     try:
-        story = submit(run, request, scheduler, members)
+        words = _submitted(run, request, scheduler, order.group)
     except AssayError:
         if not JobBook(run.path).jobs():
             _forget(run)
         raise
-    _say(console, f"{order.sentence} Submitted as job {story.job}: {run.path}")
+    _say(console, f"{order.sentence} {words}: {run.path}")
     return run
 
 
 def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -> None:
-    """Submit a job for the measurements that a run or group still lacks. Raises AssayError."""
-    members = None
-    if request.members is not None:
-        members = unfinished_members(run.path, request.members)
+    """Submit jobs for the measurements that a run or group still lacks. Raises AssayError."""
     scheduler = scheduler_of(request.scheduler)
-    story = submit(run, request, scheduler, members)
-    _say(console, f"Submitted as job {story.job}{beginning(story)}: {run.path}")
+    group: list[GroupJob] = []
+    if request.members is not None:
+        group = group_jobs(request, scheduler, unfinished_members(run.path, request.members))
+    _say(console, f"{_submitted(run, request, scheduler, group)}: {run.path}")
+
+
+def _submitted(
+    run: RunDirectory, request: RunRequest, scheduler: BatchScheduler, group: Sequence[GroupJob]
+) -> str:
+    """Submit a run's next job, or a group's; returns "Submitted as job 7". Raises AssayError.
+
+    Jobs of a group that are accepted remain if the scheduler refuses others: the words say so.
+    """
+    if request.members is None:
+        story = submit(run, request, scheduler)
+        return f"Submitted as job {story.job}{beginning(story)}"
+    refused = ""
+    try:
+        submit_group(run, request, scheduler, group)
+    except GroupRefused as error:
+        refused = f"{error} "
+    jobs = [story.job for story in JobBook(run.path).jobs() if story.job and not story.ended]
+    if len(jobs) == 1:
+        return f"{refused}Submitted as job {jobs[0]}"
+    return f"{refused}Submitted as jobs {jobs[0]} to {jobs[-1]}"
 
 
 def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: WhenEnded) -> int:
@@ -212,7 +244,10 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
     scheduler = scheduler_of(request.scheduler)
     with watching(run, request, console) as watch:
         follower = Follower(run, request, scheduler, console, watch)
-        ending = follower.follow(jobs[-1].number)
+        if request.members is not None:
+            ending = follower.follow_group()
+        else:
+            ending = follower.follow(jobs[-1].number)
     return conclude(run, request, ending, console, after)
 
 
@@ -229,10 +264,17 @@ def conclude(
     if request.members is not None:
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
-        cells = present(read_run(run.path), report=after.report, as_json=after.as_json)
-        return exit_status(cells, after.fail_on)
+        data = read_run(run.path)
+        cells = present(data, report=after.report, as_json=after.as_json)
+        failed = check_run(data, cells, after.expected, after.fail_on)
+        return 1 if failed else exit_status(cells, after.fail_on)
     if ending.sentence:
         _say(console, ending.sentence)
+    if run.begun and after.expected.junit is not None:
+        from assay.stats.cells.summarise import summarise_cells
+
+        data = read_run(run.path)
+        check_run(data, summarise_cells(data), after.expected, after.fail_on)
     stored = _stored_text(run)
     _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
     if ending.how == "stopped":
@@ -247,7 +289,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
 
     if ending.sentence:
         _say(console, ending.sentence)
-    status = present_group(run.path, after.report, after.as_json, after.fail_on)
+    status = present_group(run.path, after)
     if ending.how != "complete":
         _say(console, f"Go on with: assay run --resume {run.name}")
         return INTERRUPTED if ending.how == "stopped" else 1

@@ -20,6 +20,7 @@ from assay.system.model import Memory, NumaNode, Processor, System
 if TYPE_CHECKING:
     from assay.campaign.machine.survey import Surveyed
     from assay.kernels.building import BuildProgress
+    from assay.kernels.builds.toolchain import Toolchain
     from assay.launch.allocation import Allocation
     from assay.launch.fake.scenario import Scenario
     from assay.system.survey import HostSurvey
@@ -119,14 +120,17 @@ class ThisMachine:
                 {name: build.program for name, build in built.items()},
                 cluster=self.cluster,
             ),
-            {
-                name: {**msgspec.to_builtins(t), **built[name].described}
-                for name, t in selected.items()
-            }
-            | own,
+            {name: {**_recorded(t), **built[name].described} for name, t in selected.items()} | own,
             self._config.patience,
             nodes,
         )
+
+
+def _recorded(toolchain: Toolchain) -> dict[str, object]:
+    """A toolchain as stored in manifests: without the whole environment of its modules."""
+    recorded: dict[str, object] = msgspec.to_builtins(toolchain)
+    del recorded["loaded"]
+    return recorded
 
 
 def _cluster(allocation: Allocation | None, config: Config) -> ClusterConfig | None:

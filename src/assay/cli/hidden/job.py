@@ -17,6 +17,7 @@ def job(
     number: int = 1,
     walltime: float | None = None,
     leashed: Annotated[bool, Parameter(negative=())] = False,
+    together: Annotated[bool, Parameter(negative=())] = False,
     examine: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
 ) -> int:
@@ -32,6 +33,8 @@ def job(
         Seconds that the job has from now, if its scheduler doesn't report it.
     leashed
         End when standard input is closed; measure this node alone.
+    together
+        Let each node of this job measure a member of the group.
     examine
         Check the nodes of this job for the doctor, instead of measuring.
     config
@@ -43,6 +46,10 @@ def job(
         from assay.campaign.jobs.node_examination import examine_here
 
         return examine_here(run, config)
+    if together:
+        from assay.campaign.jobs.together import work_together
+
+        return work_together(run, number, walltime)
     from assay.campaign.jobs.job import JobTurn, work
     from assay.console import console
     from assay.schedulers.model import TASK_VARIABLE

@@ -25,6 +25,7 @@ def doctor(
     fail_on: Literal["note", "warning", "problem"] | None = None,
     seconds: float = 1.0,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Check what on this machine will disturb measurements, what it means and what to do about it.
@@ -45,6 +46,8 @@ def doctor(
         How long to observe load, steal time and throttling. One CPU is kept busy meanwhile.
     config
         The assay.toml to use instead of the one found.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print one JSON object: worst, findings (most severe first), unseen (checks for which this
         machine provides no data) and look (the observed values).
@@ -62,16 +65,16 @@ def doctor(
 
     if not 0 < seconds <= 3600:
         raise AssayError(f"--seconds {seconds:g} is not a valid time.", fix="Give 0.1 to 3600.")
-    site = load_config(config)
+    settings = load_config(config, site)
     if cluster:
-        found = _examine(site)
+        found = _examine(settings)
         if json:
             print_json(found)
         else:
             _show(found)
         return 1 if fail_on is not None and at_least(found.worst, fail_on) else 0
-    look = probe(seconds, site.runs)
-    diagnosis = diagnose(detect(), look, detect_toolchains(site))
+    look = probe(seconds, settings.runs)
+    diagnosis = diagnose(detect(), look, detect_toolchains(settings))
     if json:
         print_json({**msgspec.structs.asdict(diagnosis), "look": look})
     else:
@@ -88,7 +91,7 @@ def _examine(site: Config) -> Diagnosis:
 
     by_job = site.scheduler is not None or site.cluster is None
     if by_job and find_allocation() is None:
-        options = site.scheduler or SchedulerConfig()
+        options = (site.scheduler or SchedulerConfig()).of_partition(None)
         return examine_by_job(site, options, site.runs, console(stderr=True))
     return examine_cluster(site)
 

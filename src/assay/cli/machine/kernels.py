@@ -22,6 +22,7 @@ def kernels(
     processor: Annotated[str | None, Parameter(name="--for")] = None,
     toolchain: str | None = None,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     markdown: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
@@ -41,6 +42,8 @@ def kernels(
         The toolchain to build with [default: as in assay.toml, else the embedded one].
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print JSON on stdout: an object for one kernel or build, a list for all.
     markdown
@@ -58,7 +61,7 @@ def kernels(
         from assay.campaign.machine.building import build_for
         from assay.config import load_config
 
-        built = build_for(toolchain, load_config(config), console(stderr=True), processor)
+        built = build_for(toolchain, load_config(config, site), console(stderr=True), processor)
         if json:
             print_json(built)
         else:

@@ -17,6 +17,7 @@ from cyclopts import Parameter
 def system(
     *,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Describe this machine: processor, memory, network, environment, toolchains.
@@ -27,6 +28,8 @@ def system(
     ----------
     config
         The assay.toml to use instead of the one found.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print one JSON object with system (SI base units), peak and toolchains.
     """
@@ -37,7 +40,7 @@ def system(
     from assay.system.peak import peak_flops
 
     found = detect()
-    toolchains = detect_toolchains(load_config(config))
+    toolchains = detect_toolchains(load_config(config, site))
     if json:
         peak = peak_flops(found, found.usable_cores) if found.usable_cores else None
         print_json({"system": found, "peak": peak, "toolchains": toolchains})

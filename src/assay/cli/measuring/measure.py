@@ -35,6 +35,7 @@ def measure(
     runs: Path | None = None,
     seed: int | None = None,
     config: Path | None = None,
+    site: str | None = None,
     lab: str | None = None,
     fake: Path | None = None,
     fail_on: Literal["never", "failure", "precision"] = "failure",
@@ -85,6 +86,8 @@ def measure(
         Seed of the random order of cells [default: drawn, and recorded].
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     lab
         Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
     fake
@@ -104,7 +107,7 @@ def measure(
     from assay.plans.overrides import amended
     from assay.plans.words import plan_from_words
 
-    settings = load_config(config)
+    settings = load_config(config, site)
     if lab is not None:
         from assay.lab.entering import on_lab
 

@@ -27,6 +27,7 @@ def profile(
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
@@ -58,6 +59,8 @@ def profile(
         The same as --format html.
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the findings as JSON on standard output, after the program's own output.
     """
@@ -89,7 +92,9 @@ def profile(
         from assay.campaign.commands.profile_program import profile_program
 
         wanted = trace or bool(targets)
-        recorded, kept = profile_program(command, folder, load_config(config), notes, trace=wanted)
+        recorded, kept = profile_program(
+            command, folder, load_config(config, site), notes, trace=wanted
+        )
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     events = read_trace(kept) if targets or has_trace(kept) else None

@@ -45,10 +45,12 @@ def run(
     every: str | None = None,
     sessions: str | None = None,
     config: Path | None = None,
+    site: str | None = None,
     lab: str | None = None,
     fake: Path | None = None,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
+    junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     app: str | None = None,
     time: str | None = None,
@@ -71,7 +73,8 @@ def run(
         Continue an unfinished run (the newest, if none is named).
     nodes
         Nodes of the measures that name none, such as 4 or 1,2,4; the maximum is what a plan calls
-        all nodes. With --per-node, the number of nodes that measure themselves.
+        all nodes. With --per-node, the number of nodes that measure themselves, or "all": each
+        node of the partition once.
     ppn
         Ranks per node, overriding the plan's, such as 2 or 1,all.
     per_node
@@ -110,6 +113,8 @@ def run(
         Number of sessions.
     config
         The assay.toml to use [default: searched for as described in docs/formats/config.md].
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     lab
         Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
     fake
@@ -118,7 +123,10 @@ def run(
         Write report.html into the run.
     fail_on
         Exit with 1 if a cell failed its measurement or check, missed its precision, or, with
-        --per-node, a node or a group of nodes is slower than the others ("nodes").
+        --per-node, a node or a group of nodes is slower than the others ("nodes"), or a result
+        misses an [[expect]] of assay.toml ("expectation").
+    junit
+        Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
     json
         Print the answers and all cells as JSON on stdout.
     app
@@ -142,6 +150,7 @@ def run(
         kernels of the plan are measured on the same ranks, and the report gives the ratio of
         assay's code to yours.
     """
+    from assay.campaign.commands.finish import Expected
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded
@@ -164,7 +173,7 @@ def run(
             "--beside measures executables beside assay's kernels, and --app replaces these.",
             fix="Leave one of them out.",
         )
-    settings = load_config(config)
+    settings = load_config(config, site)
     if lab is not None:
         from assay.lab.entering import on_lab
 
@@ -181,7 +190,7 @@ def run(
         dry_run=dry_run,
         per_node=per_node,
         site=JobOptions(partition, account, walltime),
-        after=WhenEnded(report, json, fail_on),
+        after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit)),
     )
     if not resume:
         asked = run_options(

@@ -24,8 +24,11 @@ def report(
     open_: Annotated[bool, Parameter(negative=())] = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
-) -> None:
+    fail_on: Literal["never", "expectation"] = "never",
+    junit: Path | None = None,
+) -> int:
     """Report the results of a run, on the terminal and in a report file.
 
     Reports on the newest run, unless one is named. Nothing is measured, so reports can be written
@@ -50,20 +53,30 @@ def report(
         file's name is then report-anonymous by default.
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the report as JSON on stdout, and write no file.
+    fail_on
+        Exit with 1 if a result misses an [[expect]] of assay.toml.
+    junit
+        Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
     """
     import os
 
+    from assay.campaign.commands.finish import Expected, check_expectations
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.records.directory import find_run
+    from assay.records.model import RunData
     from assay.records.reading import read_run
     from assay.report import build_report, print_summary, write_report
     from assay.report.earlier_runs import read_history
+    from assay.report.expectations.judge import earlier_values
     from assay.stats.cells.summarise import summarise_cells
 
-    found_config = load_config(config)
+    found_config = load_config(config, site)
+    data: RunData | None = None
     directory = find_run(runs or found_config.runs, run)
     request = directory.request()
     if request is not None and request.members is not None:
@@ -72,7 +85,9 @@ def report(
         from assay.report.group import build_group
 
         group = read_group(directory.path)
-        model = build_group(group, find(group, found_config.system.groups))
+        found = find(group, found_config.system.groups)
+        model = build_group(group, found)
+        nodes = [(node.name, node.cells) for node in found.measurements]
         if anonymize:
             from assay.report.anonymous.report import anonymous_group
 
@@ -80,19 +95,32 @@ def report(
     else:
         data = read_run(directory.path)
         earlier = read_history(data)
+        cells = summarise_cells(data)
+        nodes = [("", cells)]
         if anonymize:
             from assay.report.anonymous.report import report_without_names
 
             model = report_without_names(data, earlier)
         else:
-            model = build_report(data, summarise_cells(data), earlier)
+            model = build_report(data, cells, earlier)
+    expected = Expected(found_config.expect, junit)
+    status = int(
+        not anonymize
+        and check_expectations(
+            expected,
+            directory.name,
+            nodes,
+            fail_on,
+            lambda: {} if data is None else earlier_values(data),
+        )
+    )
     if json:
         print_json(model)
-        return
+        return status
     screen = console()
     print_summary(model, screen)
     if format_ == "terminal":
-        return
+        return status
     if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
         suffix = {"markdown": "md"}.get(format_, format_)
         output = Path(f"{model.run}.{suffix}")
@@ -109,3 +137,4 @@ def report(
         import webbrowser
 
         webbrowser.open(written.resolve().as_uri())
+    return status

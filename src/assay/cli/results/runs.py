@@ -25,8 +25,10 @@ def runs(
     clean: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
-    fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
+    fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
+    junit: Path | None = None,
     config: Path | None = None,
+    site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """List the runs, oldest first: name, suite, cells, measurements, state.
@@ -49,9 +51,14 @@ def runs(
         With --follow, write report.html into the run.
     fail_on
         With --follow, exit with 1 if a cell failed, missed its precision, or, of a group of runs, a
-        node or a group of nodes is slower than the others ("nodes").
+        node or a group of nodes is slower than the others ("nodes"), or a result misses an
+        [[expect]] of assay.toml ("expectation").
+    junit
+        With --follow, write the results against each [[expect]] as JUnit XML into this file.
     config
         The assay.toml to use.
+    site
+        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print a list of objects on stdout; with --follow, the answers and all cells.
     """
@@ -60,10 +67,14 @@ def runs(
     from assay.console import console
     from assay.errors import AssayError
 
-    settings = load_config(config)
+    settings = load_config(config, site)
     root = runs or settings.runs
     if follow:
-        return follow_again(root, run, console(stderr=True), report, json, fail_on)
+        from assay.campaign.commands.finish import Expected
+        from assay.campaign.jobs.submission import WhenEnded
+
+        after = WhenEnded(report, json, fail_on, Expected(settings.expect, junit))
+        return follow_again(root, run, console(stderr=True), after)
     if run:
         raise AssayError("A run is named only with --follow.", where=run, fix="Add --follow.")
     if clean:

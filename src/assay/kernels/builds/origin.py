@@ -72,7 +72,7 @@ class StoredBuild(msgspec.Struct, frozen=True):
 def origin_of(toolchain: Toolchain, seconds: float) -> BuildOrigin:
     """The origin of a build that this machine has just made within ``seconds``."""
     command = [toolchain.cxx or toolchain.mpicxx, *toolchain.flags.split(), "-dM", "-E"]
-    macros = ask([*command, "-x", "c++", "-"], toolchain.environment).text
+    macros = ask([*command, "-x", "c++", "-"], toolchain.variables).text
     return BuildOrigin(
         schema=1,
         toolchain=toolchain,
@@ -98,7 +98,7 @@ def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
         )
     flags = toolchain.flags.replace("=native", f"={processor}")
     compiler = toolchain.cxx or toolchain.mpicxx
-    known = ask([compiler, *flags.split(), "-E", "-x", "c++", "-"], toolchain.environment)
+    known = ask([compiler, *flags.split(), "-E", "-x", "c++", "-"], toolchain.variables)
     if not known.ok:
         raise AssayError(
             f"The compiler '{compiler}' does not compile for '{processor}'.",
@@ -157,6 +157,8 @@ def adopted(toolchain: Toolchain, entry: ToolchainConfig | None) -> Toolchain:
             launch_flags=toolchain.launch_flags,
             launcher=toolchain.launcher,
             environment=toolchain.environment,
+            loaded=toolchain.loaded,
+            wrapper=toolchain.wrapper,
             built=str(build.folder),
         )
     name = f" --toolchain {toolchain.name}" if toolchain.kind == "site" else ""
@@ -203,7 +205,7 @@ def _kept() -> Iterator[tuple[Path, BuildOrigin, Mapping[str, object]]]:
 def _same(here: Toolchain, stored: Toolchain, entry: ToolchainConfig | None) -> bool:
     """Whether a toolchain without a compiler is a stored one, by all that is known of it."""
     entry = entry or ToolchainConfig()
-    facts = ("kind", "mpicxx", "mpi_flavour", "mpi_version", "environment")
+    facts = ("kind", "mpicxx", "mpi_flavour", "mpi_version", "environment", "modules")
     return (
         all(getattr(here, fact) == getattr(stored, fact) for fact in facts)
         and _same_flags(here.flags, stored.flags)
@@ -223,7 +225,7 @@ def _same_flags(here: str, stored: str) -> bool:
 def _why_not(build: StoredBuild) -> str:
     """Why a build doesn't start on this machine; empty if it does."""
     executable = build.folder / EXECUTABLE
-    environment = {**os.environ, **build.origin.toolchain.environment}
+    environment = {**os.environ, **build.origin.toolchain.variables}
     try:
         done = subprocess.run(
             [executable, "--version"],

@@ -38,6 +38,9 @@ class Toolchain(msgspec.Struct, frozen=True):
     launch locally. ``environment``: variables for building and running. ``launcher``: what starts
     the ranks. ``built``: the folder of a build that was made where there is a compiler, since this
     machine has none; the compiler and the BLAS are those of that build.
+    ``modules``: the lines of bash that provide it, and ``loaded`` the variables that they set.
+    ``wrapper``: the words before a program that its launcher starts. ``container``: the image in
+    which compiler and MPI are.
     """
 
     name: str
@@ -56,9 +59,19 @@ class Toolchain(msgspec.Struct, frozen=True):
     problem: str = ""
     fix: str = ""
     built: str = ""
+    modules: tuple[str, ...] = ()
+    loaded: dict[str, str] = {}
+    wrapper: tuple[str, ...] = ()
+    container: str = ""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables for building and running."""
+        return {**self.loaded, **self.environment}
 
     @property
     def wrapper_environment(self) -> dict[str, str]:
-        """``environment`` and the variables that make ``mpicxx`` call ``cxx``."""
-        chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if self.cxx else {}
-        return {**chosen, **self.environment}
+        """``variables`` and those that make ``mpicxx`` call ``cxx``."""
+        named = bool(self.cxx) and not self.container  # which has its own
+        chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if named else {}
+        return {**chosen, **self.variables}

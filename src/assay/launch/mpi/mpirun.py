@@ -9,6 +9,7 @@ from assay.config import ClusterConfig
 from assay.errors import AssayError
 from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.mpi.adapter_variables import choose_adapters
+from assay.launch.mpi.host_lists import hydra_hosts, open_mpi_hosts, srun_hosts
 from assay.launch.node_sets import choose_hosts
 from assay.model.placement import Placement
 from assay.waiting import POLITE_WAITING
@@ -31,7 +32,7 @@ def mpirun_command(
     As ``launcher_words``, followed by the kernel program.
     """
     words = launcher_words(toolchain, placement, cluster=cluster, seed=seed, cores=cores, root=root)
-    return [*words, str(executable), "--job", str(job), "--out", str(stream)]
+    return [*words, *toolchain.wrapper, str(executable), "--job", str(job), "--out", str(stream)]
 
 
 def launcher_words(
@@ -61,7 +62,7 @@ def launcher_words(
     cores = _physical_cores() if cores is None else cores
     choice = choose_adapters(toolchain.mpi_flavour, placement.adapter)
     variables = {**_thread_variables(placement.threads), **choice.environment}
-    site = dict(sorted(toolchain.environment.items()))
+    site = dict(sorted(toolchain.variables.items()))
     launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
     own_agents = launcher != "srun" and uses_hydra(toolchain)
     if cluster is not None and cluster.starter == "slurm" and own_agents:
@@ -84,7 +85,7 @@ def launcher_words(
             flags += ["--oversubscribe"] if placement.ppn > cores else []
             flags += ["--allow-run-as-root"] if root else []
             # Open MPI passes only its own variables on to other hosts automatically.
-            own = dict(sorted(toolchain.environment.items()))
+            own = dict(sorted(toolchain.variables.items()))
             merged = {**own, **variables} if hosts else variables
             flags += [word for name, value in merged.items() for word in ("-x", f"{name}={value}")]
         case _:
@@ -157,7 +158,7 @@ _STEP_OF_AGENTS = {"SLURM_CPU_BIND": "none", "SLURM_MPI_TYPE": "none", "SLURM_OV
 def _srun(hosts: tuple[str, ...], placement: Placement) -> list[str]:
     return [
         *(f"--nodes={placement.nodes}", f"--ntasks={placement.ranks}"),
-        *(f"--ntasks-per-node={placement.ppn}", f"--nodelist={','.join(hosts)}"),
+        *(f"--ntasks-per-node={placement.ppn}", *srun_hosts(hosts)),
         *("--distribution=block", "--cpu-bind=none", "--overlap", "--overcommit"),
         *("--kill-on-bad-exit=1", "--input=none", "--quiet"),
     ]
@@ -169,25 +170,24 @@ def _hydra(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -> l
     address = ["-localhost", cluster.local_address] if cluster.local_address else []
     if cluster.starter == "slurm":  # one srun for all its agents
         reached = ["-launcher", "slurm", "-rmk", "user", *address]
-        return [*reached, "-hosts", ",".join(hosts), "-ppn", str(ppn)]
+        return [*reached, *hydra_hosts(hosts), "-ppn", str(ppn)]
     reached = ["-launcher", "ssh", "-launcher-exec", cluster.remote_shell, "-rmk", "user", *address]
-    return [*reached, "-hosts", ",".join(hosts), "-ppn", str(ppn)]
+    return [*reached, *hydra_hosts(hosts), "-ppn", str(ppn)]
 
 
 def _intel(hosts: tuple[str, ...], cluster: ClusterConfig | None) -> list[str]:
     if not hosts or cluster is None:
         return ["-bootstrap", "fork"]
     if cluster.starter == "slurm":
-        return ["-bootstrap", "slurm", "-hosts", ",".join(hosts)]
+        return ["-bootstrap", "slurm", *hydra_hosts(hosts)]
     shell = cluster.remote_shell
-    return ["-bootstrap", "ssh", "-bootstrap-exec", shell, "-hosts", ",".join(hosts)]
+    return ["-bootstrap", "ssh", "-bootstrap-exec", shell, *hydra_hosts(hosts)]
 
 
 def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -> list[str]:
     if not hosts or cluster is None:
         return []
-    slots = ",".join(f"{_bracketed(host)}:{ppn}" for host in hosts)
-    words = ["--host", slots, "--mca", "plm_rsh_agent", cluster.remote_shell]
+    words = [*open_mpi_hosts(hosts, ppn), "--mca", "plm_rsh_agent", cluster.remote_shell]
     if cluster.starter == "slurm":
         # Open MPI's Slurm components use the job's number of tasks as slots per host, and treat
         # more ranks than that as oversubscription, with yielding instead of polling. With the agent
@@ -198,11 +198,6 @@ def _open_mpi(hosts: tuple[str, ...], cluster: ClusterConfig | None, ppn: int) -
 
 def _genv(variables: dict[str, str]) -> list[str]:
     return [word for name, value in variables.items() for word in ("-genv", name, value)]
-
-
-def _bracketed(host: str) -> str:
-    """Open MPI parses text after a colon as the number of slots, unless it is in brackets."""
-    return f"[{host}]" if ":" in host else host
 
 
 def _thread_variables(threads: int) -> dict[str, str]:

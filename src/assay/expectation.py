@@ -1,0 +1,95 @@
+"""``[[expect]]`` of ``assay.toml``: the values that a site expects of its machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from assay.errors import AssayError
+from assay.toml import TomlDocument
+from assay.units import listed, parse_quantity
+
+# Earlier runs that ``like = "history"`` needs at least.
+FEWEST_RUNS = 5
+# The relative tolerance of a value that names none.
+TOLERANCE = 0.05
+
+
+class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An expected value of each cell that a pattern selects.
+
+    ``cells``: a kernel, where ``*``, ``?`` and ``[…]`` stand for other characters, and words such
+    as ``class=A`` or ``nodes=2`` that its parameters and placement must match: "npb.* class=B".
+    ``metric``: None is the kernel's headline. ``value``: with a unit, or in the metric's base unit.
+    ``tolerance``: by which share of the value a result may be worse, 5% by default; ``better``: by
+    which share it may be better, None without a limit. ``like``: with ``"history"`` the earlier
+    runs of this machine give the value and the tolerance. ``where``: file and line, set on reading.
+    """
+
+    cells: str
+    metric: str | None = None
+    value: float | str | None = None
+    tolerance: float | str | None = None
+    better: float | str | None = None
+    like: Literal["history"] | None = None
+    where: str = ""
+
+    @property
+    def worse_share(self) -> float:
+        """The tolerance as a share of the value."""
+        return _share(self.tolerance, self.where, TOLERANCE)
+
+    @property
+    def better_share(self) -> float | None:
+        """The limit for better results as a share of the value; None without one."""
+        return None if self.better is None else _share(self.better, self.where, 0.0)
+
+
+def checked_expectations(
+    document: TomlDocument, found: tuple[Expectation, ...]
+) -> tuple[Expectation, ...]:
+    """The expectations of a config, with their lines. Raises AssayError for contradictions."""
+    checked = []
+    for index, each in enumerate(found):
+        path = ["expect", index]
+        if (each.value is None) == (each.like is None):
+            raise document.error(
+                path,
+                "An expectation has either a value or like.",
+                'Write value = "180 GB/s", say, or like = "history".',
+            )
+        if each.like is not None and (each.tolerance, each.better, each.metric) != (None,) * 3:
+            raise document.error(
+                path,
+                "With like, the earlier runs give the tolerance, of the kernel's first metric.",
+                "Leave tolerance, better and metric out, or name a value.",
+            )
+        if each.where:
+            raise document.error([*path, "where"], "'expect.where' is no key.")
+        words = each.cells.split()
+        if not words or not all("=" in word for word in words[1:]):
+            raise document.error(
+                [*path, "cells"],
+                f"'{each.cells}' selects no cells.",
+                'Write a kernel and words as in a plan: "npb.cg class=A ppn=2".',
+            )
+        each = msgspec.structs.replace(each, where=document.where(path))
+        if not 0 <= each.worse_share < 1 or not (each.better_share or 0.0) >= 0:
+            raise document.error([*path, "tolerance"], "A tolerance is a share, such as 5%.")
+        checked.append(each)
+    return tuple(checked)
+
+
+def _share(value: float | str | None, where: str, default: float) -> float:
+    return default if value is None else float(parse_quantity(value, "1", where=where))
+
+
+def unmatched(expectation: Expectation, metrics: Iterable[str]) -> AssayError:
+    """The error for a metric that a selected cell doesn't have; ``metrics``: those that it has."""
+    return AssayError(
+        f"The cells '{expectation.cells}' have no metric '{expectation.metric}'.",
+        where=expectation.where,
+        fix=f"They have {listed(list(metrics))}.",
+    )

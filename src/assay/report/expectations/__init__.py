@@ -1,0 +1,1 @@
+"""Results against the values that a site expects."""

@@ -1,0 +1,194 @@
+"""Judges results by the ``[[expect]]`` of the config.
+
+A result misses a value only if its whole 95% interval does: noise alone then fails at most one
+steady cell in twenty that lies exactly on the limit, and hardly any that lies within it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.expectation import FEWEST_RUNS, Expectation, unmatched
+from assay.kernels import is_search, known_kernel
+from assay.kernels.naming import cell_name
+from assay.records.model import RunData, system_name
+from assay.stats.core.intervals import Floats
+from assay.stats.core.model import CellSummary, MetricSummary
+from assay.units import counted, format_quantity, parse_quantity
+
+# By history: the probability that a cell of a steady machine misses, one-sided, and the least
+# share by which it must be worse.
+LEVEL, LEAST = 0.001, 0.01
+
+Outcome = Literal["met", "missed", "undecided", "unmeasured"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One expectation of one cell. ``cell``: as text; the pattern if it selects no cell.
+
+    ``outcome``: "undecided" if the median is beyond a limit and its 95% interval is not, or too
+    few earlier runs exist; "unmeasured" if there is no result. ``sentence`` gives the numbers.
+    ``node``: in a group. ``seconds``: of the cell's measurements, wall time.
+    """
+
+    cell: str
+    metric: str
+    outcome: Outcome
+    sentence: str
+    node: str = ""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the expectation is not known to be met, and not merely undecided."""
+        return self.outcome in ("missed", "unmeasured")
+
+
+def judge(
+    expectations: Sequence[Expectation],
+    cells: Sequence[CellSummary],
+    earlier: Mapping[str, Floats],
+    node: str = "",
+) -> list[Judgement]:
+    """Every expectation of every cell that it selects, in the order of the config.
+
+    ``earlier``: the medians of the earlier runs, by cell id, of the headline metric. Raises
+    AssayError for a value of another unit than the metric's, and an unknown metric.
+    """
+    found: list[Judgement] = []
+    for expectation in expectations:
+        chosen = [c for c in cells if selects(expectation.cells, c) and not is_search(c.cell)]
+        if not chosen:
+            sentence = "The run has no such cell."
+            found.append(Judgement(expectation.cells, "", "unmeasured", sentence, node))
+        found += [_of_cell(expectation, c, earlier.get(c.id), node) for c in chosen]
+    return found
+
+
+def selects(pattern: str, cell: CellSummary) -> bool:
+    """Whether a pattern such as "npb.* class=A nodes=2" selects a cell."""
+    kernel, *words = pattern.split()
+    placement = cell.cell.placement
+    known: dict[str, object] = {
+        **{name: getattr(placement, name) for name in placement.__struct_fields__},
+        "ranks": placement.ranks,
+        "toolchain": cell.cell.toolchain,
+        **cell.cell.parameters,
+        **cell.parameters,
+    }
+    return fnmatchcase(cell.kernel, kernel) and all(
+        name in known and _equal(known[name], value)
+        for name, _, value in (word.partition("=") for word in words)
+    )
+
+
+def _equal(known: object, written: str) -> bool:
+    """Whether a parameter has the value written: "64KiB" is 65536."""
+    if fnmatchcase(str(known), written):
+        return True
+    if not isinstance(known, int | float):
+        return False
+    try:
+        return bool(parse_quantity(written) == known)
+    except AssayError:
+        return False
+
+
+def _of_cell(
+    expectation: Expectation, cell: CellSummary, earlier: Floats | None, node: str
+) -> Judgement:
+    name = f"{cell_name(cell.cell)}, {_placement(cell)}"
+    kernel = known_kernel(cell.kernel)
+    metric = expectation.metric or (kernel.headline if kernel else next(iter(cell.metrics), "time"))
+    if cell.status != "ok" or cell.verified is False or not cell.metrics:
+        why = cell.error or ("its check failed" if cell.verified is False else "it has no result")
+        return Judgement(name, metric, "unmeasured", f"Not measured: {why}.", node)
+    if metric not in cell.metrics:
+        raise unmatched(expectation, cell.metrics)
+    summary = cell.metrics[metric]
+    if expectation.like is not None:
+        outcome, sentence = _by_history(summary, earlier)
+    else:
+        outcome, sentence = _by_value(expectation, summary)
+    return Judgement(name, metric, outcome, sentence, node, cell.span or 0.0)
+
+
+def _placement(cell: CellSummary) -> str:
+    placement = cell.cell.placement
+    return f"{counted(placement.nodes, 'node')}, {counted(placement.ranks, 'rank')}"
+
+
+def _by_value(expectation: Expectation, found: MetricSummary) -> tuple[Outcome, str]:
+    assert expectation.value is not None
+    value = float(parse_quantity(expectation.value, found.unit, where=expectation.where))
+    if not value > 0:
+        raise AssayError("An expected value is above zero.", where=expectation.where)
+    sign = 1 if found.better == "more" else -1
+    worst = value * (1 - sign * expectation.worse_share)
+    limits = [(sign, worst)]
+    if expectation.better_share is not None:
+        limits.append((-sign, value * (1 + sign * expectation.better_share)))
+    outcome: Outcome = "met"
+    for direction, limit in limits:
+        if direction * (found.median - limit) < 0:
+            # The bound of the interval that is nearest to the limit.
+            low, high = found.ci95 or (found.median, found.median)
+            nearest = high if direction > 0 else low
+            beyond = direction * (nearest - limit) < 0
+            outcome = "missed" if beyond else "undecided"
+            break
+    expected = format_quantity(value, found.unit)
+    change = f"{(found.median / value - 1):+.1%}"
+    return outcome, f"{_result(found)}, expected {expected} ({change})."
+
+
+def _by_history(found: MetricSummary, earlier: Floats | None) -> tuple[Outcome, str]:
+    """A prediction interval for one further value, of logarithms (Student's t)."""
+    from scipy.special import stdtrit
+
+    values = np.asarray(earlier if earlier is not None else [])
+    count = int(values.size)
+    if count < FEWEST_RUNS:
+        runs = counted(count, "earlier run")
+        return "undecided", f"{_result(found)}; {runs}, {FEWEST_RUNS} are needed."
+    logs = np.log(values)
+    centre, spread = float(np.mean(logs)), float(np.std(logs, ddof=1))
+    reach = float(stdtrit(count - 1, 1 - LEVEL)) * spread * math.sqrt(1 + 1 / count)
+    reach = max(reach, math.log1p(LEAST))
+    worse = (centre - math.log(found.median)) * (1 if found.better == "more" else -1)
+    expected = format_quantity(math.exp(centre), found.unit)
+    change = f"{(found.median / math.exp(centre) - 1):+.1%}"
+    sentence = (
+        f"{_result(found)}, {expected} in {count} earlier runs ({change}; "
+        f"{math.expm1(reach):.1%} worse would be noticed)."
+    )
+    return "missed" if worse > reach else "met", sentence
+
+
+def _result(found: MetricSummary) -> str:
+    return format_quantity(found.median, found.unit, found.ci95)
+
+
+def earlier_values(run: RunData) -> dict[str, Floats]:
+    """The medians of the earlier runs of this system in the same folder, by cell id."""
+    from assay.records.store import RunFilter, Store
+    from assay.stats.repeats.stored_repeats import repeats_in
+
+    if run.path is None:
+        return {}
+    choice = RunFilter(system=system_name(run.manifest), until=run.manifest.utc)
+    found = {}
+    for repeats in repeats_in(Store(run.path.parent), choice):
+        runs = np.array(repeats.run)
+        found[repeats.cell.id] = np.array(
+            [float(np.median(repeats.values[runs == name])) for name in dict.fromkeys(repeats.run)]
+        )
+    return found

@@ -1,0 +1,145 @@
+"""A Slurm as sites have it: accounts, several partitions, QOS, preemption, an ordinary user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.config import SchedulerConfig
+from assay.lab import slurm as lab_slurm
+from assay.lab.cluster import VirtualCluster
+from assay.lab.slurm import SlurmCluster
+from assay.lab.slurm_accounts import why_no_accounts
+from assay.schedulers.model import JobRequest
+from assay.schedulers.slurm import SlurmScheduler
+from slurm_lab import follow, reason
+
+missing = reason or why_no_accounts(lab_slurm._find)
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(missing is not None, reason=missing or "")]
+USER = 65534  # nobody's
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[SlurmCluster]:
+    with VirtualCluster(3, rates=(None,)) as cluster:
+        nodes = cluster.hosts[1:]
+        names = [node.name for node in nodes]
+        made = SlurmCluster(
+            cluster,
+            nodes=nodes,
+            accounts=True,
+            users=True,
+            partitions={
+                "debug": f"Nodes={names[0]} MaxTime=30 State=UP",
+                "large": f"Nodes={','.join(names)} MaxTime=1-00:00:00 State=UP",
+            },
+            settings={
+                "PreemptType": "preempt/qos",
+                "PreemptMode": "CANCEL",
+                "AccountingStorageEnforce": "associations,limits,qos",
+                "PriorityType": "priority/multifactor",
+            },
+        )
+        with made, pytest.MonkeyPatch.context() as patch:
+            for name, value in made.environment().items():
+                patch.setenv(name, value)
+            database = made.database
+            assert database is not None
+            for words in (
+                "add account bench",
+                "add qos urgent priority=1000 preempt=normal",
+                "add user root account=bench qos=normal,urgent defaultqos=normal",
+                "add user nobody account=bench",
+                "modify user nobody set maxsubmitjobs=1",
+            ):
+                assert database.manage(*words.split()) is not None, words
+            yield made
+
+
+@pytest.fixture(autouse=True)
+def idle(slurm: SlurmCluster) -> None:
+    slurm.await_idle()
+
+
+def request(path: Path, command: str, nodes: int = 1, **options: object) -> JobRequest:
+    name = f"{time.monotonic_ns()}"
+    return JobRequest(
+        f"assay-{name}",
+        ("sh", "-c", command),
+        path,
+        nodes,
+        120.0,
+        path / f"{name}.out",
+        options=SchedulerConfig(**options),  # type: ignore[arg-type]
+    )
+
+
+def test_sacct_reports_what_a_job_used(slurm: SlurmCluster, tmp_path: Path) -> None:
+    scheduler = SlurmScheduler()
+    burn = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
+    job = scheduler.submit(request(tmp_path, burn), tmp_path)
+    follow(scheduler, job, {"complete"})
+    until = time.monotonic() + 60
+    while not (found := (scheduler.accounting([job]) or {}).get(job)):
+        assert time.monotonic() < until
+        time.sleep(0.5)
+    assert (found.source, found.state) == ("sacct", "COMPLETED")
+    assert found.elapsed is not None and found.cpu is not None and found.cpu > 0
+    assert found.hosts in {node.name for node in slurm.nodes}
+
+
+def test_each_partition_has_its_own_nodes(slurm: SlurmCluster, tmp_path: Path) -> None:
+    scheduler = SlurmScheduler()
+    counts = {name: len(scheduler.nodes(name) or ()) for name in ("lab", "debug", "large")}
+    assert counts == {"lab": 2, "debug": 1, "large": 2}
+    job = scheduler.submit(request(tmp_path, "true", partition="debug"), tmp_path)
+    follow(scheduler, job, {"complete"})
+    asked = request(tmp_path, "true", nodes=2, partition="debug")
+    job = scheduler.submit(asked, tmp_path)
+    status = follow(scheduler, job, {"queued"})
+    assert "PartitionNodeLimit" in status.reason or "partition" in status.reason.lower()
+    scheduler.cancel([job])
+
+
+def test_a_job_is_preempted_by_a_qos(slurm: SlurmCluster, tmp_path: Path) -> None:
+    scheduler = SlurmScheduler()
+    usual = scheduler.submit(request(tmp_path, "sleep 100", nodes=2), tmp_path)
+    follow(scheduler, usual, {"running"})
+    urgent = request(tmp_path, "true", 2, account="bench", directives=("--qos=urgent",))
+    job = scheduler.submit(urgent, tmp_path)
+    assert follow(scheduler, usual, {"preempted"}).state == "preempted"
+    follow(scheduler, job, {"complete"})
+
+
+def test_an_ordinary_user_submits_within_the_limits(slurm: SlurmCluster) -> None:
+    folder = slurm.folder / "user"
+    folder.mkdir(exist_ok=True)
+    os.chown(folder, USER, USER)
+    sbatch = shutil.which("sbatch", path="/usr/bin:/usr/local/bin")
+    assert sbatch is not None
+    as_user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", sbatch]
+
+    def submit(command: str) -> subprocess.CompletedProcess[str]:
+        words = [*as_user, "--account=bench", f"--output={folder}/%j.out", "--wrap", command]
+        return subprocess.run(
+            slurm.cluster.command(slurm.cluster.hosts[0], *words),
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            env={"SLURM_CONF": str(slurm.conf), "PATH": "/usr/bin:/bin"},
+        )
+
+    first = submit("id -u; sleep 3")
+    assert first.returncode == 0, first.stderr
+    job = first.stdout.split()[-1]
+    refused = submit("true")
+    assert refused.returncode != 0
+    assert "QOS" in refused.stderr or "limit" in refused.stderr
+    follow(SlurmScheduler(), job, {"complete"})
+    assert (folder / f"{job}.out").read_text().strip() == str(USER)
