@@ -26,6 +26,7 @@ from assay.questions.compare.sides import Side, read_sides
 from assay.questions.compare.tables import cell_table
 from assay.records.model import ImportedSource
 from assay.report import write_report
+from assay.report.comparison.brief import brief_labels, most_important, print_brief
 from assay.report.comparison.build import build_comparison
 from assay.report.comparison.terminal import print_comparison
 from named_runs import store_named
@@ -267,6 +268,65 @@ def test_every_format_shows_verdicts_and_intervals(tmp_path: Path) -> None:
     encoded = json.loads(json.dumps(findings_json(found)))
     assert len(encoded["cells"]) == 6
     assert encoded["runs"][1]["name"] == "B"
+
+
+def brief(found: CompareFindings, width: int = 80, height: int = 25) -> list[str]:
+    console = Console(width=width, height=height, record=True, file=io.StringIO())
+    print_brief(found, console)
+    return console.export_text().splitlines()
+
+
+def many(names: str = "BC") -> CompareFindings:
+    """Forty cells per side, of which the last four are slower by 20 to 5%."""
+
+    def planted(seed: int, slower: bool) -> dict[str, tuple[Cell, np.ndarray]]:
+        times = {}
+        for place in range(40):
+            cell = Cell("network.pingpong", {"bytes": 8 << place, "mode": "blocking"})
+            factor = 1.0 + 0.05 * max(0, place - 35) if slower else 1.0
+            times[str(place)] = (cell, factor * normal(1000 * seed + place, 6, 0.002))
+        return times
+
+    others = [side("b" * (place + 2), planted(place + 2, True)) for place in range(len(names))]
+    return find([side("a", planted(1, False)), *others])
+
+
+@pytest.mark.parametrize("names", ["B", "BC", "BCD"])
+@pytest.mark.parametrize("size", [(80, 25), (80, 50), (120, 25)])
+def test_a_comparison_fits_on_a_screen(names: str, size: tuple[int, int]) -> None:
+    lines = brief(many(names), *size)
+    assert len(lines) <= size[1] - 1
+    assert len(lines) >= size[1] - 3  # and uses it
+    assert max(map(len, map(str.rstrip, lines))) <= size[0]
+    text = " ".join(" ".join(lines).split())
+    assert f"Of 40 shared cells {names[-1]} is slower in 4 (most: " in text
+    shown = sum(
+        line.rstrip().endswith(("slower", "within 1%")) for line in lines if "bytes=" in line
+    )
+    assert f"… {40 * len(names) - shown} more comparisons: " in text
+    first = next(line for line in lines if "bytes=" in line and "speed" not in line)
+    assert "--verbose: all cells in full" in text
+    assert "1.2" not in first
+
+
+def test_the_greatest_differences_come_first_on_a_screen() -> None:
+    found = many("BC")
+    first = most_important(found.cells)[:8]
+    assert [cell.verdict for cell in first] == ["slower"] * 8
+    speeds = [cell.speed or 1.0 for cell in first]
+    assert speeds == sorted(speeds)
+    assert speeds[0] == pytest.approx(1 / 1.2, rel=0.01)
+    assert {cell.side for cell in first} == {"B", "C"}
+
+
+def test_a_screen_s_labels_leave_out_what_all_cells_of_a_kernel_share() -> None:
+    cells = many("B").cells
+    labels = brief_labels(cells)
+    assert len(set(labels.values())) == 40
+    assert "pingpong bytes=8" in labels.values()
+    assert not any("blocking" in label for label in labels.values())
+    one = find([side("a", of_times(1)), side("bb", of_times(2))]).cells
+    assert "LU class S, 2 ranks" in brief_labels(one).values()
 
 
 def test_the_figure_can_be_drawn_and_shows_each_cell() -> None:

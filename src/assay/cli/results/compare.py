@@ -29,6 +29,7 @@ def compare(
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     fail_on: str = "never",
     scale_clock: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -59,6 +60,8 @@ def compare(
         size.
     scale_clock
         Give ratios at equal clock rates, too.
+    verbose
+        Print all cells, caveats and recommendations, not only what fits on a screen.
     config
         The assay.toml to use.
     json
@@ -72,6 +75,7 @@ def compare(
     from assay.questions.compare.query import FailOn, parse_margin
     from assay.questions.compare.sides import read_sides
     from assay.report import write_report
+    from assay.report.comparison.brief import print_brief
     from assay.report.comparison.build import build_comparison
     from assay.report.comparison.terminal import print_comparison
     from assay.report.comparison.views import find_views
@@ -85,7 +89,7 @@ def compare(
     if json:
         print_json(findings_json(found))
     elif format_ == "terminal":
-        print_comparison(found, screen)
+        (print_comparison if verbose else print_brief)(found, screen)
     else:
         suffix = {"markdown": "md"}.get(format_, format_)
         target = output or Path(f"comparison.{suffix}")

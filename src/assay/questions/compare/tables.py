@@ -56,6 +56,26 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
     return f"can't tell: n = {few}" if few < 2 else "can't tell"
 
 
+def brief_words(cell: ComparedCell, margin: float) -> str:
+    """``verdict_words`` in at most some 30 characters, for a screen of 80 columns."""
+    if cell.verdict == "none":
+        return "no verdict: other code"
+    if cell.verdict == "same":
+        return f"same within {format_limit(margin)}"
+    if cell.verdict != "open":
+        return cell.verdict
+    if cell.disturbed and cell.in_runs:
+        return "can't tell: other processes"
+    if cell.runs is not None:
+        return f"can't tell: {cell.runs:,} runs would"
+    if cell.more is not None and not (cell.separate and cell.in_runs):
+        return f"can't tell: {cell.more:,} more {cell.unit_of_test}"
+    if cell.if_exact is not None:
+        return f"{cell.if_exact}, if exact"
+    few = min(cell.reference_units, cell.other_units)
+    return f"can't tell: n = {few}" if few < 2 else "can't tell"
+
+
 def single_number(cell: ComparedCell) -> str:
     """Whether the single number of a cell is ``published`` or ``imported``."""
     return "published" if cell.note else "imported"

@@ -1,4 +1,4 @@
-"""A comparison on a terminal: the sides, the verdict, a line per cell, what limits it."""
+"""A comparison on a terminal in full: the sides, the verdict, all cells, caveats and advice."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from assay.kernels.naming import metric_name
 from assay.questions.compare.answer import answer, side_name
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import interval_words, speed_text, verdict_words
-from assay.units import counted, format_limit, format_quantity
+from assay.report.comparison.brief import STYLES
+from assay.units import format_limit, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim", "none": "dim"}
-# Cells that are listed: so that the comparison fits on a screen.
-_MOST = 24
 # Cells whose contributions to the geometric mean are shown.
 _MOST_PARTS = 3
 
 
 def print_comparison(found: CompareFindings, console: Console) -> None:
-    """Print it in the console's width."""
+    """Print all of it in the console's width."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -55,7 +53,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
     for name in headings:
         right = name not in ("cell", "verdict")
         grid.add_column(name, justify="right" if right else "left", overflow="fold")
-    for cell in found.cells[:_MOST]:
+    for cell in found.cells:
         grid.add_row(
             Text(_name(cell, several)),
             Text(format_quantity(cell.reference, cell.unit)),
@@ -63,12 +61,9 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
             Text(speed_text(cell.speed, cell.speed_ci95)),
             *([Text(speed_text(cell.code_factor, cell.code_factor_ci95))] if codes else []),
             *([_per_clock(cell)] if clocks else []),
-            Text(verdict_words(cell, found.margin), _STYLES[cell.verdict]),
+            Text(verdict_words(cell, found.margin), STYLES[cell.verdict]),
         )
     console.print(grid)
-    if len(found.cells) > _MOST:
-        more = counted(len(found.cells) - _MOST, "more comparison")
-        console.print(f"  … {more}: --format html shows them.", style="dim", markup=False)
     for mean in found.means:
         if mean.speed is None:
             continue
