@@ -71,7 +71,7 @@ cores = 2
 kind = "single"
 hosts = {hosts}
 [[adapter]]
-rate = "1 Gbit/s"
+rate = "{rate}"
 """
 
 
@@ -222,13 +222,13 @@ def row_of(found: Judged, where: str, now: float) -> Row:
 
 
 @contextmanager
-def lab(hosts: int, folder: Path) -> Iterator[str]:
-    """The name of a virtual cluster at 1 Gbit/s, removed at the end."""
+def lab(hosts: int, folder: Path, rate: str = "1 Gbit/s") -> Iterator[str]:
+    """The name of a virtual cluster, removed at the end."""
     before = os.environ.get(FOLDER_VARIABLE)
     os.environ[FOLDER_VARIABLE] = str(folder / "labs")
     name = f"bench-{os.getpid()}"
     spec = folder / "lab.toml"
-    spec.write_text(LAB.format(hosts=hosts))
+    spec.write_text(LAB.format(hosts=hosts, rate=rate))
     try:
         _lab("up", str(spec), "--name", name)
         try:

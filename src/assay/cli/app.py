@@ -28,6 +28,7 @@ COMMANDS = {
     "history": "results",
     "usage": "planning",
     "design": "planning",
+    "simulate": "planning",
     "compare": "results",
     "export": "results",
     "import_": "results",

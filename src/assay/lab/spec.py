@@ -10,17 +10,16 @@ import msgspec
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
 from assay.topologies.kinds import (
-    KINDS,
     Dragonfly,
     FatTree,
     RowsColumns,
     Single,
     Switches,
     Topology,
-    Torus,
     hosts_of,
     switches_of,
 )
+from assay.topologies.reading import read_topology
 from assay.units import parse_quantity
 
 SPEC_SCHEMA = 1
@@ -118,7 +117,7 @@ def load_spec(path: Path) -> Spec:
         raise document.error(
             ["schema"], f"The spec has version {file.schema}; this assay reads {SPEC_SCHEMA}."
         )
-    topology = _topology(document, file.topology)
+    topology = read_topology(document, file.topology)
     adapters = tuple(
         _wire(document, ["adapter", index], wire) for index, wire in enumerate(file.adapter)
     )
@@ -152,27 +151,6 @@ def load_spec(path: Path) -> Spec:
             "Build it smaller.",
         )
     return spec
-
-
-def _topology(document: TomlDocument, table: dict[str, object]) -> Topology:
-    kind = table.get("kind")
-    if kind is None:
-        raise document.error(["topology"], "[topology] has no 'kind'.", nearest("", KINDS))
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise document.error(
-            ["topology", "kind"], f"There is no topology '{kind}'.", nearest(str(kind), KINDS)
-        )
-    rest = {name: value for name, value in table.items() if name != "kind"}
-    topology: Topology = document.read(["topology"], rest, KINDS[kind])
-    for name, value in msgspec.structs.asdict(topology).items():
-        for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, int) and number < 1:
-                raise document.error(["topology", name], f"'topology.{name}' is below 1.")
-    if isinstance(topology, Torus) and not 1 <= len(topology.dimensions) <= 3:
-        raise document.error(
-            ["topology", "dimensions"], "A torus has 1 to 3 dimensions.", "Such as [4, 4]."
-        )
-    return topology
 
 
 def _wire(document: TomlDocument, path: list[str | int], wire: _Wire) -> Wire:

@@ -30,6 +30,7 @@ from assay.questions.history.findings import find as find_history
 from assay.questions.nodes.findings import find as find_nodes
 from assay.questions.profile.findings import find as find_profile
 from assay.questions.profile.traced.findings import find_trace
+from assay.questions.simulation.findings import find_simulation
 from assay.questions.usage.findings import find as find_usage
 from assay.stats.core.model import CellSummary, MetricSummary
 
@@ -38,7 +39,8 @@ _HEAD = """# Findings
 What each question found, as plain data for programs: the field `findings` of the sections of a
 [JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
 `assay report --json` print it. `assay usage --json` prints only the findings of a log,
-`assay profile --json` those of a program, and
+`assay profile --json` those of a program,
+`assay simulate --json` those of a simulation, and
 `assay history --json` those of a
 history, with the points of each cell and with whole cells in place of their ids
 ([formats](formats/history.md)). This page is generated from the types in
@@ -60,6 +62,7 @@ _OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("compare", "Runs compared (`assay compare`)", find_compare),
     ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
     ("clusters", "Designed clusters (`assay design`)", find_design),
+    ("simulation", "Simulated programs (`assay simulate`)", find_simulation),
     ("usage", "Use of a machine (`assay usage`)", find_usage),
     ("profile", "Profile of a program (`assay profile`)", find_profile),
     ("trace", "Trace of a program (`assay profile`)", find_trace),

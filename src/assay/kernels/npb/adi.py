@@ -86,7 +86,7 @@ def communication(
         sent += faces * GHOSTS * _STATE * points**2
         for part in range(others):
             across = -(-inner(points, part, others) // threads)
-            batches, size = _handed(points, system, own, across, threads, lanes)
+            batches, size = handed_batches(points, system, own, across, threads, lanes)
             # Elimination: a message of every rank, inwards or between the two innermost ranks.
             # Back substitution: outwards.
             messages += batches * (own + own - 2)
@@ -94,7 +94,7 @@ def communication(
     return messages, sent
 
 
-def _handed(
+def handed_batches(
     points: int, system: LineSystem, own: int, across: int, threads: int, lanes: int
 ) -> tuple[float, float]:
     """Batches of lines cut into ``own`` blocks, and bytes of a batch for one double per point."""
@@ -112,7 +112,7 @@ def peers(points: int, system: LineSystem, ranks: int, threads: int, lanes: int 
         own, part, parts = blocks[dimension], at[3 - dimension], blocks[3 - dimension]
         halo = GHOSTS * _STATE * points * len(share_of(points, part, parts))
         across = -(-inner(points, part, parts) // threads)
-        batches, size = _handed(points, system, own, across, threads, lanes)
+        batches, size = handed_batches(points, system, own, across, threads, lanes)
         lower, middle = at[dimension], own // 2 - 1
         # Eliminated rows go inwards, solutions outwards; the two innermost ranks exchange rows.
         up = system.kept if lower <= middle else COMPONENTS

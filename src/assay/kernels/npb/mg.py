@@ -95,7 +95,7 @@ def _mg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     coarse = sum(8.0**level for level in range(2, finest))
     messages = sent = 0.0
     if levels.working > 1:
-        for level, ghosts, times in _exchanges(levels, cycles):
+        for level, ghosts, times in ghost_exchanges(levels, cycles):
             for _, _, size in levels.exchanged(level, ghosts):
                 messages += times
                 sent += times * size
@@ -156,7 +156,7 @@ def _blocks(extent: int) -> list[int]:
     return [min(height, extent - begin) for begin in range(0, extent, height)]
 
 
-def _exchanges(levels: GridLevels, cycles: int) -> list[tuple[int, int, int]]:
+def ghost_exchanges(levels: GridLevels, cycles: int) -> list[tuple[int, int, int]]:
     """Exchanges of ghosts in a run: the level, the number of layers, the number of exchanges."""
     coarser = range(levels.whole + 1, levels.finest)
     return [
@@ -169,7 +169,7 @@ def _mg_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
     name = str(parameters["class"])
     levels = levels_of(name, ranks)
     found: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for level, ghosts, times in _exchanges(levels, MG_SIZES[name][1]):
+    for level, ghosts, times in ghost_exchanges(levels, MG_SIZES[name][1]):
         for one, other, size in levels.exchanged(level, ghosts):
             found[one, other] += times * size
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.kernels import find_kernel
+from assay.models.calls.npb import npb_communication
 from assay.models.machine.figure import MachineFigure
 from assay.models.machine.machine import DescribedMachine
 from assay.models.machine.programs import (
@@ -35,13 +36,17 @@ class NodeMeasurement:
 
 
 def npb_work(kernel: str, npb_class: str, ranks: int) -> ProgramWork:
-    """The catalogue's work of all ranks. Integer sort counts an operation per key."""
+    """The work of all ranks, with the messages between two ranks that all calls come to.
+
+    Integer sort counts an operation per key.
+    """
     entry = find_kernel(kernel)
     parameters = {each.name: each.default for each in entry.parameters} | {"class": npb_class}
     counted = dict(entry.work(parameters, ranks, 1))
     if not counted.get("flops"):
         counted["flops"] = counted["operations"]
-    return ProgramWork.of_catalogue(counted)
+    messages, sent = npb_communication(kernel.removeprefix("npb."), npb_class, ranks)
+    return ProgramWork(counted["flops"], counted["traffic"], messages, sent)
 
 
 def core_rate(machine: DescribedMachine, measured: NodeMeasurement) -> float:

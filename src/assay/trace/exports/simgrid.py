@@ -78,11 +78,16 @@ class _Plan:
 
 
 def _write(trace: Trace, path: Path) -> list[str]:
+    path.mkdir()
+    return write_actions(trace, path)
+
+
+def write_actions(trace: Trace, path: Path) -> list[str]:
+    """The actions to a folder that exists; sentences on what was left out or changed."""
     matched = match(trace)
     plan = _Plan()
     _plan_messages(matched, plan)
     _plan_collectives(matched, plan)
-    path.mkdir()
     names = []
     for place, rank in enumerate(trace):
         names.append(f"rank-{rank.rank}.txt")

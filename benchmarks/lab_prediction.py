@@ -1,0 +1,277 @@
+"""Model, simulator and reality: programs on hosts of a lab, predicted from one host.
+
+    .venv/bin/python benchmarks/lab_prediction.py [--rates "100 Mbit/s,1 Gbit/s"] [--simgrid PATH]
+    .venv/bin/python benchmarks/lab_prediction.py --again    from the stored measurements
+
+Measured on a virtual cluster of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and
+Linpack (N = 1,500). Predicted from: the same NPB with two ranks on one host (all their computing,
+with both cores busy as they are on several hosts of the lab), DGEMM on one host, and a ping-pong
+between two hosts. The hosts share this machine's two CPUs, so that at most two ranks compute at
+once: with four hosts each computes at half speed. Predicted by the closed form of `assay simulate`,
+by SimGrid if it is found, and Linpack by models/linpack/time.py.
+
+The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
+SPREAD, which was written down before the first comparison. An interval of four launches is not a
+statement of high confidence: the measured number is their median.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from common import PeerError, build, parser, say
+from placement import lab, measured
+
+from assay.lab import network
+from assay.models.linpack.time import fitted_coefficients, predict
+from assay.models.machine.figure import measured as figure
+from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
+from assay.questions.network.messages.sweeps import sweeps
+from assay.questions.simulation.findings import SimulationSettings, find_simulation, npb_input
+from assay.records.model import RunData
+from assay.simulation.cluster import SimulatedCluster, cluster_of
+from assay.simulation.simgrid import SimGrid, find_simgrid
+from assay.stats.cells.summarise import launch_value, summarise_cells
+from assay.toml import parse_toml
+from assay.topologies.kinds import Single
+
+RESULTS = Path(__file__).with_name("results") / "lab_prediction.json"
+RATES = ("100 Mbit/s", "1 Gbit/s", "10 Gbit/s")
+KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
+HOSTS = (2, 4)
+CLASS = "W"
+ORDER, BLOCK = 1_500, 96
+CPUS = 2
+# Standard deviation of the model's own error, of the logarithm; stated before the first run.
+SPREAD = 0.10
+_NINETY = 1.645
+
+PLAN = """schema = 1
+title = "Model, simulator, reality"
+seed = 7
+portable = true
+oversubscribe = true
+[replication]
+precision = "2%"
+budget = "{limit} s"
+min_launches = 3
+max_launches = 4
+min_samples = 1
+max_samples = 20
+cell_budget = "0.15 s"
+[[measure]]
+kernel = "network.pingpong"
+bytes = [8, 1024, 8192, 65536, 262144, 1048576]
+nodes = 2
+[[measure]]
+kernel = "compute.dgemm"
+n = 500
+ppn = 2
+[[measure]]
+kernel = [{kernels}]
+class = "{npb_class}"
+ppn = 2
+[[measure]]
+kernel = [{kernels}]
+class = "{npb_class}"
+nodes = [{hosts}]
+[[measure]]
+kernel = "linpack"
+n = {order}
+nb = {block}
+nodes = [{hosts}]
+"""
+
+
+def numbers(run: RunData) -> dict[str, object]:
+    """What was measured: the ping-pong's line of costs, and each program's launches in s."""
+    cells = summarise_cells(run)
+    times: dict[str, list[float]] = {}
+    for measurement in run.measurements:
+        value = launch_value(measurement)
+        cell = measurement.cell
+        if value is not None and cell.kernel != "network.pingpong":
+            place = f"{cell.kernel} {cell.placement.nodes}x{cell.placement.ppn}"
+            times.setdefault(place, []).append(value)
+    costs: dict[str, list[tuple[int, float]]] = {}
+    for sweep in sweeps(cells, run):
+        points = [(size, sweep.at(size).metric.median) for size in sweep.sizes]
+        costs.setdefault(sweep.reach, points)
+    return {"times": times, "costs": costs}
+
+
+def cluster(hosts: int, costs: list[tuple[int, float]]) -> SimulatedCluster:
+    """The lab as measured: a latency and a bandwidth per range of sizes, through its points."""
+    lines = ["schema = 1", "[topology]", 'kind = "single"', f"hosts = {hosts}", "[network]"]
+    pieces = []
+    for (size, seconds), (larger, more) in itertools.pairwise(costs):
+        slope = max((more - seconds) / (larger - size), 1e-12)
+        pieces.append((size, max(seconds - slope * size, 0.05 * seconds), slope))
+    _, latency, slope = pieces[0]
+    lines += [f'latency = "{latency:.6g} s"', f'bandwidth = "{1 / slope:.6g} B/s"']
+    # At most two ranks compute at once, whatever the number of hosts.
+    lines += ["[node]", "cores = 1", f"speed = {min(CPUS / hosts, 1.0)}"]
+    for size, latency, slope in pieces[1:]:
+        lines += ["[[size]]", f"above = {size}", f'latency = "{latency:.6g} s"']
+        lines += [f'bandwidth = "{1 / slope:.6g} B/s"']
+    return cluster_of(parse_toml("\n".join(lines), Path("lab.toml")))
+
+
+def predicted(
+    kernel: str, hosts: int, alone: list[float], where: SimulatedCluster, simgrid: SimGrid | None
+) -> tuple[float | None, float | None]:
+    """Run times of an NPB kernel by the closed form and by SimGrid, s."""
+    from assay.models.calls.npb import npb_operations
+
+    # Two ranks on one host took this long, computing all the time.
+    computing = CPUS * statistics.median(alone)
+    rate = npb_operations(kernel, CLASS, hosts) / computing
+    found = find_simulation(
+        npb_input(kernel, CLASS, hosts, rate), where, Path("lab.toml"), simgrid,
+        SimulationSettings(1, draws=1),
+    )  # fmt: skip
+    return found.closed_form, found.simulated
+
+
+def linpack(hosts: int, dgemm: float, costs: list[tuple[int, float]]) -> float:
+    """Linpack's time by the model of models/linpack/time.py, s."""
+    (size, seconds), (larger, more) = costs[-2:]
+    latency, rate = costs[0][1], (larger - size) / (more - seconds)
+    speed = min(CPUS / hosts, 1.0) * dgemm / CPUS
+    node = MachineNode(
+        1, figure(speed, "DGEMM"), figure(speed, "DGEMM"), figure(1e9, "enough"),
+        figure(1e10, "not needed"), figure(1e10, "not needed"),
+    )  # fmt: skip
+    machine = DescribedMachine(
+        "lab", node, Interconnect("lab", figure(latency, "ping-pong"), figure(rate, "ping-pong")),
+        Single(hosts),
+    )  # fmt: skip
+    return predict(machine, fitted_coefficients().values, ORDER, BLOCK).time.seconds
+
+
+def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, object]]:
+    """A row per program, number of hosts and rate."""
+    rows = []
+    for rate, taken in found.items():
+        times, costs = taken["times"], taken["costs"].get("between nodes", [])
+        if len(costs) < 2:
+            say(f"{rate}: no ping-pong between hosts")
+            continue
+        costs = [(int(size), float(seconds)) for size, seconds in costs]
+        for hosts in HOSTS:
+            where = cluster(hosts, costs)
+            for kernel in KERNELS:
+                real = times.get(f"npb.{kernel} {hosts}x1")
+                alone = times.get(f"npb.{kernel} 1x2")
+                if real and alone:
+                    closed, simulated = predicted(kernel, hosts, alone, where, simgrid)
+                    rows.append(row(rate, kernel, hosts, real, alone, closed, simulated))
+            real, dgemm = times.get(f"linpack {hosts}x1"), times.get("compute.dgemm 1x2")
+            if real and dgemm:
+                flops = CPUS * 2 * 500**3 / statistics.median(dgemm)
+                closed = linpack(hosts, flops, costs)
+                rows.append(row(rate, "linpack", hosts, real, dgemm, closed, None))
+    return rows
+
+
+def row(
+    rate: str,
+    name: str,
+    hosts: int,
+    real: list[float],
+    alone: list[float],
+    closed: float | None,
+    simulated: float | None,
+) -> dict[str, object]:
+    """One comparison; ``holds``: whether the prediction's interval contains the median."""
+    middle = statistics.median(real)
+    best = simulated or closed
+    assert best is not None
+    spread = math.hypot(SPREAD, max(alone) / statistics.median(alone) - 1.0)
+    low, high = (best * math.exp(sign * _NINETY * spread) for sign in (-1, 1))
+    return {
+        "rate": rate, "program": name, "hosts": hosts, "measured": middle,
+        "launches": [min(real), max(real), len(real)], "closed": closed, "simulated": simulated,
+        "interval": [low, high], "holds": low <= middle <= high,
+    }  # fmt: skip
+
+
+def show(rows: list[dict]) -> None:
+    """The table, and the errors in the median by hosts."""
+    print(
+        f"{'rate':<12}{'program':<9}{'hosts':>6}{'measured':>10}{'closed':>9}{'SimGrid':>9}  in 90%"
+    )
+    for one in rows:
+        errors = [
+            "" if one[key] is None else f"{one[key] / one['measured'] - 1:+.1%}"
+            for key in ("closed", "simulated")
+        ]
+        print(
+            f"{one['rate']:<12}{one['program']:<9}{one['hosts']:>6}{one['measured']:>9.4f}s"
+            f"{errors[0]:>9}{errors[1]:>9}  {'yes' if one['holds'] else 'no'}"
+        )
+    for hosts in (*HOSTS, None):
+        some = [one for one in rows if hosts in (None, one["hosts"])]
+        if not some:
+            continue
+        text = f"{hosts or 'all'} hosts, {len(some)} rows: median error"
+        for key in ("closed", "simulated"):
+            off = [abs(one[key] / one["measured"] - 1) for one in some if one[key] is not None]
+            if off:
+                text += f" {statistics.median(off):.1%} ({key})"
+        held = sum(one["holds"] for one in some) / len(some)
+        print(f"{text}; intervals hold in {held:.0%}")
+
+
+def main() -> int:
+    options = parser(__doc__)
+    options.add_argument("--rates", default=",".join(RATES))
+    options.add_argument("--limit", type=float, default=100.0, help="s for each rate")
+    options.add_argument("--simgrid", type=Path)
+    options.add_argument("--again", action="store_true", help="from the stored measurements")
+    given = options.parse_args()
+    simgrid = find_simgrid(given.simgrid)
+    found = json.loads(RESULTS.read_text())["measured"] if RESULTS.exists() else {}
+    if not given.again:
+        problem = network.why_not()
+        if problem:
+            say(problem)
+            return 1
+        build()
+        for rate in given.rates.split(","):
+            say(f"{rate}")
+            with tempfile.TemporaryDirectory(prefix="assay-bench-") as place:
+                folder = Path(place)
+                plan = folder / "plan.toml"
+                names = ", ".join(f'"npb.{name}"' for name in KERNELS)
+                plan.write_text(
+                    PLAN.format(
+                        limit=given.limit,
+                        kernels=names,
+                        npb_class=CLASS,
+                        order=ORDER,
+                        block=BLOCK,
+                        hosts=", ".join(map(str, HOSTS)),
+                    )
+                )
+                try:
+                    with lab(max(HOSTS), folder, rate) as name:
+                        found[rate] = numbers(measured(plan, given.limit, "--lab", name))
+                except PeerError as error:
+                    say(f"{rate}: {error}")
+                    continue
+            RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
+    rows = compare(found, simgrid)
+    RESULTS.write_text(json.dumps({"measured": found, "rows": rows}, indent=1) + "\n")
+    show(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

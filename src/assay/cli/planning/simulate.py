@@ -1,0 +1,116 @@
+"""Simulate a program on a described cluster: its run time with the nodes' variability.
+
+Examples::
+
+    assay simulate --example > seth.toml           a description to begin with
+    assay simulate npb.cg.B --on seth.toml --ranks 64 --rate "300 Mop/s"
+    assay simulate app.profile --on seth.toml      the trace of a program (assay profile --trace)
+    assay simulate --on seth.toml --ranks 16 -- ./app    an MPI program compiled by smpicc
+    assay simulate --from 20260301T0910 > measured.toml    a measured network and its nodes
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def simulate(
+    program: str | None = None,
+    /,
+    *command: str,
+    on: Path | None = None,
+    ranks: int | None = None,
+    ppn: int | None = None,
+    rate: str | None = None,
+    simgrid: Path | None = None,
+    draws: int = 10,
+    seed: int = 1,
+    limit: str = "5 min",
+    keep: Path | None = None,
+    example: Annotated[bool, Parameter(negative=())] = False,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
+    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    html: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Run time of a program on a cluster that is described, not there, by SimGrid if installed.
+
+    Without SimGrid the run time by assay's own closed form is reported, and how to get SimGrid.
+
+    Parameters
+    ----------
+    program
+        npb.KERNEL.CLASS, or the folder of a kept profile with a trace.
+    command
+        An MPI program compiled by SimGrid's smpicc and its arguments, after --.
+    on
+        The description of the cluster (docs/formats/cluster.md).
+    ranks
+        Ranks of an NPB kernel or of a command; a trace has its own.
+    ppn
+        Ranks per node [default: a rank per core].
+    rate
+        Rate of an NPB kernel's computing on one rank, in official operations, such as "500 Mop/s".
+    simgrid
+        SimGrid's smpirun, or a folder with it [default: smpirun on PATH].
+    draws
+        Draws of the nodes' speeds and of uncertain figures of the network.
+    seed
+        Seed of the draws.
+    limit
+        Longest duration of a single simulation.
+    keep
+        A new folder for the platform and the actions that SimGrid gets.
+    example
+        Print a description to begin with.
+    from_
+        Print the network and the nodes of this stored run (id, its beginning, or path) as a
+        description.
+    format_
+        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
+    output
+        The file to write [default: simulate.html in the working directory].
+    html
+        The same as --format html.
+    json
+        Print the findings as JSON on stdout.
+    """
+    from assay.console import console, print_json
+    from assay.simulation.example import EXAMPLE
+
+    if example:
+        print(EXAMPLE, end="")
+        return 0
+    if from_ is not None:
+        from assay.report.simulation.measured import print_cluster
+
+        print_cluster(from_)
+        return 0
+    from assay.questions.simulation.findings import SimulationSettings, find_simulation
+    from assay.report.simulation.source import checked, source_of
+    from assay.report.simulation.write import present
+    from assay.report.usage.progress import UsageProgress
+    from assay.simulation.cluster import read_cluster
+    from assay.simulation.simgrid import find_simgrid
+    from assay.units import parse_quantity
+
+    file = checked(on, draws, ranks, ppn)
+    cluster = read_cluster(file)
+    simulator = find_simgrid(simgrid)
+    source = source_of(program, command, ranks, rate, simulator)
+    settings = SimulationSettings(
+        ppn or cluster.cores, draws, seed, float(parse_quantity(limit, "s", where="--limit")), keep
+    )
+    with UsageProgress(console(stderr=True)) as watch:
+        found = find_simulation(
+            source, cluster, file, simulator, settings, lambda n, of: watch("draws", n, of)
+        )
+    if json:
+        print_json(found)
+    else:
+        present(found, console(), "html" if html else format_, output)
+    return 0

@@ -1,0 +1,143 @@
+"""Schedules of calls as actions of SimGrid's replay: computing, messages and collectives of ranks.
+
+The actions are those of SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Each
+message has a tag of its own between its two ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.models.program.schedules import ScheduleStep, schedule_of
+from assay.trace.exports.simgrid import LIST, SPEED
+
+
+class CallSchedule:
+    """Actions of ``ranks``, in order; and how many ``messages`` and bytes (``sent``) they send.
+
+    A collective counts as a message of each of its ranks, with the bytes that the rank gives to it,
+    as in the work of the catalogue's kernels. ``passed``, ``passed_bytes``: the messages between
+    two ranks that all of it comes to, and their bytes.
+    """
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self.messages = 0
+        self.sent = 0.0
+        self.passed = 0
+        self.passed_bytes = 0.0
+        self.lines: list[list[str]] = [[f"{rank} init"] for rank in range(ranks)]
+        self._tags: Counter[tuple[int, int]] = Counter()
+        self._taken: Counter[tuple[int, int]] = Counter()
+
+    def compute(self, rank: int, seconds: float) -> None:
+        """The rank computes, at speed 1."""
+        if seconds > 0.0:
+            self.lines[rank].append(f"{rank} compute {seconds * SPEED:.0f}")
+
+    def send(self, rank: int, to: int, size: float) -> None:
+        """A blocking send."""
+        tag = self._next(self._tags, rank, to)
+        self.lines[rank].append(f"{rank} send {to} {tag} {_whole(size)}")
+        self._count(size)
+
+    def receive(self, rank: int, sender: int, size: float) -> None:
+        """A blocking receive of the next message of that sender."""
+        tag = self._next(self._taken, sender, rank)
+        self.lines[rank].append(f"{rank} recv {sender} {tag} {_whole(size)}")
+
+    def exchange(self, messages: Iterable[tuple[int, int, float]]) -> None:
+        """Non-blocking messages (sender, receiver, bytes) that all of their ranks then wait for."""
+        posted, waits = [], []
+        for sender, receiver, size in messages:
+            tag = self._next(self._tags, sender, receiver)
+            self._next(self._taken, sender, receiver)
+            ends = f"{sender} {receiver} {tag}"
+            self.lines[receiver].append(f"{receiver} irecv {sender} {tag} {_whole(size)}")
+            posted.append((sender, f"{sender} isend {receiver} {tag} {_whole(size)}"))
+            waits += [(receiver, f"{receiver} wait {ends}"), (sender, f"{sender} wait {ends}")]
+            self._count(size)
+        for rank, line in (*posted, *waits):
+            self.lines[rank].append(line)
+
+    def exchange_in_turn(self, messages: Sequence[tuple[int, int, float]], calls: int) -> None:
+        """A collective of ``calls`` ranks that exchange data in pairs: one partner at a time."""
+        rounds: dict[int, list[tuple[int, int, float]]] = {}
+        for one in messages:
+            rounds.setdefault((one[1] - one[0]) % self.ranks, []).append(one)
+        for _, together in sorted(rounds.items()):
+            self.exchange(together)
+        self.messages += calls - len(messages)
+
+    def allreduce(self, size: float) -> None:
+        """Each rank gives ``size`` bytes."""
+        self._together("Allreduce", size)
+
+    def allgather(self, size: float) -> None:
+        """Each rank gives ``size`` bytes, and gets those of all."""
+        self._together("Allgather", size)
+
+    def alltoall(self, size: float) -> None:
+        """Each rank gives ``size`` bytes to each other one."""
+        self._together("Alltoall", size * (self.ranks - 1))
+
+    def write(self, folder: Path) -> None:
+        """A file of each rank, and ``trace.txt``, which lists them."""
+        names = []
+        for rank, lines in enumerate(self.lines):
+            names.append(f"rank-{rank}.txt")
+            text = "\n".join((*lines, f"{rank} finalize", ""))
+            (folder / names[-1]).write_text(text, encoding="ascii")
+        (folder / LIST).write_text("".join(f"{name}\n" for name in names), encoding="ascii")
+
+    def _together(self, function: str, size: float) -> None:
+        """A collective as the messages of a published algorithm.
+
+        SimGrid 3.32 has these algorithms too, but its replay ends with a fault in most of them.
+        """
+        schedule = schedule_of(function, self.ranks, 0)
+        assert schedule is not None
+        for rank, steps in enumerate(schedule.steps):
+            for step in steps:
+                self._step(rank, step, _whole(step.share * size))
+        self.messages += self.ranks
+        self.sent += self.ranks * size
+
+    def _step(self, rank: int, step: ScheduleStep, size: int) -> None:
+        lines, waits = self.lines[rank], []
+        if step.source is not None:
+            tag = self._next(self._taken, step.source, rank)
+            lines.append(f"{rank} irecv {step.source} {tag} {size}")
+            waits.append(f"{rank} wait {step.source} {rank} {tag}")
+        if step.to is not None:
+            tag = self._next(self._tags, rank, step.to)
+            lines.append(f"{rank} isend {step.to} {tag} {size}")
+            self.passed += 1
+            self.passed_bytes += size
+            waits.append(f"{rank} wait {rank} {step.to} {tag}")
+        lines += waits
+
+    def _count(self, size: float) -> None:
+        self.messages += 1
+        self.sent += size
+        self.passed += 1
+        self.passed_bytes += size
+
+    @staticmethod
+    def _next(tags: Counter[tuple[int, int]], sender: int, receiver: int) -> int:
+        tag = tags[sender, receiver]
+        tags[sender, receiver] += 1
+        return tag
+
+
+def _whole(size: float) -> int:
+    # A receive of 0 bytes would make the replay probe for its size, and wait.
+    return max(round(size), 1)
+
+
+def even(seconds: float, shares: Sequence[float]) -> list[float]:
+    """Computing of each rank: ``seconds`` of work, by the ranks' shares of it."""
+    whole = sum(shares)
+    return [seconds * share / whole for share in shares]

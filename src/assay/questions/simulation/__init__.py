@@ -1,0 +1,1 @@
+"""A program simulated on a described cluster (`assay simulate`)."""

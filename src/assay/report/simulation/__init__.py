@@ -1,0 +1,1 @@
+"""The report on a simulation, and measured machines as clusters to simulate."""

@@ -1,0 +1,129 @@
+"""What `assay simulate` is asked to simulate, from the command line's words."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import AssayError, nearest
+from assay.kernels import find_kernel
+from assay.models.calls.npb import NPB
+from assay.questions.simulation.findings import SimulationInput, npb_input, traced_input
+from assay.simulation.simgrid import HOW, SimGrid
+from assay.simulation.simulate import SimulatedProgram
+from assay.trace.reading_trace import read_trace
+from assay.units import parse_quantity
+
+_COMMAND = "assay simulate"
+_MOST_RANKS, _MOST_DRAWS = 10_000, 10_000
+
+
+def checked(on: Path | None, draws: int, ranks: int | None, ppn: int | None) -> Path:
+    """The description's file. Raises AssayError if it is missing or a number is out of range."""
+    if on is None:
+        raise AssayError(
+            "No cluster is named.",
+            where=_COMMAND,
+            fix="Name its description by --on; 'assay simulate --example > cluster.toml' writes "
+            "one.",
+        )
+    for option, number, most in (
+        ("--draws", draws, _MOST_DRAWS), ("--ranks", ranks, _MOST_RANKS), ("--ppn", ppn, 10_000),
+    ):  # fmt: skip
+        if number is not None and not 1 <= number <= most:
+            raise AssayError(f"{option} can't be {number}.", fix=f"Write 1 to {most}.")
+    return on
+
+
+def source_of(
+    program: str | None,
+    command: Sequence[str],
+    ranks: int | None,
+    rate: str | None,
+    simgrid: SimGrid | None,
+) -> SimulationInput:
+    """The program. Raises AssayError if it is not one that can be simulated."""
+    words = [*([program] if program is not None else []), *command]
+    if not words:
+        raise AssayError(
+            "No program is named.",
+            where=_COMMAND,
+            fix="Name npb.KERNEL.CLASS, the folder of a trace, or a command after --.",
+        )
+    first = words[0]
+    if first.startswith("npb.") and len(words) == 1:
+        return _npb(first, ranks, rate)
+    if rate is not None:
+        raise AssayError("--rate is for NPB kernels.", fix="Leave it out.")
+    if len(words) == 1 and Path(first).is_dir():
+        trace = read_trace(Path(first))
+        if ranks is not None and ranks != len(trace.ranks):
+            raise AssayError(
+                f"The trace has {len(trace.ranks)} ranks, not {ranks}.",
+                where=first,
+                fix="Leave out --ranks, or trace a run with as many.",
+            )
+        return traced_input(Path(first).name, trace)
+    return _command(words, ranks, simgrid)
+
+
+def _npb(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
+    _, kernel, npb_class = (*name.split("."), "", "")[:3]
+    if kernel not in NPB:
+        raise AssayError(f"There is no NPB kernel '{kernel}'.", fix=nearest(kernel, NPB))
+    classes = [
+        str(choice)
+        for parameter in find_kernel(f"npb.{kernel}").parameters
+        if parameter.name == "class"
+        for choice in parameter.choices or ()
+    ]
+    if npb_class not in classes:
+        raise AssayError(
+            f"npb.{kernel} has no class '{npb_class}'.", fix=f"Write one of {', '.join(classes)}."
+        )
+    if ranks is None or rate is None:
+        missing = "--ranks" if ranks is None else "--rate"
+        raise AssayError(
+            f"{missing} is missing.",
+            where=name,
+            fix=f'Such as: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "500 Mop/s"; '
+            "`assay run npb` measures the rate.",
+        )
+    number = float(parse_quantity(rate, "op/s", where="--rate"))
+    if not 0.0 < number < 1e18:
+        raise AssayError(f"--rate can't be {rate}.", fix='Such as "500 Mop/s".')
+    return npb_input(kernel, npb_class, ranks, number)
+
+
+def _command(words: Sequence[str], ranks: int | None, simgrid: SimGrid | None) -> SimulationInput:
+    path = shutil.which(words[0])
+    if path is None:
+        raise AssayError(
+            f"'{words[0]}' is neither npb.KERNEL.CLASS, nor a folder, nor a program.",
+            where=_COMMAND,
+            fix="Check the name.",
+        )
+    if ranks is None:
+        raise AssayError("--ranks is missing.", where=_COMMAND, fix="Such as --ranks 16.")
+    if simgrid is None:
+        raise AssayError("A program can't be executed without SimGrid.", fix=HOW)
+    linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
+    if "libsimgrid" not in linked:
+        raise AssayError(
+            f"'{words[0]}' is not compiled for SimGrid.",
+            where=path,
+            fix="Compile it by SimGrid's smpicc (smpicxx, smpif90); or trace it: "
+            "assay profile --trace.",
+        )
+    program = SimulatedProgram(
+        Path(path).name, ranks, command=(str(Path(path).resolve()), *words[1:])
+    )
+    return SimulationInput(
+        program,
+        unknown=(
+            "The computing of the ranks was timed on this machine while it simulated; a machine "
+            "of speed 1 is this one.",
+        ),
+    )

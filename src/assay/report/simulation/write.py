@@ -1,0 +1,35 @@
+"""The report on a simulation: on the terminal, and in the requested format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.questions.common.findings import findings_json
+from assay.questions.simulation.answer import answer, facts, times
+from assay.questions.simulation.model import SimulationFindings
+from assay.report import ShownFormat, present_report
+from assay.report.build import report_without_cells, section_of
+from assay.units import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def present(
+    found: SimulationFindings, console: Console, form: ShownFormat | None, output: Path | None
+) -> None:
+    """Print the report, and write it if a format or a file is named (``simulate.html``).
+
+    Raises AssayError if it can't be written.
+    """
+    report = report_without_cells(
+        name="simulate",
+        title=f"Simulation: {found.program} on {found.cluster}",
+        utc=found.utc,
+        summary=f"{counted(found.ranks, 'rank')} on {counted(found.nodes, 'node')}",
+        sections=[section_of(answer(found), figures=[], tables=[], findings=findings_json(found))],
+        rows=times(found),
+        facts=facts(found),
+    )
+    present_report(report, console, form, output, Path("simulate.html"))

@@ -1,0 +1,1 @@
+"""Simulation of programs on described clusters by SimGrid."""

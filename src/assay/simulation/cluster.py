@@ -1,0 +1,201 @@
+"""The description of a cluster to be simulated, read from TOML (docs/formats/cluster.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from assay.design.figures import FigureReader, Origin, PartFigure, WrittenFigure, read_share
+from assay.toml import TomlDocument, load_toml
+from assay.topologies.kinds import Topology, hosts_of
+from assay.topologies.reading import read_topology
+from assay.units import parse_quantity
+
+SCHEMA = 1
+_Quantity = str | int | float | WrittenFigure
+
+
+class WrittenNetwork(msgspec.Struct, frozen=True):
+    """``[network]`` of a file."""
+
+    latency: _Quantity
+    bandwidth: _Quantity
+    hop: _Quantity | None = None
+    trunk: _Quantity | None = None
+    adapters: int = 1
+    eager: str | int = "64 KiB"
+
+
+class WrittenMemory(msgspec.Struct, frozen=True):
+    """``[memory]`` of a file: messages within a node."""
+
+    latency: _Quantity = "0.5 us"
+    bandwidth: _Quantity = "5 GB/s"
+
+
+class WrittenComputeNode(msgspec.Struct, frozen=True):
+    """``[node]`` of a file."""
+
+    cores: int
+    speed: float = 1.0
+    between_nodes: str | float = 0.0
+    over_time: str | float = 0.0
+    interval: str | float = "1 s"
+
+
+class WrittenSize(msgspec.Struct, frozen=True):
+    """A ``[[size]]`` of a file: what messages of more than ``above`` bytes take."""
+
+    above: str | int
+    latency: _Quantity
+    bandwidth: _Quantity
+
+
+@dataclass(frozen=True)
+class SizeCost:
+    """Messages of more than ``above`` bytes: ``latency`` (s) plus bytes ÷ ``bandwidth`` (B/s)."""
+
+    above: int
+    latency: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class NodeVariability:
+    """How the speed of nodes varies: standard deviations of its logarithm.
+
+    ``between_nodes``: from node to node, the same during a run. ``over_time``: of each node, drawn
+    anew every ``interval`` (s).
+    """
+
+    between_nodes: float = 0.0
+    over_time: float = 0.0
+    interval: float = 1.0
+
+    @property
+    def any(self) -> bool:
+        """Whether there is some."""
+        return self.between_nodes > 0.0 or self.over_time > 0.0
+
+
+@dataclass(frozen=True)
+class SimulatedCluster:
+    """A cluster: ``topology``, one host per node.
+
+    ``latency``: L + 2o of a short message between neighbours, s. ``bandwidth``: of an adapter in
+    each direction, B/s. ``hop``: further latency per link beyond the neighbour's path, s.
+    ``trunk``: of a link between switches, B/s. ``adapters``: of a node, used at the same time.
+    ``sizes``: other costs of larger messages, ascending. ``eager``: bytes up to which a sender does
+    not wait for the receiver. ``within_latency``, ``within_bandwidth``: of messages within a node.
+    ``cores`` of a node; ``speed``: relative to where the program's computing times are from.
+    """
+
+    title: str
+    topology: Topology
+    latency: PartFigure
+    bandwidth: PartFigure
+    hop: float
+    trunk: float
+    adapters: int
+    sizes: tuple[SizeCost, ...]
+    eager: int
+    within_latency: float
+    within_bandwidth: float
+    cores: int
+    speed: float
+    variability: NodeVariability
+
+    @property
+    def hosts(self) -> int:
+        """Number of nodes."""
+        return hosts_of(self.topology)
+
+
+def read_cluster(path: Path) -> SimulatedCluster:
+    """A cluster from its file. Raises AssayError with file, line and fix."""
+    return cluster_of(load_toml(path))
+
+
+def cluster_of(document: TomlDocument) -> SimulatedCluster:
+    """As ``read_cluster``, from a document."""
+    data = document.data
+    document.check_keys(
+        [], data, {"schema", "title", "topology", "network", "memory", "node", "size"}
+    )
+    if data.get("schema", SCHEMA) != SCHEMA:
+        raise document.error(["schema"], f"This assay reads schema {SCHEMA}.")
+    for table, fix in (
+        ("topology", 'Add [topology] with kind = "single" and hosts = 4.'),
+        ("network", 'Add [network] with latency = "30 us" and bandwidth = "1 Gbit/s".'),
+        ("node", "Add [node] with cores = 2."),
+    ):
+        if not isinstance(data.get(table), dict):
+            raise document.error([table], f"There is no [{table}].", fix)
+    network = document.read(["network"], data["network"], WrittenNetwork)
+    memory = document.read(["memory"], data.get("memory", {}), WrittenMemory)
+    node = document.read(["node"], data["node"], WrittenComputeNode)
+    reader = FigureReader(document)
+
+    def figure(path: list[str | int], written: _Quantity, unit: str) -> PartFigure:
+        return reader.figure(path, written, unit, Origin())
+
+    bandwidth = figure(["network", "bandwidth"], network.bandwidth, "B/s")
+    trunk, hop = network.trunk, network.hop
+    for name, value, least in (
+        ("network.adapters", network.adapters, 1), ("node.cores", node.cores, 1),
+        ("node.speed", node.speed, 1e-6),
+    ):  # fmt: skip
+        if not least <= value < 1e9:
+            raise document.error(name.split("."), f"'{name}' can't be {value}.", "Write > 0.")
+    return SimulatedCluster(
+        title=document.read(["title"], data.get("title", document.path.stem), str),
+        topology=read_topology(document, data["topology"]),
+        latency=figure(["network", "latency"], network.latency, "s"),
+        bandwidth=bandwidth,
+        hop=0.0 if hop is None else figure(["network", "hop"], hop, "s").value,
+        trunk=bandwidth.value
+        if trunk is None
+        else figure(["network", "trunk"], trunk, "B/s").value,
+        adapters=network.adapters,
+        sizes=_sizes(document, reader),
+        eager=_bytes(document, ["network", "eager"], network.eager),
+        within_latency=figure(["memory", "latency"], memory.latency, "s").value,
+        within_bandwidth=figure(["memory", "bandwidth"], memory.bandwidth, "B/s").value,
+        cores=node.cores,
+        speed=node.speed,
+        variability=NodeVariability(
+            read_share(document, ["node", "between_nodes"], node.between_nodes),
+            read_share(document, ["node", "over_time"], node.over_time),
+            reader.figure(["node", "interval"], node.interval, "s", Origin()).value,
+        ),
+    )
+
+
+def _sizes(document: TomlDocument, reader: FigureReader) -> tuple[SizeCost, ...]:
+    found: list[SizeCost] = []
+    written = document.read(["size"], document.data.get("size", []), list[WrittenSize])
+    for index, size in enumerate(written):
+        path = ["size", index]
+        above = _bytes(document, [*path, "above"], size.above)
+        if found and above <= found[-1].above:
+            raise document.error(
+                [*path, "above"], f"'above' isn't more than {found[-1].above}.", "Write [[size]] "
+                "in ascending order."
+            )  # fmt: skip
+        latency, bandwidth = (
+            reader.figure([*path, name], value, unit, Origin()).value
+            for name, value, unit in (
+                ("latency", size.latency, "s"), ("bandwidth", size.bandwidth, "B/s"),
+            )
+        )  # fmt: skip
+        found.append(SizeCost(above, latency, bandwidth))
+    return tuple(found)
+
+
+def _bytes(document: TomlDocument, path: list[str | int], text: str | int) -> int:
+    number = float(parse_quantity(text, "B", where=document.where(path)))
+    if not 0 <= number < 2**63:
+        raise document.error(path, f"'{path[-1]}' can't be {text}.", 'Such as "64 KiB".')
+    return int(number)

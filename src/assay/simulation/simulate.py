@@ -1,0 +1,161 @@
+"""Simulated run times of a program on a cluster: replays with drawn speeds of nodes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.errors import AssayError
+from assay.simulation.cluster import NodeVariability, SimulatedCluster
+from assay.simulation.platform import hosts_for, options, platform_xml
+from assay.simulation.simgrid import SimGrid, run_simulation
+from assay.trace.exports.simgrid import LIST
+
+Floats = npt.NDArray[np.float64]
+# Intervals of a node's speed over time that are drawn; they are repeated in longer runs.
+_INTERVALS = 500
+
+
+@dataclass(frozen=True)
+class SimulatedProgram:
+    """What is simulated.
+
+    ``write``: the actions of all ranks to a folder; sentences on what was left out are returned.
+    ``factor``: the whole run over what is simulated. ``command``: instead of actions, an MPI
+    program that is built for SimGrid, and its arguments.
+    """
+
+    name: str
+    ranks: int
+    factor: float = 1.0
+    write: Callable[[Path], list[str]] | None = None
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SimulatedTimes:
+    """``nominal``: run time with equal, steady nodes, s. ``drawn``: with drawn speeds of nodes and
+    drawn figures of the network; empty if nothing varies. ``left_out``: sentences. ``output``: of
+    a program that was executed.
+    """
+
+    nominal: float
+    drawn: Floats
+    left_out: tuple[str, ...]
+    output: str
+
+
+def simulate(
+    cluster: SimulatedCluster,
+    program: SimulatedProgram,
+    per_node: int,
+    simgrid: SimGrid,
+    *,
+    draws: int,
+    seed: int,
+    limit: float,
+    keep: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SimulatedTimes:
+    """The run times of ``draws`` draws from ``seed``, each within ``limit`` s.
+
+    ``keep``: a new folder for the platform and the actions of the nominal run. Raises AssayError if
+    the ranks don't fit, or the simulation fails.
+    """
+    placed = hosts_for(cluster, program.ranks, per_node)
+    used = list(dict.fromkeys(placed))
+    number = draws if cluster.variability.any or _uncertain(cluster) else 0
+    with tempfile.TemporaryDirectory(prefix="assay-simulate-") as temporary:
+        folder = Path(temporary) if keep is None else keep
+        _make(folder, keep)
+        left_out = program.write(folder) if program.write is not None else []
+        (folder / "hosts").write_text("".join(f"{host}\n" for host in placed), encoding="ascii")
+        words: Sequence[str | Path] = (
+            ["-replay", LIST, *options(cluster)]
+            if program.write is not None
+            else [*options(cluster), *program.command]
+        )
+
+        def one(draw: int | None) -> tuple[float, str]:
+            (folder / "platform.xml").write_text(
+                _platform(cluster, used, folder, seed, draw), encoding="ascii"
+            )
+            seconds, text = run_simulation(simgrid, folder, program.ranks, words, limit)
+            if seconds is None:
+                raise AssayError(
+                    "SimGrid states no simulated time.", where=str(folder), detail=text[-2000:]
+                )
+            return seconds * program.factor, text
+
+        # The nominal run comes last, so that its platform is the one that is kept.
+        drawn = []
+        for draw in range(number):
+            drawn.append(one(draw)[0])
+            if progress is not None:
+                progress(draw + 1, number + 1)
+        nominal, text = one(None)
+    return SimulatedTimes(
+        nominal, np.array(drawn), tuple(left_out), text if program.command else ""
+    )
+
+
+def _make(folder: Path, keep: Path | None) -> None:
+    if keep is None:
+        return
+    try:
+        keep.mkdir(parents=True)
+    except FileExistsError:
+        raise AssayError(
+            "The folder exists already.", where=str(folder), fix="Name another by --keep."
+        ) from None
+    except OSError as error:
+        raise AssayError(
+            f"The folder can't be made: {error.strerror or error}.", where=str(folder)
+        ) from None
+
+
+def _uncertain(cluster: SimulatedCluster) -> bool:
+    return cluster.latency.spread > 0.0 or cluster.bandwidth.spread > 0.0
+
+
+def _platform(
+    cluster: SimulatedCluster, used: Sequence[str], folder: Path, seed: int, draw: int | None
+) -> str:
+    latency, bandwidth = cluster.latency, cluster.bandwidth
+    if draw is None:
+        return platform_xml(
+            cluster, used, latency=latency.value, bandwidth=bandwidth.value, speeds={}, profiles={}
+        )
+    random = np.random.default_rng([seed, draw])
+    drawn = [
+        figure.value * float(np.exp(figure.spread * random.standard_normal()))
+        for figure in (latency, bandwidth)
+    ]
+    varies = cluster.variability
+    speeds = dict(
+        zip(
+            used,
+            np.exp(varies.between_nodes * random.standard_normal(len(used))).tolist(),
+            strict=True,
+        )
+    )
+    profiles = {}
+    if varies.over_time > 0.0:
+        for host in used:
+            profiles[host] = f"speed-{host}.txt"
+            (folder / profiles[host]).write_text(speed_profile(varies, random), encoding="ascii")
+    return platform_xml(
+        cluster, used, latency=drawn[0], bandwidth=drawn[1], speeds=speeds, profiles=profiles
+    )
+
+
+def speed_profile(varies: NodeVariability, random: np.random.Generator) -> str:
+    """A host's speed over time, as SimGrid reads it: a factor from each moment on, repeated."""
+    factors = np.exp(varies.over_time * random.standard_normal(_INTERVALS))
+    lines = [f"{k * varies.interval:.9g} {factor:.6f}" for k, factor in enumerate(factors.tolist())]
+    return "\n".join([*lines, f"LOOPAFTER {varies.interval:.9g}", ""])

@@ -1,0 +1,108 @@
+"""assay simulate: without SimGrid the closed form; wrong input is one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.app import main
+from assay.simulation.example import EXAMPLE
+from simulated_clusters import BASE, needs_simgrid, simgrid_path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "cluster.toml"
+    path.write_text(BASE, encoding="utf-8")
+    return str(path)
+
+
+def run(capsys, *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", *words])
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), " ".join(out.split()), " ".join(err.split())
+
+
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.simulation.simgrid.shutil.which", lambda name: None)
+
+
+def test_without_simgrid_the_closed_form_and_how_to_get_it(capsys, file, monkeypatch) -> None:
+    without(monkeypatch)
+    words = ("npb.ep.S", "--on", file, "--ranks", "4", "--rate", "100 Mop/s")
+    status, out, _ = run(capsys, *words)
+    assert status == 0
+    assert "by the closed form; not simulated, as SimGrid was not found" in out
+    assert "apt install libsimgrid-dev" in out
+    _, out, _ = run(capsys, *words, "--json")
+    found = json.loads(out)
+    # 2^25 numbers by four ranks, and two steps of an allreduce of 96 B by two nodes.
+    assert found["closed_form"] == pytest.approx(2**25 / 4e8 + 2 * (20e-6 + 96 * 2 / 1e8), rel=1e-6)
+    assert (found["simulated"], found["simulator"]) == (None, None)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("kernel", ["ep", "cg", "lu"])
+def test_an_npb_kernel_is_simulated(capsys, file, kernel) -> None:
+    named = ("--simgrid", str(simgrid_path())) if simgrid_path() else ()
+    status, out, _ = run(
+        capsys, f"npb.{kernel}.S", "--on", file, "--ranks", "4", "--rate", "100 Mop/s", "--json",
+        *named,
+    )  # fmt: skip
+    found = json.loads(out)
+    assert status == 0
+    assert found["simulator"].startswith("SimGrid")
+    assert found["simulated"] > found["computing"]
+    # The waiting in LU's pipeline is in no closed form.
+    assert found["simulated"] == pytest.approx(found["closed_form"], rel=0.6)
+
+
+def test_the_example_is_printed(capsys, tmp_path, monkeypatch) -> None:
+    without(monkeypatch)
+    with pytest.raises(SystemExit):
+        main(["simulate", "--example"])
+    text = capsys.readouterr().out
+    assert text == EXAMPLE
+    path = tmp_path / "seth.toml"
+    path.write_text(text, encoding="utf-8")
+    status, out, _ = run(
+        capsys, "npb.cg.S", "--on", str(path), "--ranks", "240", "--rate", "300 Mop/s"
+    )
+    assert status == 0
+    assert "240 ranks" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "No cluster is named"),
+        (("--on", "FILE"), "No program is named"),
+        (("npb.cx.S", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no NPB kernel 'cx'"),
+        (("npb.cg.Q", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no class 'Q'"),
+        (("npb.cg", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no class ''"),
+        (("npb.cg.S", "--on", "FILE"), "--ranks is missing"),
+        (("npb.cg.S", "--on", "FILE", "--ranks", "4"), "--rate is missing"),
+        (("npb.cg.S", "--on", "FILE", "--ranks", "4", "--rate", "-1 op/s"), "can't be -1 op/s"),
+        (("npb.cg.S", "--on", "FILE", "--ranks", "64", "--rate", "1 Gop/s"), "need 32 nodes"),
+        (("npb.cg.S", "--on", "FILE", "--ranks", "0", "--rate", "1 Gop/s"), "--ranks can't be 0"),
+        (("nothing-of-that-name", "--on", "FILE"), "neither npb.KERNEL.CLASS, nor a folder"),
+        (("--on", "FILE", "--ranks", "2", "--", "true"), "can't be executed without SimGrid"),
+        (("npb.cg.S", "--on", "missing.toml", "--ranks", "4", "--rate", "1 op/s"), "be read"),
+    ],
+)
+def test_wrong_input_is_one_sentence(capsys, file, monkeypatch, words, sentence) -> None:
+    without(monkeypatch)
+    status, _, err = run(capsys, *(file if word == "FILE" else word for word in words))
+    assert status == 2
+    assert sentence in err
+
+
+@needs_simgrid
+def test_a_program_of_another_mpi_is_refused(capsys, file) -> None:
+    named = ("--simgrid", str(simgrid_path())) if simgrid_path() else ()
+    status, _, err = run(capsys, "--on", file, "--ranks", "2", *named, "--", "true")
+    assert status == 2
+    assert "is not compiled for SimGrid" in err

@@ -1,0 +1,110 @@
+"""Schedules of the NPB: messages and bytes are the catalogue's, and no rank waits forever."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from assay.kernels import find_kernel
+from assay.models.calls.actions import CallSchedule
+from assay.models.calls.npb import NPB, npb_communication, npb_schedule
+from assay.trace.exports.simgrid import SPEED
+
+ALL = 10**9
+RANKS = (1, 2, 4, 6, 9)
+
+
+def work(kernel: str, ranks: int) -> dict[str, float]:
+    entry = find_kernel(f"npb.{kernel}")
+    parameters = {each.name: each.default for each in entry.parameters} | {"class": "S"}
+    return dict(entry.work(parameters, ranks, 1))
+
+
+@pytest.mark.parametrize("kernel", NPB)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_messages_and_bytes_are_the_catalogues(kernel: str, ranks: int) -> None:
+    made = npb_schedule(kernel, "S", ranks, 10.0, ALL)
+    counted = work(kernel, ranks)
+    alone = ranks == 1  # the catalogue counts the calls that a single rank makes for itself
+    assert made.factor == 1.0
+    assert made.schedule.messages == (0 if alone else counted["messages"])
+    assert made.schedule.sent == pytest.approx(0.0 if alone else counted["sent"])
+
+
+@pytest.mark.parametrize("kernel", NPB)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_computing_is_all_there(kernel: str, ranks: int) -> None:
+    made = npb_schedule(kernel, "S", ranks, 10.0)
+    flop = sum(
+        float(line.split()[2])
+        for lines in made.schedule.lines
+        for line in lines
+        if " compute " in line
+    )
+    seconds = flop / SPEED * made.factor
+    if kernel == "mg" and ranks > 1:  # every rank computes the coarse levels
+        assert 10.0 < seconds < 10.0 * (1.0 + ranks / 7.0)
+    else:
+        assert seconds == pytest.approx(10.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", NPB)
+@pytest.mark.parametrize("ranks", [2, 5, 8])
+def test_every_rank_comes_to_its_end(kernel: str, ranks: int) -> None:
+    assert executed(npb_schedule(kernel, "S", ranks, 1.0, 2).schedule) == ranks
+
+
+def executed(schedule: CallSchedule) -> int:
+    """How many ranks end, if blocking sends wait for their receives, as without any buffer."""
+    at = [0] * schedule.ranks
+    posted: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    moved = True
+    while moved:
+        moved = False
+        for rank, lines in enumerate(schedule.lines):
+            while at[rank] < len(lines):
+                words = lines[at[rank]].split()
+                kind, rest = words[1], words[2:]
+                if kind in ("send", "isend"):
+                    key = (str(rank), rest[0], rest[1])
+                    posted["sent"][key] = int(rest[2])
+                elif kind in ("recv", "irecv"):
+                    key = (rest[0], str(rank), rest[1])
+                    posted["received"][key] = int(rest[2])
+                else:
+                    key = tuple(rest)
+                waits = kind in ("send", "recv", "wait")
+                if waits and not (key in posted["sent"] and key in posted["received"]):
+                    break
+                if waits:
+                    assert posted["sent"][key] == posted["received"][key]
+                at[rank] += 1
+                moved = True
+    return sum(place == len(lines) for place, lines in zip(at, schedule.lines, strict=True))
+
+
+def test_a_receive_without_a_send_is_seen() -> None:
+    schedule = CallSchedule(2)
+    schedule.receive(0, 1, 8)
+    assert executed(schedule) == 1
+
+
+def test_collectives_pass_the_messages_of_their_algorithm() -> None:
+    schedule = CallSchedule(4)
+    schedule.allreduce(16)
+    assert (schedule.passed, schedule.passed_bytes) == (8, 128)  # two steps of each rank
+    schedule = CallSchedule(4)
+    schedule.allgather(100)
+    assert (schedule.passed, schedule.passed_bytes) == (12, 1200)
+    schedule = CallSchedule(3)
+    schedule.alltoall(10)
+    assert (schedule.passed, schedule.passed_bytes, schedule.sent) == (6, 60, 60)
+
+
+def test_a_part_of_the_iterations_stands_for_all() -> None:
+    whole = npb_schedule("bt", "S", 4, 60.0, ALL)
+    part = npb_schedule("bt", "S", 4, 60.0, 3)
+    assert part.factor == 20.0
+    assert part.schedule.passed * part.factor == whole.schedule.passed
+    assert npb_communication("bt", "S", 4)[0] == pytest.approx(whole.schedule.passed)
