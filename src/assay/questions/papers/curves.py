@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from assay.model.placement import Value
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval, Point, ratio
-from assay.questions.papers.model import Curve
+from assay.questions.papers.model import ExhibitCurve
 from assay.questions.papers.points import RunCells, named_value
-from assay.questions.papers.quantities import launches_of, per_value
+from assay.questions.papers.quantities import PaperValue, launches_of, per_value
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class PaperCurve:
     x: str
     unit: str
     points: tuple[CurvePoint, ...]
-    written: Curve = field(metadata=INTERNAL)
+    written: ExhibitCurve = field(metadata=INTERNAL)
 
 
-def curve_of(curve: Curve, run: RunCells) -> PaperCurve | None:
+def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
     """The chart's points; None where nothing of it was measured."""
     found = [point for kernel in curve.kernel for point in run.points(kernel, curve.metric)]
     drawn = [point for point in found if run.meets(point, curve.where)]
@@ -72,7 +72,29 @@ def curve_of(curve: Curve, run: RunCells) -> PaperCurve | None:
     return PaperCurve(curve.name, curve.title, curve.x, unit, tuple(rows), curve)
 
 
-def _denominator(curve: Curve, run: RunCells, point: Point, among: Sequence[Point]) -> Point | None:
+def up_to(curve: PaperCurve | None) -> PaperValue | None:
+    """The largest x up to which all points of the chart are above 1; None without a chart.
+
+    It is 0 where the first is not.
+    """
+    if curve is None:
+        return None
+    xs = sorted({float(p.x) for p in curve.points if isinstance(p.x, int | float)})
+    reached = 0.0
+    for x in xs:
+        if any(point.value <= 1.0 for point in curve.points if point.x == x):
+            break
+        reached = x
+    cells = tuple(dict.fromkeys(cell for point in curve.points for cell in point.cells))
+    launches = min(point.launches for point in curve.points)
+    return PaperValue(
+        reached, None, "count", "", cells, curve.written.kernel, launches=launches, where=curve.name
+    )
+
+
+def _denominator(
+    curve: ExhibitCurve, run: RunCells, point: Point, among: Sequence[Point]
+) -> Point | None:
     wanted = _same(curve, run, point)
     return next(
         (
@@ -84,12 +106,12 @@ def _denominator(curve: Curve, run: RunCells, point: Point, among: Sequence[Poin
     )
 
 
-def _same(curve: Curve, run: RunCells, point: Point) -> tuple[object, ...]:
+def _same(curve: ExhibitCurve, run: RunCells, point: Point) -> tuple[object, ...]:
     names = run.names(point)
     return tuple(names.get(name) for name in ("kernel", *curve.same))
 
 
-def _line(curve: Curve, run: RunCells, point: Point) -> str:
+def _line(curve: ExhibitCurve, run: RunCells, point: Point) -> str:
     names = run.names(point)
     kernel = point.summary.kernel
     words = [
@@ -100,14 +122,14 @@ def _line(curve: Curve, run: RunCells, point: Point) -> str:
     return ", ".join(words)
 
 
-def _x(curve: Curve, run: RunCells, point: Point) -> Value:
+def _x(curve: ExhibitCurve, run: RunCells, point: Point) -> Value:
     value = run.names(point).get(curve.x, "")
     if isinstance(value, str) or curve.x == "kernel":
         return named_value(curve.x, value, point.summary.kernel)
     return value
 
 
-def _row(curve: Curve, run: RunCells, point: Point) -> CurvePoint:
+def _row(curve: ExhibitCurve, run: RunCells, point: Point) -> CurvePoint:
     by, metric = per_value(curve.per, point), point.metric
     interval = metric.ci95 and (metric.ci95[0] / by, metric.ci95[1] / by)
     return CurvePoint(
@@ -120,7 +142,7 @@ def _row(curve: Curve, run: RunCells, point: Point) -> CurvePoint:
     )
 
 
-def _ratio_row(curve: Curve, run: RunCells, point: Point, below: Point) -> CurvePoint:
+def _ratio_row(curve: ExhibitCurve, run: RunCells, point: Point, below: Point) -> CurvePoint:
     """The point over its denominator; with ``inverse`` the reverse, as times over times are."""
     pair = (below.metric, point.metric) if curve.inverse else (point.metric, below.metric)
     value, interval = ratio(*pair)
@@ -134,7 +156,7 @@ def _ratio_row(curve: Curve, run: RunCells, point: Point, below: Point) -> Curve
     )
 
 
-def _launch_rows(curve: Curve, run: RunCells, point: Point) -> list[CurvePoint]:
+def _launch_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[CurvePoint]:
     values = launches_of(run, point, curve.metric)
     line = _line(curve, run, point)
     return [

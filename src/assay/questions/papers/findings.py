@@ -10,7 +10,7 @@ from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval
-from assay.questions.papers.curves import PaperCurve, curve_of
+from assay.questions.papers.curves import PaperCurve, curve_of, up_to
 from assay.questions.papers.loading import chosen_figures, exhibits_of
 from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
 from assay.questions.papers.points import RunCells, run_cells
@@ -131,11 +131,12 @@ def find(measured: Measured) -> PaperFindings | None:
     curves: dict[str, PaperCurve | None] = {}
     exhibits = []
     for exhibit in suite.exhibit:
+        curves |= {curve.name: curve_of(curve, run) for curve in exhibit.curve}
         for quantity in exhibit.quantity:
             known = {name: value for name, value in values.items() if value is not None}
-            values[quantity.name] = value_of(quantity, run, known)
-        for curve in exhibit.curve:
-            curves[curve.name] = curve_of(curve, run)
+            values[quantity.name] = (
+                up_to(curves[quantity.up_to]) if quantity.up_to else value_of(quantity, run, known)
+            )
         exhibits.append(_exhibit(suite, exhibit, run, values, curves, factors))
     source = paper(suite.paper)
     return PaperFindings(

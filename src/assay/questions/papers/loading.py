@@ -66,7 +66,7 @@ def _each(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry] if words is None else [_filled(entry, word) for word in words]
 
 
-def _filled(value: Any, word: str) -> Any:
+def _filled(value: Any, word: str) -> Any:  # noqa: ANN401 - whatever TOML holds
     if isinstance(value, str):
         return value.replace("{each}", word).replace("{EACH}", word.upper())
     if isinstance(value, list):

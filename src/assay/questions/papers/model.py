@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-Statistic = Literal["median", "mean", "least", "most", "deviation", "cov", "runs"]
+Statistic = Literal["median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs"]
 Pick = Literal["best", "worst", "largest", "smallest"]
-Derived = Literal["ratio", "gain", "loss", "product"]
+Derived = Literal["ratio", "gain", "loss", "product", "sum", "rest"]
 Per = Literal["", "rank", "node", "core"]
 Trend = Literal["rises", "falls"]
 
@@ -25,14 +25,17 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Of a cell: ``kernel`` and ``metric``; ``where``: an expression that the cell must meet
     (``questions.papers.points`` lists its names). Of several cells ``pick`` takes the one with the
     ``best`` or ``worst`` value, or with the ``largest`` or ``smallest`` value of the parameter
-    ``by``. ``statistic``: of its launches. ``per``: divided by its ranks, nodes or cores. ``shows``:
-    the value of this parameter in place of the metric's. ``reaches``: the smallest ``by`` from
-    which on the metric stays at this share of its best; ``half``: the ``by`` at half of the best.
+    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time. ``per``: divided
+    by its ranks, nodes or cores. ``shows``: the value of this parameter in place of the metric's.
+    ``reaches``: the smallest ``by`` from which on the metric stays at this share of its best;
+    ``half``: the ``by`` at half of the best.
     ``counted``: an amount of the kernel's work per element and rank, which is known without a run.
 
     Derived: ``of`` over the product of the quantities ``over``, times the expression ``times``
-    (names: ``questions.papers.quantities``), as a ratio, gain (ratio - 1) or loss (1 - ratio);
-    ``unit``: of the result.
+    (``node_cores``, ``all_nodes``), as a ratio, gain (ratio - 1) or loss (1 - ratio); ``product``
+    multiplies all of them, ``sum`` adds them, and ``rest`` is the first over what the others leave
+    of the second. ``unit``: of the result. ``up_to``: the largest x up to which every line of this
+    curve is above 1.
 
     A property of the machine: ``fact`` (``questions.papers.facts``).
 
@@ -59,6 +62,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     times: str = ""
     as_: Derived = msgspec.field(default="ratio", name="as")
     unit: str = ""
+    up_to: str = ""
     fact: str = ""
     published: tuple[str, ...] = ()
     extensive: bool = False
@@ -66,7 +70,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str = ""
 
 
-class Curve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExhibitCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One chart of an exhibit: a metric of cells over ``x``.
 
     ``name``: by which statements refer to it. ``kernel``: one or several; ``where``: as of a
@@ -125,7 +129,7 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: str
     needs: str = ""
     also: str = ""
-    curve: tuple[Curve, ...] = ()
+    curve: tuple[ExhibitCurve, ...] = ()
     quantity: tuple[Quantity, ...] = ()
     statement: tuple[Statement, ...] = ()
 

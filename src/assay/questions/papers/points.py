@@ -3,9 +3,10 @@
 An expression (``where`` of a quantity or a curve) may use the kernel's parameters as they were
 used, ``nodes``, ``ppn``, ``threads``, ``ranks``, ``cores`` (ranks times threads), ``order``,
 ``adapter`` (empty if the MPI library chose), ``adapters`` (how many were named), ``node_set``,
-``binding`` and ``smt``; and of the run ``node_cores`` (the most cores of a node that a cell used),
-``all_nodes`` and, over the cells of the same kernel, ``most_nodes``, ``most_ppn``,
-``most_threads`` and, where it has classes, ``largest_class``. A cell without a parameter that an expression names does not meet it.
+``binding`` and ``smt``; and of the run ``node_cores`` (the most cores of a node that any cell
+used), ``all_nodes`` and, over the cells of the same kernel, ``most_nodes``, ``most_ppn``,
+``most_threads`` and, where it has classes, ``largest_class``. A cell without a parameter that an
+expression names does not meet it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,7 +47,8 @@ def value_of(
 ) -> PaperValue | None:
     """The quantity on this machine; None where it was not measured.
 
-    ``known``: the quantities found so far, by name.
+    ``known``: the quantities found so far, by name. Those that come from a chart
+    (``Quantity.up_to``) are ``questions.papers.curves.up_to``'s.
     """
     if quantity.counted:
         return _counted(quantity)
@@ -131,10 +133,14 @@ def _statistic(
     metric = point.metric
     if quantity.statistic == "median":
         return metric.median, metric.ci95, metric.unit
-    values = launches_of(run, point, quantity.metric)
+    values = (
+        _cpu_times(run, point)
+        if quantity.statistic == "cpu_cov"
+        else launches_of(run, point, quantity.metric)
+    )
     if values.size < 2:
         return None
-    if quantity.statistic == "cov":
+    if quantity.statistic in ("cov", "cpu_cov"):
         from assay.stats.core.summary import coefficient_of_variation
         from assay.stats.repeats.spread import cov_interval
 
@@ -162,6 +168,18 @@ def launches_of(run: RunCells, point: Point, metric: str) -> Floats:
         for each in repeats_of(run.measured.run, metric):
             run.launches[(each.cell.id, metric)] = each.values
     return run.launches.get(key, np.empty(0))
+
+
+def _cpu_times(run: RunCells, point: Point) -> Floats:
+    """The CPU time of each launch of a point's cell; empty where it is unknown."""
+    import numpy as np
+
+    from assay.stats.repeats.repeats import repeats_of
+    from assay.stats.repeats.wall_clock import cpu_cost
+
+    found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
+    costs = next((cpu_cost(each) for each in found), None)
+    return np.empty(0) if costs is None else costs[np.isfinite(costs)]
 
 
 def _reached(quantity: Quantity, found: Sequence[Point]) -> PaperValue | None:
@@ -197,8 +215,13 @@ def _derived(
     estimate = _as_estimate(above)
     # A measured number without interval has too few launches; a property of the machine is known.
     bare = any(part.ci95 is None and part.launches is not None for part in (above, *below))
-    for part in below:
-        estimate = _combined(estimate, _as_estimate(part), quantity.as_ == "product")
+    if quantity.as_ == "sum":
+        estimate = _sum([_as_estimate(part) for part in (above, *below)])
+    elif quantity.as_ == "rest":
+        estimate = _over_rest(estimate, _as_estimate(below[0]))
+    else:
+        for part in below:
+            estimate = _combined(estimate, _as_estimate(part), quantity.as_ == "product")
     if quantity.times:
         by = parsed(quantity.times).number(run.shared)
         estimate = _scaled(estimate, by)
@@ -222,6 +245,29 @@ def _derived(
         launches=min(launches, default=None),
         where=" over ".join(where[:2]),
     )
+
+
+def _sum(parts: Sequence[Estimate]) -> Estimate:
+    """The sum of independent estimates: distances to the ends of intervals add in quadrature."""
+    from assay.stats.core.intervals import Estimate
+
+    value = sum(part.value for part in parts)
+    ends = [part.interval or (part.value, part.value) for part in parts]
+    down = math.hypot(*(part.value - end[0] for part, end in zip(parts, ends, strict=True)))
+    up = math.hypot(*(end[1] - part.value for part, end in zip(parts, ends, strict=True)))
+    return Estimate(value, (value - down, value + up))
+
+
+def _over_rest(part: Estimate, whole: Estimate) -> Estimate:
+    """A part over the rest of the whole, p / (1 - p) of the share p; endless where no rest is."""
+    from assay.stats.core.intervals import Estimate
+
+    def odds(share: float) -> float:
+        return share / (1.0 - share) if share < 1.0 else math.inf
+
+    share = _combined(part, whole, False)
+    ends = share.interval
+    return Estimate(odds(share.value), ends and (odds(ends[0]), odds(ends[1])))
 
 
 def _as_estimate(value: PaperValue) -> Estimate:

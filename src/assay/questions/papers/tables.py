@@ -1,4 +1,4 @@
-"""The tables of a paper: conclusions, measured beside published by exhibit, what is not compared."""
+"""Tables of a paper: its conclusions, numbers measured beside published ones, the other numbers."""
 
 from __future__ import annotations
 
