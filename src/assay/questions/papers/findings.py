@@ -34,7 +34,8 @@ class Beside:
     too. Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
     ratio of both divided by the cores (processes) and the nodes on both sides; None where these
     are not known or the number does not grow with the machine. ``machines``: the ratio with the
-    code factor divided out, where the run measured it; only this compares machines.
+    code factor divided out, where the run measured it, with its interval ``machines_ci95``; only this compares
+    machines.
     """
 
     figure: str
@@ -241,11 +242,13 @@ def _ratio(
     here: PaperValue | None, low: float, high: float | None
 ) -> tuple[float | None, Interval | None]:
     """Measured over published; of a range over its nearest end, 1 within it."""
-    if here is None or low == 0.0:
+    if here is None:
         return None, None
     if high is not None and low <= here.value <= high:
         return 1.0, None
     end = high if high is not None and here.value > high else low
+    if end == 0.0:
+        return None, None
     interval = here.ci95 and (here.ci95[0] / end, here.ci95[1] / end)
     return here.value / end, interval
 

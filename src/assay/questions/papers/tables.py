@@ -69,9 +69,13 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
     build.text("their_code", "Code there", lambda row: row[1].code if row[1] else "", tone="quiet")
     build.numbers("ratio", "Here / published", lambda row: _ratio(row[1]))
     if any(beside and beside.per_core for _, beside in rows):
-        build.numbers("per_core", "per core", lambda row: _number(row[1] and row[1].per_core))
+        build.numbers(
+            "per_core", "per core", lambda row: _number(row[1].per_core if row[1] else None)
+        )
     if any(beside and beside.per_node for _, beside in rows):
-        build.numbers("per_node", "per node", lambda row: _number(row[1] and row[1].per_node))
+        build.numbers(
+            "per_node", "per node", lambda row: _number(row[1].per_node if row[1] else None)
+        )
     if any(beside and beside.machines for _, beside in rows):
         build.numbers("machines", "without code factor", lambda row: _machines(row[1]))
     table = build.table(

@@ -77,5 +77,6 @@ def _change(quantity: QuantityFound) -> str:
     if of.machines is not None:
         more.append(f"{ratio_text(of.machines)} without the code factor")
     whose = f"that of {of.cluster}" if of.cluster else "the published number"
+    whose += f" with {of.conditions}" if of.conditions else ""
     text = f"{quantity.since} is {ratio_text(of.ratio)} {whose}"
     return f"{text} ({', '.join(more)})" if more else text
