@@ -34,8 +34,8 @@ class Beside:
     too. Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
     ratio of both divided by the cores (processes) and the nodes on both sides; None where these
     are not known or the number does not grow with the machine. ``machines``: the ratio with the
-    code factor divided out, where the run measured it, with its interval ``machines_ci95``; only this compares
-    machines.
+    code factor divided out, where the run measured it, with its interval ``machines_ci95``; only
+    this compares machines.
     """
 
     figure: str
