@@ -41,7 +41,7 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
     rows = [_row(point) for point in curve.points]
     ratio = bool(written.over)
     launches = written.form == "launches"
-    what = written.what or ("ratio" if ratio else metric_name(written.metric))
+    what = "ratio" if ratio else written.what or metric_name(written.metric)
     if written.per:
         what += f" per {written.per}"
     bars = written.form == "bars" or isinstance(curve.points[0].x, str)
@@ -81,9 +81,10 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
     return chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",
         title,
-        caption=f"{intervals} After {found.paper}, {exhibit.number.lower()}"
+        caption=f"{intervals} After {found.paper}, {exhibit.number[0].lower()}"
+        f"{exhibit.number[1:]}"
         + (
-            ". At 1 (dashed) both are equal."
+            f". The ratio: {written.what}; at 1 (dashed) both are equal."
             if ratio
             else "; the code is assay's, not the paper's."
         ),

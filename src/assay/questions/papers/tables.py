@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, Tone
 from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound
@@ -40,11 +42,12 @@ def _conclusions(found: PaperFindings) -> Table:
     build.text("says", f"Conclusion of {found.paper}", lambda row: row[1].says)
     build.column("outcome", "Here", lambda row: Entry(row[1].outcome, tone=_TONES[row[1].outcome]))
     build.text("number", "By", lambda row: row[1].here, tone="quiet")
-    return build.table(
+    table = build.table(
         "papers-conclusions",
         f"Conclusions of {found.paper}, tested here",
         caption=changes_text(found),
     )
+    return msgspec.structs.replace(table, leading=True)
 
 
 def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
@@ -88,7 +91,7 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
             )
         ),
     )
-    return Table(table.id, table.title, table.columns, table.rows, table.caption, notes)
+    return msgspec.structs.replace(table, notes=notes)
 
 
 def _here(row: tuple[QuantityFound, Beside | None]) -> Entry:
