@@ -1,8 +1,9 @@
 """Properties of the machine that exhibits compare, as the survey of the run recorded them.
 
 Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one), ``peak`` (flop/s of
-all cores), ``adapters`` (physical ones that are up), ``adapter_rate`` (B/s of the fastest) and
-``bus_rate`` (B/s that the bus of this adapter carries at most).
+all cores), ``price`` (USD, as assay.toml states it in dollars), ``adapters`` (physical ones that
+are up), ``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter
+carries at most).
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ def fact_of(run: RunData, name: str) -> float | None:
     """A property of a node in SI units; None where the survey does not tell it."""
     from assay.system.model import System
 
+    if name == "price":
+        prices = run.manifest.prices
+        return prices.amounts.get("node") if prices.currency == "USD" else None
     try:
         system = System.from_dict(run.manifest.system)
     except AssayError:  # described by another version of assay
@@ -90,6 +94,7 @@ _FACTS: Mapping[str, Callable[[System], float | None]] = {
     "bus_rate": _bus_rate,
 }
 _UNITS: Mapping[str, str] = {
+    "price": "USD",
     "cores": "count",
     "memory": "B",
     "clock": "Hz",

@@ -16,7 +16,7 @@ from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
 from assay.questions.papers.points import RunCells, run_cells
 from assay.questions.papers.quantities import PaperValue, value_of
 from assay.questions.papers.statements import StatementFound, judged
-from assay.reference.papers.loading import clusters, paper
+from assay.reference.papers.loading import clusters, figures_of, paper
 from assay.reference.papers.model import PublishedFigure
 
 Kind = Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
@@ -210,7 +210,8 @@ def _beside(
     factors: Sequence[CellFactor],
 ) -> Beside:
     cluster = {each.id: each for each in clusters()}.get(figure.cluster)
-    low, high = figure.si, figure.si_upper
+    by = figures_of(figure.paper)[quantity.published_over].si if quantity.published_over else 1.0
+    low, high = figure.si / by, None if figure.si_upper is None else figure.si_upper / by
     ratio, interval = _ratio(here, low, high)
     per_core = per_node = None
     if quantity.extensive and here is not None and ratio is not None:

@@ -39,7 +39,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     A property of the machine: ``fact`` (``questions.papers.facts``).
 
-    ``published``: ids of figures (``assay references``), with ``*`` as a wildcard. ``extensive``:
+    ``published``: ids of figures (``assay references``), with ``*`` as a wildcard;
+    ``published_over``: the id of one by which they are divided. ``extensive``:
     whether it grows with the machine, so that it is also compared per core and per node. ``since``:
     the words for it in the summary of what has changed. ``note``: a reservation.
     """
@@ -65,6 +66,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     up_to: str = ""
     fact: str = ""
     published: tuple[str, ...] = ()
+    published_over: str = ""
     extensive: bool = False
     since: str = ""
     note: str = ""
