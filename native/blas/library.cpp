@@ -21,6 +21,7 @@ using BlasInteger = std::int32_t;
 // The values that the CBLAS standard gives its enumerations.
 constexpr int kColumnMajor = 102;
 constexpr int kNoTranspose = 111;
+constexpr int kTranspose = 112;
 constexpr int kUpper = 121;
 constexpr int kLower = 122;
 constexpr int kNonUnit = 131;
@@ -99,7 +100,8 @@ const Threading* threading() {
 void add_product(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Block a, Block b,
                  double beta, double* c, std::int64_t leading_c) {
   constexpr auto dgemm = &ASSAY_BLAS_SYMBOL(cblas_dgemm);
-  dgemm(kColumnMajor, kNoTranspose, kNoTranspose, static_cast<BlasInteger>(m),
+  dgemm(kColumnMajor, a.transposed ? kTranspose : kNoTranspose,
+        b.transposed ? kTranspose : kNoTranspose, static_cast<BlasInteger>(m),
         static_cast<BlasInteger>(n), static_cast<BlasInteger>(k), alpha, a.entries,
         static_cast<BlasInteger>(a.leading), b.entries, static_cast<BlasInteger>(b.leading), beta,
         c, static_cast<BlasInteger>(leading_c));

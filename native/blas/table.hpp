@@ -7,10 +7,11 @@
 namespace assay::blas {
 
 // Part of a larger matrix, in column-major order; the leading dimension is the distance between
-// columns.
+// columns. `transposed`: the factor of a product is the transpose of what is stored.
 struct Block {
   const double* entries;
   std::int64_t leading;
+  bool transposed = false;
 };
 
 // Extents are above 0.

@@ -39,11 +39,6 @@ const Table& table() {
 
 void require() { table(); }
 
-void multiply(std::size_t n, const double* a, const double* b, double* c) {
-  const auto order = static_cast<std::int64_t>(n);
-  product(order, order, order, {a, order}, {b, order}, c, order);
-}
-
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
              std::int64_t leading_c) {
   if (m <= 0 || n <= 0 || k <= 0) return;
@@ -88,7 +83,6 @@ void require() {
       "the kernels were built without a BLAS; name one in the toolchain and build again");
 }
 
-void multiply(std::size_t, const double*, const double*, double*) { require(); }
 void product(std::int64_t, std::int64_t, std::int64_t, Block, Block, double*, std::int64_t) {
   require();
 }

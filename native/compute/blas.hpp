@@ -16,13 +16,10 @@ namespace assay::blas {
 // BLAS can't be loaded. So does the first call of any other function.
 void require();
 
-// C = A B for square matrices of order n in column-major order. The previous content of C is not
-// read.
-void multiply(std::size_t n, const double* a, const double* b, double* c);
-
 // Blocks of larger matrices are in column-major order. Where an extent is 0 nothing is done.
 
-// C = A B, where A is m x k and B k x n. The previous content of C is not read.
+// C = A B, where A is m x k and B k x n, after their transposition where they are transposed. The
+// previous content of C is not read.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Block a, Block b, double* c,
              std::int64_t leading_c);
 

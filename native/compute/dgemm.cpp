@@ -1,4 +1,5 @@
-// compute.dgemm: the product of square matrices by the BLAS, on every rank concurrently.
+// compute.dgemm and compute.dgemm_shape: products of square matrices, and of matrices of any shape
+// or transposed, by the BLAS, on every rank concurrently.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,61 +34,86 @@ double hashed(std::uint64_t seed, std::uint64_t index) {
   return static_cast<double>(static_cast<std::int64_t>(z)) * 0x1p-63;
 }
 
-class Dgemm : public Kernel {
+// A parameter between 1 and the largest order, or KernelError.
+std::size_t extent(Parameters& parameters, const char* name, std::int64_t fallback) {
+  const std::int64_t value = parameters.integer(name, fallback);
+  if (value < 1 || value > kLargestOrder) {
+    throw KernelError(std::string("parameter '") + name + "' must be between 1 and " +
+                      std::to_string(kLargestOrder) + ", not " + std::to_string(value));
+  }
+  return static_cast<std::size_t>(value);
+}
+
+// A factor of the product, `rows` x `columns`, whose transpose is stored if it is transposed.
+struct Factor {
+  const double* entries = nullptr;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  bool transposed = false;
+
+  std::size_t leading() const { return transposed ? columns : rows; }
+  double at(std::size_t row, std::size_t column) const {
+    return transposed ? entries[column + row * columns] : entries[row + column * rows];
+  }
+  blas::Block block() const { return {entries, static_cast<std::int64_t>(leading()), transposed}; }
+};
+
+// C = A B, where A is m x k and B k x n.
+class Product : public Kernel {
  public:
-  Dgemm(const Context& context, Parameters& parameters) : context_(context) {
-    const std::int64_t n = parameters.integer("n", 2000);
-    if (n < 1 || n > kLargestOrder) {
-      throw KernelError("parameter 'n' must be between 1 and " + std::to_string(kLargestOrder) +
-                        ", not " + std::to_string(n));
-    }
-    n_ = static_cast<std::size_t>(n);
+  Product(const Context& context, Parameters& parameters, std::size_t m, std::size_t n,
+          std::size_t k, const std::string& transpose)
+      : context_(context), m_(m), n_(n), k_(k) {
+    a_.transposed = transpose == "a" || transpose == "both";
+    b_.transposed = transpose == "b" || transpose == "both";
     fault_ = PlantedFault(parameters, {"value", "nan"});
     blas::require();
   }
 
   void setup() override {
     check_memory();
-    for (Pages* each : {&a_memory_, &b_memory_, &c_memory_}) {
-      *each = Pages(n_ * n_ * sizeof(double), Pages::Size::huge);
-    }
-    a_ = a_memory_.as<double>();
-    b_ = b_memory_.as<double>();
+    a_memory_ = Pages(m_ * k_ * sizeof(double), Pages::Size::huge);
+    b_memory_ = Pages(k_ * n_ * sizeof(double), Pages::Size::huge);
+    c_memory_ = Pages(m_ * n_ * sizeof(double), Pages::Size::huge);
+    a_ = {a_memory_.as<double>(), m_, k_, a_.transposed};
+    b_ = {b_memory_.as<double>(), k_, n_, b_.transposed};
     c_ = c_memory_.as<double>();
     const std::uint64_t seed = context_.seed + static_cast<std::uint64_t>(context_.rank);
     // NaN in C: with beta = 0 the BLAS must not read it, and entries that it doesn't write are
     // detected.
     const double nan = std::numeric_limits<double>::quiet_NaN();
-#pragma omp parallel for num_threads(context_.threads) schedule(static)
-    for (std::size_t column = 0; column < n_; ++column) {
-      for (std::size_t i = column * n_; i < (column + 1) * n_; ++i) {
-        a_[i] = hashed(seed, i);
-        b_[i] = hashed(~seed, i);
-        c_[i] = nan;
-      }
-    }
+    fill(a_memory_.as<double>(), m_, k_, [&](std::size_t i) { return hashed(seed, i); });
+    fill(b_memory_.as<double>(), k_, n_, [&](std::size_t i) { return hashed(~seed, i); });
+    fill(c_, m_, n_, [&](std::size_t) { return nan; });
     threads_used_ = blas::set_threads(context_.threads);
   }
 
   void run(std::int64_t count) override {
-    for (std::int64_t k = 0; k < count; ++k) blas::multiply(n_, a_, b_, c_);
+    for (std::int64_t each = 0; each < count; ++each) {
+      blas::product(static_cast<std::int64_t>(m_), static_cast<std::int64_t>(n_),
+                    static_cast<std::int64_t>(k_), a_.block(), b_.block(), c_,
+                    static_cast<std::int64_t>(m_));
+    }
   }
 
-  // With u the unit roundoff and gamma_n = n u / (1 - n u), C as computed is within gamma_n |A||B|
+  // With u the unit roundoff and gamma_k = k u / (1 - k u), C as computed is within gamma_k |A||B|
   // of the product, entry by entry, in whatever order the sums were made (Higham, Accuracy and
   // Stability of Numerical Algorithms, 2002, 3.5). Two checks, each an error divided by its bound:
   // - Freivalds (1977): C x against A (B x) for a random x. C's own error, and the rounding of C x,
-  //   of B x and of A (B x), are each at most gamma_n |A||B||x|; 5 of them cover the four and the
-  //   terms of second order. Costs 2 N^2 where another product would cost N^3.
+  //   of B x and of A (B x), are each at most gamma |A||B||x| for the longest sum of them, of k or
+  //   n terms; 5 of them cover the four and the terms of second order. Costs 2 N^2 where another
+  //   product would cost N^3.
   // - Some entries (all, if there are few) as inner products in extended precision. C's own error
-  // and, where long double is no wider, the inner product's: 2 gamma_n |A||B|.
+  // and, where long double is no wider, the inner product's: 2 gamma_k |A||B|.
   Verification verify() override {
     inject_fault();
     const double unit_roundoff = std::numeric_limits<double>::epsilon() / 2;
-    const double n_roundoffs = static_cast<double>(n_) * unit_roundoff;
-    const double gamma = n_roundoffs / (1.0 - n_roundoffs);
-    const double by_vector = vector_error() / (5.0 * gamma);
-    const double by_entries = entries_error() / (2.0 * gamma);
+    const auto gamma = [&](std::size_t terms) {
+      const double roundoffs = static_cast<double>(terms) * unit_roundoff;
+      return roundoffs / (1.0 - roundoffs);
+    };
+    const double by_vector = vector_error() / (5.0 * gamma(std::max(n_, k_)));
+    const double by_entries = entries_error() / (2.0 * gamma(k_));
     const bool number = !std::isnan(by_vector) && !std::isnan(by_entries);
     const double value =
         number ? std::max(by_vector, by_entries) : std::numeric_limits<double>::quiet_NaN();
@@ -105,27 +131,47 @@ class Dgemm : public Kernel {
   }
 
  private:
+  // Every thread fills columns of its own, which it multiplies later.
+  template <typename Value>
+  void fill(double* matrix, std::size_t rows, std::size_t columns, Value value) const {
+#pragma omp parallel for num_threads(context_.threads) schedule(static)
+    for (std::size_t column = 0; column < columns; ++column) {
+      for (std::size_t i = column * rows; i < (column + 1) * rows; ++i) matrix[i] = value(i);
+    }
+  }
+
   void check_memory() const {
-    const double most = std::sqrt(memory_per_rank(context_, kPartOfMemory) / matrix_bytes(1) / 3);
-    require_memory(context_, kPartOfMemory, 3 * matrix_bytes(n_),
-                   "three matrices of order " + std::to_string(n_),
-                   "n can be at most " + std::to_string(std::llround(std::floor(most))));
+    const auto m = static_cast<double>(m_);
+    const auto n = static_cast<double>(n_);
+    const auto k = static_cast<double>(k_);
+    const double need = (m * k + k * n + m * n) * sizeof(double);
+    // Of matrices of the same shape, n can be as much smaller as the root of their memory.
+    const double most = n * std::sqrt(memory_per_rank(context_, kPartOfMemory) / need);
+    const bool square = m_ == n_ && k_ == n_;
+    require_memory(context_, kPartOfMemory, need,
+                   square ? "three matrices of order " + std::to_string(n_)
+                          : "three matrices of m, n, k = " + std::to_string(m_) + ", " +
+                                std::to_string(n_) + ", " + std::to_string(k_),
+                   square ? "n can be at most " + std::to_string(std::llround(std::floor(most)))
+                          : std::string("take smaller ones"));
   }
 
-  static double matrix_bytes(std::size_t n) {
-    return static_cast<double>(n) * static_cast<double>(n) * sizeof(double);
-  }
-
-  // y = M x and bound = |M| z, column by column.
-  void product(const double* matrix, const std::vector<double>& x, const std::vector<double>& z,
-               std::vector<double>& y, std::vector<double>& bound) const {
-    y.assign(n_, 0.0);
-    bound.assign(n_, 0.0);
-    for (std::size_t column = 0; column < n_; ++column) {
-      const double* const entries = matrix + column * n_;
-      for (std::size_t i = 0; i < n_; ++i) {
-        y[i] += entries[i] * x[column];
-        bound[i] += std::abs(entries[i]) * z[column];
+  // y = M x and bound = |M| z, in the order of the entries in memory.
+  static void apply(const Factor& matrix, const std::vector<double>& x,
+                    const std::vector<double>& z, std::vector<double>& y,
+                    std::vector<double>& bound) {
+    y.assign(matrix.rows, 0.0);
+    bound.assign(matrix.rows, 0.0);
+    const bool by_rows = matrix.transposed;
+    const std::size_t outer = by_rows ? matrix.rows : matrix.columns;
+    const std::size_t inner = by_rows ? matrix.columns : matrix.rows;
+    for (std::size_t slow = 0; slow < outer; ++slow) {
+      for (std::size_t fast = 0; fast < inner; ++fast) {
+        const double entry = matrix.entries[fast + slow * inner];
+        const std::size_t row = by_rows ? slow : fast;
+        const std::size_t column = by_rows ? fast : slow;
+        y[row] += entry * x[column];
+        bound[row] += std::abs(entry) * z[column];
       }
     }
   }
@@ -146,37 +192,37 @@ class Dgemm : public Kernel {
     std::vector<double> bound;
     std::vector<double> cx;
     std::vector<double> unused;
-    product(b_, x, size_of_x, bx, bound_bx);
-    product(a_, bx, bound_bx, abx, bound);
-    product(c_, x, size_of_x, cx, unused);
+    apply(b_, x, size_of_x, bx, bound_bx);
+    apply(a_, bx, bound_bx, abx, bound);
+    apply({c_, m_, n_, false}, x, size_of_x, cx, unused);
     return greatest_ratio(cx, abx, bound);
   }
 
   // Maximum of |C - A B| / |A||B| over the checked entries; NaN if there is one.
   double entries_error() const {
-    const std::size_t looked_at = std::min(kSpotEntries, n_ * n_);
+    const std::size_t entries = m_ * n_;
+    const std::size_t looked_at = std::min(kSpotEntries, entries);
     std::vector<double> found(looked_at);
     std::vector<double> expected(looked_at);
     std::vector<double> bound(looked_at);
-    for (std::size_t k = 0; k < looked_at; ++k) {
+    for (std::size_t each = 0; each < looked_at; ++each) {
       // From the first entry to the last; the golden ratio spreads rows and columns alike.
-      const std::size_t at = looked_at < kSpotEntries || k == 0 ? k
-                             : k == looked_at - 1
-                                 ? n_ * n_ - 1
-                                 : static_cast<std::size_t>(
-                                       std::fmod(static_cast<double>(k) * 0.6180339887498949, 1.0) *
-                                       static_cast<double>(n_ * n_));
-      const std::size_t row = at % n_;
-      const std::size_t column = at / n_;
+      const double spread = std::fmod(static_cast<double>(each) * 0.6180339887498949, 1.0);
+      const std::size_t at = looked_at < kSpotEntries || each == 0 ? each
+                             : each == looked_at - 1
+                                 ? entries - 1
+                                 : static_cast<std::size_t>(spread * static_cast<double>(entries));
+      const std::size_t row = at % m_;
+      const std::size_t column = at / m_;
       long double sum = 0.0L;
-      for (std::size_t i = 0; i < n_; ++i) {
-        const long double a = a_[row + i * n_];
-        const long double b = b_[i + column * n_];
+      for (std::size_t i = 0; i < k_; ++i) {
+        const long double a = a_.at(row, i);
+        const long double b = b_.at(i, column);
         sum += a * b;
-        bound[k] += static_cast<double>(std::abs(a * b));
+        bound[each] += static_cast<double>(std::abs(a * b));
       }
-      found[k] = c_[at];
-      expected[k] = static_cast<double>(sum);
+      found[each] = c_[at];
+      expected[each] = static_cast<double>(sum);
     }
     return greatest_ratio(found, expected, bound);
   }
@@ -195,24 +241,48 @@ class Dgemm : public Kernel {
   }
 
   void inject_fault() {
-    const std::size_t at = n_ * n_ / 3;
+    const std::size_t at = m_ * n_ / 3;
     if (fault_.is("value")) c_[at] += 1e-4;
     if (fault_.is("nan")) c_[at] = std::numeric_limits<double>::quiet_NaN();
   }
 
   Context context_;
-  std::size_t n_ = 0;
+  std::size_t m_;
+  std::size_t n_;
+  std::size_t k_;
   Pages a_memory_;
   Pages b_memory_;
   Pages c_memory_;
-  double* a_ = nullptr;
-  double* b_ = nullptr;
+  Factor a_;
+  Factor b_;
   double* c_ = nullptr;
   int threads_used_ = 0;
   PlantedFault fault_;
 };
 
+class Dgemm : public Product {
+ public:
+  Dgemm(const Context& context, Parameters& parameters)
+      : Dgemm(context, parameters, extent(parameters, "n", 2000)) {}
+
+ private:
+  Dgemm(const Context& context, Parameters& parameters, std::size_t n)
+      : Product(context, parameters, n, n, n, "none") {}
+};
+
+class Shape : public Product {
+ public:
+  Shape(const Context& context, Parameters& parameters)
+      : Shape(context, parameters, extent(parameters, "m", 2000), extent(parameters, "n", 2000)) {}
+
+ private:
+  Shape(const Context& context, Parameters& parameters, std::size_t m, std::size_t n)
+      : Product(context, parameters, m, n, extent(parameters, "k", 64),
+                parameters.choice("transpose", "none", {"none", "a", "b", "both"})) {}
+};
+
 ASSAY_KERNEL("compute.dgemm", Dgemm);
+ASSAY_KERNEL("compute.dgemm_shape", Shape);
 
 }  // namespace
 }  // namespace assay

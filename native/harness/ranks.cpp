@@ -27,10 +27,21 @@ std::vector<std::size_t> sorted(const std::vector<Seat>& seats, bool across) {
   return places;
 }
 
+// Reverses the second seats of all hosts, the fourth ones and so on, of places sorted across hosts.
+void turn_back(std::vector<std::size_t>& places, const std::vector<Seat>& seats) {
+  for (auto begin = places.begin(); begin != places.end();) {
+    const int local = seats[*begin].local_rank;
+    const auto end = std::find_if(begin, places.end(),
+                                  [&](std::size_t at) { return seats[at].local_rank != local; });
+    if (local % 2 == 1) std::reverse(begin, end);
+    begin = end;
+  }
+}
+
 // "0,2,1,3" as numbers; JobError unless each of 0 to count - 1 occurs once.
 std::vector<std::size_t> parse_list(const std::string& order, std::size_t count) {
   const std::string wrong =
-      "'order' can't be '" + order + "'; valid are: block, cyclic, reversed, " +
+      "'order' can't be '" + order + "'; valid are: block, cyclic, reversed, folded, " +
       "or a list that names each seat from 0 to " + std::to_string(count - 1) + " once";
   std::vector<std::size_t> list;
   std::vector<bool> seen(count);
@@ -119,9 +130,10 @@ std::vector<int> nodes_of_ranks(MPI_Comm world, MPI_Comm node) {
 }
 
 std::vector<int> number_ranks(const std::string& order, const std::vector<Seat>& seats) {
-  std::vector<std::size_t> places = sorted(seats, order == "cyclic");
+  std::vector<std::size_t> places = sorted(seats, order == "cyclic" || order == "folded");
   if (order == "reversed") std::reverse(places.begin(), places.end());
-  if (order != "block" && order != "cyclic" && order != "reversed") {
+  if (order == "folded") turn_back(places, seats);
+  if (order != "block" && order != "cyclic" && order != "reversed" && order != "folded") {
     const std::vector<std::size_t> block = places;
     const std::vector<std::size_t> list = parse_list(order, seats.size());
     for (std::size_t r = 0; r < list.size(); ++r) places[r] = block[list[r]];

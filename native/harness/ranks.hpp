@@ -30,8 +30,9 @@ std::vector<Seat> find_seats(MPI_Comm world, MPI_Comm node);
 std::vector<int> nodes_of_ranks(MPI_Comm world, MPI_Comm node);
 
 // The number of the rank in each of the seats. "block": host after host; "cyclic": the first rank
-// of each host, then the second of each; "reversed": block from the end; "0,2,1,3": ranks 0, 1, 2,
-// 3 take these seats, which are counted in block order. JobError for any other word, and for a list
+// of each host, then the second of each; "reversed": block from the end; "folded": cyclic, with the
+// hosts backwards for every second rank of a host; "0,2,1,3": ranks 0, 1, 2, 3 take these seats,
+// which are counted in block order. JobError for any other word, and for a list
 // that doesn't name each seat once.
 std::vector<int> number_ranks(const std::string& order, const std::vector<Seat>& seats);
 

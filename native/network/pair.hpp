@@ -47,10 +47,11 @@ inline void check_mpi(int failed) {
 }
 
 // The parameter 'bytes'.
-inline std::size_t read_message_size(Parameters& parameters) {
+inline std::size_t read_message_size(Parameters& parameters,
+                                     std::int64_t largest = kLargestMessage) {
   const std::int64_t bytes = parameters.integer("bytes", 8);
-  if (bytes < 0 || bytes > kLargestMessage) {
-    throw KernelError("parameter 'bytes' must be between 0 and " + std::to_string(kLargestMessage) +
+  if (bytes < 0 || bytes > largest) {
+    throw KernelError("parameter 'bytes' must be between 0 and " + std::to_string(largest) +
                       ", not " + std::to_string(bytes));
   }
   return static_cast<std::size_t>(bytes);

@@ -9,10 +9,13 @@
 namespace assay {
 namespace {
 
+// Messages of more than 2^31 bytes too, which the other kernels don't send.
+constexpr std::int64_t kLargestPingPong = std::int64_t{1} << 33;
+
 class PingPong : public Kernel {
  public:
   PingPong(const Context& context, Parameters& parameters) : context_(context) {
-    const std::size_t bytes = read_message_size(parameters);
+    const std::size_t bytes = read_message_size(parameters, kLargestPingPong);
     const Pair pair = read_pair(context, parameters, "a ping-pong");
     mode_ = read_mode(parameters, "blocking");
     // A put sends one way, a get fetches; neither has an answer.

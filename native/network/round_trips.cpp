@@ -33,12 +33,12 @@ class BlockingTrips : public Exchange {
 
  private:
   int send() const {
-    return MPI_Send(parties_.outgoing.at(0), outgoing_, MPI_BYTE, pair_.partner, kMessage,
+    return MPI_Send(parties_.outgoing.at(0), sent_.count(), sent_.type(), pair_.partner, kMessage,
                     pair_.comm);
   }
   int receive() const {
-    return MPI_Recv(parties_.incoming.at(0), incoming_, MPI_BYTE, pair_.partner, kMessage,
-                    pair_.comm, MPI_STATUS_IGNORE);
+    return MPI_Recv(parties_.incoming.at(0), received_.count(), received_.type(), pair_.partner,
+                    kMessage, pair_.comm, MPI_STATUS_IGNORE);
   }
 };
 
@@ -49,12 +49,12 @@ class RequestTrips : public Exchange {
 
  protected:
   int start_send(MPI_Request* request) const {
-    return MPI_Isend(parties_.outgoing.at(0), outgoing_, MPI_BYTE, pair_.partner, kMessage,
+    return MPI_Isend(parties_.outgoing.at(0), sent_.count(), sent_.type(), pair_.partner, kMessage,
                      pair_.comm, request);
   }
   int start_receive(MPI_Request* request) const {
-    return MPI_Irecv(parties_.incoming.at(0), incoming_, MPI_BYTE, pair_.partner, kMessage,
-                     pair_.comm, request);
+    return MPI_Irecv(parties_.incoming.at(0), received_.count(), received_.type(), pair_.partner,
+                     kMessage, pair_.comm, request);
   }
   static int wait(MPI_Request* request) { return MPI_Wait(request, MPI_STATUS_IGNORE); }
 };
@@ -115,7 +115,7 @@ class PrepostedTrips : public RequestTrips {
 
  private:
   int send() const {
-    return MPI_Send(parties_.outgoing.at(0), outgoing_, MPI_BYTE, pair_.partner, kMessage,
+    return MPI_Send(parties_.outgoing.at(0), sent_.count(), sent_.type(), pair_.partner, kMessage,
                     pair_.comm);
   }
 
@@ -130,10 +130,10 @@ class PersistentTrips : public Exchange {
 
   void open(Sizes sizes) override {
     Exchange::open(sizes);
-    check_mpi(MPI_Send_init(parties_.outgoing.at(0), outgoing_, MPI_BYTE, pair_.partner, kMessage,
-                            pair_.comm, &send_));
-    check_mpi(MPI_Recv_init(parties_.incoming.at(0), incoming_, MPI_BYTE, pair_.partner, kMessage,
-                            pair_.comm, &receive_));
+    check_mpi(MPI_Send_init(parties_.outgoing.at(0), sent_.count(), sent_.type(), pair_.partner,
+                            kMessage, pair_.comm, &send_));
+    check_mpi(MPI_Recv_init(parties_.incoming.at(0), received_.count(), received_.type(),
+                            pair_.partner, kMessage, pair_.comm, &receive_));
   }
 
   int run(std::int64_t count) override {
@@ -169,11 +169,11 @@ class RemoteTrips : public Exchange {
     const int partner = parties_.remote->partner();
     for (std::int64_t k = 0; k < count; ++k) {
       if constexpr (kPuts) {
-        failed |= MPI_Put(parties_.outgoing.at(0), outgoing_, MPI_BYTE, partner, 0, outgoing_,
-                          MPI_BYTE, window);
+        failed |= MPI_Put(parties_.outgoing.at(0), sent_.count(), sent_.type(), partner, 0,
+                          sent_.count(), sent_.type(), window);
       } else {
-        failed |= MPI_Get(parties_.incoming.at(0), incoming_, MPI_BYTE, partner, 0, incoming_,
-                          MPI_BYTE, window);
+        failed |= MPI_Get(parties_.incoming.at(0), received_.count(), received_.type(), partner, 0,
+                          received_.count(), received_.type(), window);
       }
       failed |= MPI_Win_flush(partner, window);
     }

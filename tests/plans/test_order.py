@@ -31,12 +31,16 @@ def written(folder: Path, lines: str, context: PlanContext = FOUR, head: str = "
 # ---- orders ----------------------------------------------------------------------------------
 
 
+ORDERS = ("block", "cyclic", "reversed", "folded")
+
+
 def test_orders_seat_ranks_as_named() -> None:
     """Two nodes of three; the native numbering has the same table (native/tests/unit)."""
-    seats = {order: seats_by_rank(order, 2, 3) for order in ("block", "cyclic", "reversed")}
+    seats = {order: seats_by_rank(order, 2, 3) for order in ORDERS}
     assert seats["block"] == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert seats["cyclic"] == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
     assert seats["reversed"] == seats["block"][::-1]
+    assert seats["folded"] == [(0, 0), (1, 0), (1, 1), (0, 1), (0, 2), (1, 2)]
     assert seats_by_rank("0,3,1,4,2,5", 2, 3) == seats["cyclic"]
     assert seats_by_rank("5,0,1,2,3,4", 2, 3)[0] == (1, 2)
 
@@ -46,7 +50,7 @@ def test_every_order_seats_every_rank_once(nodes: int, ppn: int, random: object)
     shuffled = list(range(nodes * ppn))
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     given_list = ",".join(map(str, shuffled))
-    for order in ("block", "cyclic", "reversed", given_list):
+    for order in (*ORDERS, given_list):
         assert order_problem(read_order(order, ""), nodes * ppn) is None
         seats = seats_by_rank(order, nodes, ppn)
         assert sorted(seats) == [(node, local) for node in range(nodes) for local in range(ppn)]

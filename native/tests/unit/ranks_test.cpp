@@ -45,6 +45,7 @@ TEST(hosts_may_hold_unequal_numbers_of_ranks) {
   CHECK_EQUAL(numbers("block", seats), "0 1 2 3 4 5 ");
   CHECK_EQUAL(numbers("cyclic", seats), "0 3 5 1 2 4 ");
   CHECK_EQUAL(numbers("reversed", seats), "5 4 3 2 1 0 ");
+  CHECK_EQUAL(numbers("folded", seats), "0 4 5 1 2 3 ");
 }
 
 TEST(orders_depend_on_seats_and_not_on_how_the_launcher_numbered_them) {
@@ -53,6 +54,7 @@ TEST(orders_depend_on_seats_and_not_on_how_the_launcher_numbered_them) {
   CHECK_EQUAL(numbers("block", seats), "0 2 1 3 ");
   CHECK_EQUAL(numbers("cyclic", seats), "0 1 2 3 ");
   CHECK_EQUAL(numbers("reversed", seats), "3 1 2 0 ");
+  CHECK_EQUAL(numbers("folded", seats), "0 1 3 2 ");
   CHECK_EQUAL(numbers("3,2,1,0", seats), "3 1 2 0 ");
 }
 

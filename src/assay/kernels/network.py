@@ -14,6 +14,7 @@ MODES = ("blocking", "nonblocking", "preposted", "persistent", "put", "get")
 ONE_SIDED = ("put", "get")
 DIRECTIONS = ("unidirectional", "bidirectional")
 _MOST = 1 << 30  # bytes of a message
+_MOST_PINGPONG = 1 << 33  # counts beyond an int of MPI: native/network/extent.hpp
 
 _BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
 _TO = Parameter("to", -1, "its partner; -1: the last rank", low=-1)
@@ -146,7 +147,7 @@ KERNELS = (
         name="network.pingpong",
         title="Ping-pong: latency and bandwidth between two ranks",
         parameters=(
-            _BYTES,
+            Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST_PINGPONG),
             Parameter("from", 0, "the rank that sends first and times", low=0),
             _TO,
             Parameter(

@@ -10,7 +10,10 @@ import re
 
 from assay.errors import AssayError, nearest
 
+# Those that a fitted order is compared with.
 ORDERS = ("block", "cyclic", "reversed")
+# Over the nodes there and back, as figure 6 of Barczak, Messom & Johnson (2003).
+FOLDED = "folded"
 # In a plan: an order computed from the traffic between the kernel's ranks. The cells get that order
 # as a list of seats (plans.fitted_order).
 FITTED = "fitted"
@@ -23,7 +26,7 @@ def read_order(text: object, where: str) -> str:
     Seats are counted in block order: all of the first node, then all of the second … Raises
     AssayError for an unknown name, and for a list that is no permutation.
     """
-    words = (*ORDERS, FITTED)
+    words = (*ORDERS, FOLDED, FITTED)
     if isinstance(text, str) and text in words:
         return text
     if isinstance(text, bool) or not isinstance(text, str | int):
@@ -46,7 +49,7 @@ def read_order(text: object, where: str) -> str:
 
 def order_problem(order: str, ranks: int) -> str | None:
     """A sentence on why this order doesn't fit the number of ranks; None if it does."""
-    if order in (*ORDERS, FITTED):
+    if order in (*ORDERS, FOLDED, FITTED):
         return None
     if order.count(",") + 1 == ranks:
         return None
@@ -63,4 +66,7 @@ def seats_by_rank(order: str, nodes: int, ppn: int) -> list[tuple[int, int]]:
         return block[::-1]
     if order == "cyclic":
         return [(node, local) for local in range(ppn) for node in range(nodes)]
+    if order == FOLDED:
+        there, back = range(nodes), range(nodes - 1, -1, -1)
+        return [(node, local) for local in range(ppn) for node in (back if local % 2 else there)]
     return [block[int(seat)] for seat in order.split(",")]

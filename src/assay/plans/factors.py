@@ -12,7 +12,7 @@ from assay.model.expression import parse_expression
 from assay.model.placement import BINDINGS, SMT, Placement, Value
 from assay.model.plan import PlanContext
 from assay.model.rank_order import read_order
-from assay.plans.adapters import read_adapter
+from assay.plans.adapters import DEFAULT, read_adapter
 from assay.plans.largest_choice import largest_choice
 from assay.plans.levels import (
     FactorLevel,
@@ -32,6 +32,7 @@ MOST_COUNT = 10_000_000
 # The level "several": the crossed toolchains if there are two or more, else all; two are required.
 SEVERAL = "several"
 
+_OF_ALL = ("first", "all")  # words for adapters
 _CHOICES = {"binding": (*BINDINGS, "numa:NODE", "numa:all"), "smt": (*SMT, "each")}
 
 
@@ -53,6 +54,8 @@ def values_of(
         yield from _bindings(written, fitting.context)
     elif factor == "adapter" and isinstance(written, FactorLevel) and written.raw == "each":
         yield from _adapters(int(names["nodes"]), fitting.context)
+    elif factor == "adapter" and isinstance(written, FactorLevel) and written.raw in _OF_ALL:
+        yield _of_all(str(written.raw), int(names["nodes"]), fitting.context)
     elif factor == "smt" and isinstance(written, FactorLevel) and written.raw == "each":
         yield from SMT if fitting.context.threads_per_core > 1 else SMT[:1]
     elif factor in PLACEMENT_WORDS:
@@ -130,9 +133,16 @@ def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
 
 def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
     """The MPI library's own choice and, if there are several adapters, each of them alone."""
-    yield "default"
+    yield DEFAULT
     if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
         yield from context.adapters
+
+
+def _of_all(word: str, nodes: int, context: PlanContext) -> str:
+    """The first adapter alone or all together; the library's choice where there are not several."""
+    if nodes == 1 or context.adapters is None or len(context.adapters) < 2:
+        return DEFAULT
+    return context.adapters[0] if word == "first" else ",".join(context.adapters)
 
 
 def _most(factor: str, names: Names) -> int:

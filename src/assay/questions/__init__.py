@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from assay.questions.common.question import Measured, Question, Reply
 
 NAMES = (
+    "papers",
     "speed",
     "network",
     "steadiness",
@@ -26,7 +27,7 @@ def questions() -> list[Question[Any]]:
 
 
 def ask_all(measured: Measured) -> list[Reply[Any]]:
-    """The replies to all questions, in the report's order.
+    """The replies to the questions that the run is asked, in the report's order.
 
     Questions with ``answers_from`` are asked first: once they are answered, the others omit these
     kernels, so that each cell is reported once.
@@ -35,7 +36,7 @@ def ask_all(measured: Measured) -> list[Reply[Any]]:
 
     from assay.questions.common.question import ask
 
-    asked = questions()
+    asked = [question for question in questions() if question.asked(measured)]
     replies = {}
     elsewhere: tuple[str, ...] = ()
     for question in sorted(asked, key=lambda question: not question.answers_from):

@@ -63,12 +63,16 @@ def _section(section: Section, folder: str) -> list[str]:
             f"{section.confidence.capitalize()} confidence. {_plain(section.confidence_why)}"
         )
     blocks += _list("Caveats", section.caveats)
+    for table in section.tables:
+        if table.leading:
+            blocks += [f"### {_plain(table.title)}", *_table(table)]
     for figure in section.figures:
         blocks.append(f"### {_plain(figure.title)}")
         blocks.append(f"![{_plain(figure.alt)}]({folder}/{figure.id}.svg)")
         blocks.append(_plain(figure.caption))
     for table in section.tables:
-        blocks += [f"### {_plain(table.title)}", *_table(table)]
+        if not table.leading:
+            blocks += [f"### {_plain(table.title)}", *_table(table)]
     blocks += _list("Recommendations", section.advice)
     blocks += _list("Limits", section.limits)
     blocks += _list("Method", section.method)

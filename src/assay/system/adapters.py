@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from assay.system.files import Tree
 from assay.system.model import Adapter
+from assay.system.pci import pci_link
 
 _BITS = 8
 # ARPHRD numbers of /sys/class/net/*/type (linux/if_arp.h).
@@ -41,6 +43,7 @@ def _interface(tree: Tree, name: str) -> Adapter:
         driver=driver,
         node=_node(tree, folder),
         physical=physical,
+        **_bus(tree, folder),
     )
 
 
@@ -76,7 +79,16 @@ def _port(tree: Tree, device: str, port: str) -> Adapter:
         rate=rate,
         firmware=tree.word(f"{folder}/fw_ver"),
         physical=True,
+        **_bus(tree, folder),
     )
+
+
+def _bus(tree: Tree, folder: str) -> dict[str, Any]:
+    """The fields of the adapter's bus; empty where it is unknown."""
+    link = pci_link(tree, f"{folder}/device")
+    if link is None:
+        return {}
+    return {"bus": link.bandwidth, "bus_width": link.width, "bus_rate": link.rate}
 
 
 def _rate(text: str | None) -> float | None:

@@ -195,7 +195,9 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     current one. ``state``: as the kernel reports it (up, down, active …). ``mtu``: bytes.
     ``driver``: kernel driver. ``node``: NUMA node it is attached to. ``rate``: the speed as the
     fabric reports it, as text. ``firmware``: the device's firmware version. ``physical``: whether
-    it belongs to a device (False for bridges, tunnels, the loopback).
+    it belongs to a device (False for bridges, tunnels, the loopback). ``bus``: B/s that its PCI
+    Express link carries at most in one direction, ``bus_width`` its lanes and ``bus_rate`` the
+    transfers per second of a lane, all of the link as it was negotiated.
     """
 
     name: str
@@ -208,6 +210,9 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     rate: str | None = None
     firmware: str | None = None
     physical: bool | None = None
+    bus: float | None = None
+    bus_width: int | None = None
+    bus_rate: float | None = None
 
 
 class Scheduler(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,6 +46,22 @@ def test_every_mode(ranks: int, sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("size", [3000, 3001, 70_001, 9000])
+def test_messages_of_a_type_of_their_own(size: int) -> None:
+    """As of more than 2^30 bytes; the builds of tests send blocks of 3,000 bytes so."""
+    faults = ["none", "byte"]
+    measure_faults(
+        *((NAME, {"bytes": size, "mode": m, "fault": f}) for m in MODES for f in faults), ranks=2
+    )
+
+
+def test_messages_may_be_longer_than_an_int() -> None:
+    sizes = PINGPONG.parameter("bytes")
+    assert sizes is not None and sizes.high == 1 << 33
+    assert find_kernel("network.stream").parameter("bytes").high == 1 << 30
+
+
+@pytest.mark.slow
 def test_any_two_of_three_ranks() -> None:
     pairs = [(0, -1), (0, 1), (2, 0), (1, 2)]
     found = measure(

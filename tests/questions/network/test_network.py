@@ -271,6 +271,19 @@ def test_between_nodes_comes_first_and_is_set_against_the_link():
     assert not any("reach only" in sentence for sentence in found.advice)
 
 
+def test_a_bus_slower_than_the_link_is_the_limit():
+    """Barczak, Messom & Johnson (2003), table 1: the bus, not the link, bounds the bandwidth."""
+    cells = cells_of(lambda s: 24e-6 + s / 1.9e9, nodes=2)
+    bus = {"bus": 1.969e9, "bus_width": 2, "bus_rate": 8e9}
+    fast = Adapter(name="eth0", kind="ethernet", speed=12.5e9, state="up", physical=True, **bus)
+    row = rows(answer(cells, system=adapters(fast)))["Bandwidth between nodes, 4 MiB"]
+    assert row.limit == 1.969e9
+    assert row.limit_source is not None and "2 lanes at 8 GT/s" in row.limit_source
+    wide = msgspec.structs.replace(fast, bus=15.8e9)
+    row = rows(answer(cells, system=adapters(wide)))["Bandwidth between nodes, 4 MiB"]
+    assert row.limit == 12.5e9
+
+
 def test_half_of_the_link_s_speed_brings_advice():
     cells = cells_of(lambda s: 24e-6 + s / 59e6, nodes=2)
     system = adapters(Adapter(name="eth0", kind="ethernet", speed=125e6, state="up"))

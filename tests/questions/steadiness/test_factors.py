@@ -55,6 +55,29 @@ def test_a_planted_shift_is_reported_with_its_size():
     )
 
 
+def test_a_level_is_chosen_for_mean_and_variation_together():
+    """Kramer & Ryan (2003), 4: a setting is tuned for speed and for the least variation.
+
+    Two adapters are 1% faster, and vary six times as much: one run in twenty then takes longer.
+    """
+    cells = two_adapters("ft", 60, 0.005, 0.03, n=100, factor=0.99)
+    (comparison,) = compared(cells).values()
+    best, other = comparison.steadiest
+    assert (best.level, other.level) == ("eth0", "eth0,eth1")
+    centre = np.mean([np.median(values) for _, values in cells])
+    for tail, (_, values) in zip((best, other), cells, strict=True):
+        assert tail.p95 == pytest.approx(np.quantile(values / centre, 0.95), rel=0.003)
+        assert tail.p95_ci95[0] < tail.p95 < tail.p95_ci95[1]
+    advice = TOPIC.part(factors_of(run_of(cells))).advice
+    assert len(advice) == 1
+    assert advice[0].startswith("FT: adapter eth0 serves speed and steadiness together best")
+    # A faster adapter that varies as little is chosen for its speed.
+    (faster,) = compared(two_adapters("ft", 61, 0.005, 0.005, n=100, factor=0.95)).values()
+    assert faster.steadiest[0].level == "eth0,eth1"
+    (alike,) = compared(two_adapters("ft", 62, 0.005, 0.005, n=100)).values()
+    assert alike.steadiest is None
+
+
 def test_absence_of_evidence_is_not_called_absence():
     # Twenty runs with a CoV of 5% can't show that medians are within 1%.
     (comparison,) = compared(two_adapters("ft", 33, 0.05, 0.05, n=20)).values()

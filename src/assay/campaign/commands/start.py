@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.campaign.commands.dry_run import show_plan
 from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
 from assay.campaign.commands.run_request import plan_here
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
@@ -62,7 +63,9 @@ class StartOptions:
 
 def begin(options: RunOptions, how: StartOptions) -> int:
     """Begin a run; returns the exit status. Raises AssayError."""
-    away = where(how.config, submit=how.submit or how.dry_run, here=how.here) == "away"
+    # The scripts of jobs, if there may be jobs; else what this machine would measure.
+    scripts_alone = how.dry_run and not how.here and how.config.scheduler is not None
+    away = where(how.config, submit=how.submit or scripts_alone, here=how.here) == "away"
     if not away and how.detach:
         raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
     if how.per_node:
@@ -71,6 +74,8 @@ def begin(options: RunOptions, how: StartOptions) -> int:
         return _send(_order(options, how, None), how)
     machine = machine_for(how.config, how.fake)
     plan = plan_here(options, machine.context)
+    if how.dry_run:
+        return show_plan(plan, how.console, as_json=how.after.as_json)
     report_choices(plan, how.console)
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)

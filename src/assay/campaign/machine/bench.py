@@ -205,6 +205,7 @@ class FakeMachine:
             hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
             numa=self.system.usable_numa,
             nodes=self._scenario.nodes or 1,
+            adapters=self._scenario.adapters or None,
             default_toolchain=toolchains[0],
             toolchains=toolchains,
         )

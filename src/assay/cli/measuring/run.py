@@ -86,7 +86,8 @@ def run(
     detach
         Submit, and follow later with `assay runs --follow`.
     dry_run
-        Print the scripts of all jobs, and submit none.
+        Print the scripts of all jobs, and submit none; without a scheduler, how long the plan takes
+        on this machine, and what is left out.
     walltime
         Walltime of each job, such as "2 h", 1-12:00:00 or 90 (minutes) [default: an estimate,
         limited as in assay.toml].

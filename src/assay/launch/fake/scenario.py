@@ -20,9 +20,9 @@
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
 as in ``fake3``) and ``t``: simulated seconds since the executor was created. So one formula can
-simulate slow ranks and nodes, drift and steps in time. They may also use ``order``, ``adapters``
-(the number of adapters named), ``binding``, ``smt`` and ``node_set``, and those of covariates
-``slow``: 1 in a measurement that was drawn as slow.
+simulate slow ranks and nodes, drift and steps in time. They may also use ``order``, ``adapter``
+(as named, or empty), ``adapters`` (their number), ``binding``, ``smt`` and ``node_set``, and those
+of covariates ``slow``: 1 in a measurement that was drawn as slow.
 """
 
 from __future__ import annotations
@@ -149,7 +149,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     when its clock starts, None for now. ``launch_time``: time of a launch outside its measurements.
     ``cores``: per node; None means that ranks are never oversubscribed. ``smt``: hardware threads
     per core. ``domains``: NUMA domains per node. ``nodes``: their number, named ``fake0``,
-    ``fake1`` …; None means as many as are requested. ``toolchain``: by name the entry of the
+    ``fake1`` …; None means as many as are requested. ``adapters``: names of a node's network
+    adapters; if empty, they are unknown. ``toolchain``: by name the entry of the
     manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``, ``mpi_version``), the default
     one first; if empty, there is one named ``fake``.
     """
@@ -163,6 +164,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     smt: int = 1
     domains: int = 1
     nodes: int | None = None
+    adapters: tuple[str, ...] = ()
     toolchain: dict[str, dict[str, str]] = {}
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
@@ -183,6 +185,7 @@ def _names(parameters: Mapping[str, Value], placement: Placement) -> dict[str, V
         "order": placement.order,
         "binding": placement.binding,
         "smt": placement.smt,
+        "adapter": placement.adapter or "",
         "adapters": len(placement.adapter.split(",")) if placement.adapter else 0,
         "node_set": placement.node_set,
         **parameters,

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 QUESTIONS: dict[str, str] = {
+    "papers": "What did the paper find, and what is it here?",
     "speed": "How fast is it, and how far from its limits?",
     "network": "How does its network behave?",
     "steadiness": "How steady is it?",
@@ -64,7 +65,7 @@ class ImpossibleValue(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The answer to one of the five questions. ``status`` unmeasured: ``verdict`` says why.
+    """The answer to one of the questions. ``status`` unmeasured: ``verdict`` says why.
 
     ``method``: how it was measured. ``limits``: what bounds the results. Both are sentences.
     ``impossible``: numbers that can't be; the verdict is not based on them.

@@ -74,6 +74,10 @@ def _no_tables(_: object) -> list[Table]:
     return []
 
 
+def _always(_: Measured) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
@@ -96,7 +100,7 @@ class Question(Generic[F]):
     ``find``: typed findings, a dataclass whose fields its docstring names; they are in the JSON
     report (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only
     these findings. ``answers_from``: prefixes of the names of kernels that other questions omit
-    once this one is answered.
+    once this one is answered. ``asked``: whether the report of a run has it at all.
     """
 
     name: str
@@ -106,6 +110,7 @@ class Question(Generic[F]):
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
     answers_from: tuple[str, ...] = field(default=())
+    asked: Callable[[Measured], bool] = _always
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Column(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """A table; ``notes`` are numbered from 1, and entries refer to them by number.
 
-    ``folded``: collapsed, as a long table for reference.
+    ``folded``: collapsed, as a long table for reference. ``leading``: before the figures.
     """
 
     id: str
@@ -46,6 +46,7 @@ class Table(msgspec.Struct, frozen=True):
     caption: str = ""
     notes: list[str] = []
     folded: bool = False
+    leading: bool = False
 
 
 NOTHING = Entry(MISSING, tone="quiet")

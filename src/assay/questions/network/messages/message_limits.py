@@ -12,7 +12,7 @@ from assay.records.model import RunData
 from assay.reference.messages import published_messages
 from assay.stats.core.model import CellSummary
 from assay.system.model import Adapter
-from assay.units import format_quantity
+from assay.units import counted, format_quantity
 
 _UP = ("up", "active")
 
@@ -64,8 +64,23 @@ def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
 
 
 def _of_link(adapter: Adapter, note: str) -> LinkLimit:
+    """The adapter's link speed, or what its bus carries where that is less.
+
+    Barczak, Messom & Johnson (2003), table 1: Gigabit Ethernet got 600 to 920 Mbit/s by its bus.
+    """
     speed = adapter.speed or 0.0
     rate = format_quantity(speed, "B/s")
+    if adapter.bus is not None and adapter.bus < speed:
+        carried = format_quantity(adapter.bus, "B/s")
+        lanes = counted(adapter.bus_width or 0, "lane")
+        return LinkLimit(
+            adapter.bus,
+            f"bus of {adapter.name}: PCI Express, {lanes} at {(adapter.bus_rate or 0.0) / 1e9:g} "
+            f"GT/s, carries at most {carried} each way, less than its link of {rate}{note}",
+            f"{adapter.name}'s bus",
+            strict=not note,
+            bound="reported",
+        )
     return LinkLimit(
         speed,
         f"link speed of {adapter.name}, {rate} each way{note}",

@@ -36,6 +36,7 @@ def part(found: FactorFindings) -> Part:
     return Part(
         remark="; ".join(sentence(each) for each in effects[:_IN_VERDICT]),
         evidence=[_evidence(each) for each in effects],
+        advice=[tuned(each) for each in effects if each.steadiest is not None],
         method=[
             "Factors: results of cells that differ in one factor only, each relative to its "
             "cell's median, so that spreads are coefficients of variation. Spreads are compared by "
@@ -75,6 +76,22 @@ def sentence(comparison: FactorComparison) -> str:
         else "; whether its variation changes is not known"
     )
     return f"{subject} {words}{tail}"
+
+
+def tuned(comparison: FactorComparison) -> str:
+    """``FT: adapter eth0 serves mean and variation best: nineteen of twenty runs take …``."""
+    assert comparison.steadiest is not None
+    best, other = comparison.steadiest
+    intervals = best.p95_ci95, other.p95_ci95
+    sure = all(intervals) and (best.p95_ci95 or (0, 0))[1] < (other.p95_ci95 or (0, 0))[0]
+    words = (
+        f"{comparison.title}: {comparison.factor} {best.level} serves speed and steadiness "
+        f"together best: nineteen of twenty runs take at most {best.p95:.3g} times the common "
+        f"median, {other.p95:.3g} times with {other.level}"
+    )
+    if sure:
+        return f"{words}."
+    return f"{words} ({counted(min(best.n, other.n), 'run')} each; measure more to be sure)."
 
 
 def _median_words(

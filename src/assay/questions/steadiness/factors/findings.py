@@ -20,7 +20,7 @@ from assay.model.cell import Cell
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.stats.compare.levels import Ints, combined, numbered, places_of, relative
-from assay.stats.core.intervals import Floats
+from assay.stats.core.intervals import Floats, Interval, quantile_interval
 from assay.stats.repeats.session_labels import sessions
 from assay.units import counted
 
@@ -35,8 +35,12 @@ LOCATED = (
     "session",
     "time of day",
 )  # fmt: skip
+# Factors of these that a user sets.
+CHOSEN = ("adapter", "order", "toolchain", "binding", "smt")
 # Factors that change the work of a core; the analysis of variance includes them, too.
 _SIZED = ("nodes", "ppn", "threads")
+# The quantile of run times that a level is chosen by: it counts their mean and their variation.
+_SLOWER = 0.95
 # Maximum number of levels (more are a sweep, which is expected to differ); minimum number of
 # results of a level.
 _MAX_LEVELS, _MIN_RESULTS = 8, 5
@@ -50,12 +54,29 @@ _MAX_FACTORS = 4
 
 
 @dataclass(frozen=True)
+class LevelTail:
+    """How long the slower runs of a factor's level take.
+
+    ``level``: its name; ``n``: number of results. ``median`` and ``p95``: quantiles of the times
+    relative to the centre of all levels; the latter counts speed and steadiness at once.
+    ``p95_ci95``: its 95% interval, None for fewer than 72 results.
+    """
+
+    level: str
+    n: int
+    median: float
+    p95: float
+    p95_ci95: Interval | None
+
+
+@dataclass(frozen=True)
 class FactorComparison:
     """One factor's levels over the cells of one kernel, other factors kept equal.
 
     ``title``: the kernel and the parameters that its cells share. ``factor``: its name. ``spread``
     and ``location``: the tests, of times relative to those of the same cell (spread) or of all
     levels together (location); ``location`` is None if the factor changes the work. ``cells``: ids.
+    ``tails``: of each level; empty where ``location`` is None.
     """
 
     title: str
@@ -63,6 +84,20 @@ class FactorComparison:
     spread: GroupDifference
     location: GroupDifference | None
     cells: tuple[str, ...]
+    tails: tuple[LevelTail, ...] = ()
+
+    @property
+    def steadiest(self) -> tuple[LevelTail, LevelTail] | None:
+        """The level whose 95th percentile is least, for mean and variation together, and the next.
+
+        None if they are within the margin of each other, where no difference was found, and for a
+        factor that nobody chooses, such as the time of day.
+        """
+        chosen = self.factor in CHOSEN and self.differs and self.location is not None
+        if not chosen or len(self.tails) < 2 or self.location is None:
+            return None
+        best, other = sorted(self.tails, key=lambda tail: tail.p95)[:2]
+        return (best, other) if other.p95 > best.p95 * (1.0 + self.location.margin) else None
 
     @property
     def name(self) -> str:
@@ -163,7 +198,16 @@ def find(variation: VariationFindings) -> FactorFindings | None:
     """Compare the factors in which the cells differ; None if none can be compared."""
     from assay.stats.compare.groups import correct
 
-    found: list[tuple[str, str, GroupDifference, GroupDifference | None, tuple[str, ...]]] = []
+    found: list[
+        tuple[
+            str,
+            str,
+            GroupDifference,
+            GroupDifference | None,
+            tuple[LevelTail, ...],
+            tuple[str, ...],
+        ]
+    ] = []
     variances: list[FactorVariance] = []
     left_out: list[str] = []
     for table in _tables(variation.varied):
@@ -180,13 +224,13 @@ def find(variation: VariationFindings) -> FactorFindings | None:
     if not found:
         return None
     # One family for the spreads and one for the locations, each at 5%.
-    spreads = correct([spread for _, _, spread, _, _ in found])
+    spreads = correct([each[2] for each in found])
     places = [place for place, each in enumerate(found) if each[3] is not None]
     located = [each[3] for each in found if each[3] is not None]
     locations = dict(zip(places, correct(located), strict=True))
     comparisons = [
-        FactorComparison(title, factor, spreads[place], locations.get(place), ids)
-        for place, (title, factor, _, _, ids) in enumerate(found)
+        FactorComparison(title, factor, spreads[place], locations.get(place), ids, tails)
+        for place, (title, factor, _, _, tails, ids) in enumerate(found)
     ]
     return FactorFindings(
         tuple(sorted(comparisons, key=_significance)),
@@ -304,7 +348,9 @@ def _named(
     return _Column(place[codes][order], tuple(names[k] or missing for k in rank), True)
 
 
-def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifference | None] | str:
+def _compare(
+    table: _Table, factor: str
+) -> tuple[GroupDifference, GroupDifference | None, tuple[LevelTail, ...]] | str:
     """Differences of spread and of location over a factor's levels; a sentence if the levels can't
     be compared.
 
@@ -339,8 +385,20 @@ def _compare(table: _Table, factor: str) -> tuple[GroupDifference, GroupDifferen
         )
     differs = spread_differs({level: np.concatenate(each) for level, each in spread.items()})
     if factor not in LOCATED:
-        return differs, None
-    return differs, location_differs({level: np.concatenate(each) for level, each in place.items()})
+        return differs, None, ()
+    placed = {level: np.concatenate(each) for level, each in place.items()}
+    tails = tuple(_tail(level, values) for level, values in placed.items())
+    return differs, location_differs(placed), tails
+
+
+def _tail(level: str, values: Floats) -> LevelTail:
+    return LevelTail(
+        level,
+        int(values.size),
+        float(np.median(values)),
+        float(np.quantile(values, _SLOWER, method="median_unbiased")),
+        quantile_interval(values, _SLOWER),
+    )
 
 
 def _variance(table: _Table) -> FactorVariance | None:

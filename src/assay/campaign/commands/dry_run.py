@@ -1,0 +1,65 @@
+"""``assay run --dry-run`` without a scheduler: what this machine would measure and leave out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.campaign.commands.run_request import estimate
+from assay.console import print_json
+from assay.model.plan import Plan
+from assay.questions.papers.planned import PlannedExhibit, planned_exhibits
+from assay.units import counted, format_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
+    """Print how long a plan takes and what it leaves out; returns the exit status, 0.
+
+    ``as_json``: as JSON on stdout: ``suite``, ``cells``, ``nodes``, ``budget`` and ``seconds`` (s,
+    with launches, without compiling), ``left_out`` (sentences), and ``exhibits`` of a suite that
+    repeats a paper: ``number``, ``title``, and the ``planned`` of its ``parts``.
+    """
+    nodes = max(cell.placement.nodes for cell in plan.cells)
+    budget = plan.replication.budget
+    seconds = estimate(plan, compiling=0.0).measuring
+    exhibits = planned_exhibits(plan)
+    if as_json:
+        print_json(
+            {
+                "suite": plan.name,
+                "cells": len(plan.cells),
+                "nodes": nodes,
+                "budget": budget,
+                "seconds": seconds,
+                "left_out": list(plan.notes),
+                "exhibits": exhibits,
+            }
+        )
+        return 0
+
+    def say(sentence: str) -> None:
+        console.print(sentence, soft_wrap=True, markup=False)
+
+    say(
+        f"{plan.title}: {counted(len(plan.cells), 'cell')} on {counted(nodes, 'node')}. Measuring "
+        f"takes {format_duration(budget)}, and with the launches about {format_duration(seconds)}; "
+        "kernels that are not built yet are compiled first."
+    )
+    for sentence in (*plan.choices, *plan.notes):
+        say(sentence)
+    for exhibit in exhibits:
+        say(_sentence(exhibit))
+    return 0
+
+
+def _sentence(exhibit: PlannedExhibit) -> str:
+    """``Figure 9: left out, it takes three nodes.``"""
+    name = f"{exhibit.number}, {exhibit.title}"
+    if exhibit.planned == exhibit.parts:
+        return f"{name}: complete."
+    needs = f", {exhibit.needs}" if exhibit.needs else ""
+    if not exhibit.planned:
+        return f"{name}: left out{needs or ', this machine lacks what it takes'}."
+    return f"{name}: {exhibit.planned} of {exhibit.parts} parts{needs}."

@@ -1,0 +1,1 @@
+"""What a paper measured, figure by figure, beside what this machine does today."""

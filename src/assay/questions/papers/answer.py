@@ -1,0 +1,94 @@
+"""The answer of a run that repeats a paper: which of its conclusions hold here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.unmeasured import unmeasured_answer
+from assay.questions.papers.findings import PaperFindings
+from assay.questions.papers.statements import StatementFound
+from assay.questions.papers.words import statements_of
+from assay.units import counted
+
+NAME = "papers"
+# Numbers without a 95% interval, of all that were measured, above which confidence is low.
+_MANY = 0.5
+
+
+def answer(found: PaperFindings | None) -> Answer:
+    """The verdict on the paper's conclusions."""
+    if found is None:
+        return unmeasured_answer(NAME, "Not asked: the run is of no suite that repeats a paper.")
+    statements = [each for _, each in statements_of(found)]
+    if all(exhibit.missing for exhibit in found.exhibits):
+        return unmeasured_answer(NAME, f"Nothing of {found.paper} was measured in this run.")
+    confidence, why = _confidence(found)
+    return Answer(
+        question=NAME,
+        title=QUESTIONS[NAME],
+        status="answered",
+        verdict=_verdict(found, statements),
+        confidence=confidence,
+        confidence_why=why,
+        caveats=[
+            f"{exhibit.number} is left out: {exhibit.missing}."
+            for exhibit in found.exhibits
+            if exhibit.missing
+        ],
+        method=[
+            f"{found.paper}, {found.title}, asked: {found.asks}",
+            found.scaled,
+            "A conclusion holds if the whole 95% interval of the number here meets its bound, and "
+            "is undecided if the interval spans the bound.",
+        ],
+        limits=[
+            "A ratio of a number here to a published one is that of the machines times that of the "
+            "codes, which differ. It says nothing of the machines alone, unless the run measured "
+            "the code factor (`--beside`)."
+        ],
+    )
+
+
+def _verdict(found: PaperFindings, statements: Sequence[StatementFound]) -> str:
+    by = {
+        outcome: [each for each in statements if each.outcome == outcome]
+        for outcome in ("holds", "does not hold", "undecided", "not measured")
+    }
+    tested = len(statements) - len(by["not measured"])
+    if not tested:
+        return f"None of the conclusions of {found.paper} can be tested on this machine."
+    parts = [f"{len(by['holds'])} of {counted(tested, 'conclusion')} of {found.paper} hold here"]
+    if by["does not hold"]:
+        parts.append(f"{len(by['does not hold'])} do not")
+    if by["undecided"]:
+        parts.append(f"{len(by['undecided'])} are undecided")
+    text = ", ".join(parts)
+    if by["not measured"]:
+        text += f"; {len(by['not measured'])} can't be tested on this machine"
+    return text + "."
+
+
+def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
+    values = [
+        quantity.here
+        for exhibit in found.exhibits
+        for quantity in exhibit.quantities
+        if quantity.here is not None and quantity.here.launches is not None
+    ]
+    bare = sum(value.ci95 is None for value in values)
+    tested = [each for _, each in statements_of(found) if each.outcome != "not measured"]
+    undecided = sum(each.outcome == "undecided" for each in tested)
+    if values and bare > _MANY * len(values):
+        return "low", (
+            f"{bare} of {counted(len(values), 'number')} had too few launches for a 95% interval."
+        )
+    reasons = []
+    if bare:
+        reasons.append(f"{bare} of {counted(len(values), 'number')} have no 95% interval")
+    if undecided:
+        reasons.append(f"the intervals of {undecided} span the bounds")
+    if reasons:
+        text = " and ".join(reasons)
+        return "medium", text[:1].upper() + text[1:] + "."
+    return "high", "Every number that decides has a 95% interval that is clear of its bound."

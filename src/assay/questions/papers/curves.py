@@ -1,0 +1,165 @@
+"""The charts of an exhibit: rows of a metric, or of a ratio of it, over a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.model.placement import Value
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.selection import Interval, Point, ratio
+from assay.questions.papers.model import ExhibitCurve
+from assay.questions.papers.points import RunCells, named_value
+from assay.questions.papers.quantities import PaperValue, launches_of, per_value
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A point of a chart: ``value`` at ``x`` of a ``line``, with its 95% interval ``ci95``.
+
+    ``launches``: the number of launches. ``cells``: ids of the cells it was computed from.
+    """
+
+    line: str
+    x: Value
+    value: float
+    ci95: Interval | None
+    launches: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperCurve:
+    """A chart of an exhibit on this machine.
+
+    ``name``, ``title``: of the chart; ``x``: the parameter or property along x; ``unit``: of the
+    values; ``points``: in the order of lines and x.
+
+    Internal: ``written``, the chart as the exhibits define it.
+    """
+
+    name: str
+    title: str
+    x: str
+    unit: str
+    points: tuple[CurvePoint, ...]
+    written: ExhibitCurve = field(metadata=INTERNAL)
+
+
+def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
+    """The chart's points; None where nothing of it was measured."""
+    found = [point for kernel in curve.kernel for point in run.points(kernel, curve.metric)]
+    drawn = [point for point in found if run.meets(point, curve.where)]
+    rows: list[CurvePoint] = []
+    unit = drawn[0].metric.unit if drawn else ""
+    if curve.over:
+        rows = [
+            _ratio_row(curve, run, point, below)
+            for point in drawn
+            if not run.meets(point, curve.over)
+            and (below := _denominator(curve, run, point, found)) is not None
+        ]
+        unit = ""
+    elif curve.form == "launches":
+        rows = [row for point in drawn for row in _launch_rows(curve, run, point)]
+    else:
+        rows = [_row(curve, run, point) for point in drawn]
+    if not rows:
+        return None
+    lines = list(dict.fromkeys(row.line for row in rows))
+    numeric = all(isinstance(row.x, int | float) for row in rows)
+    rows.sort(key=lambda row: (lines.index(row.line), row.x if numeric else 0))
+    return PaperCurve(curve.name, curve.title, curve.x, unit, tuple(rows), curve)
+
+
+def up_to(curve: PaperCurve | None) -> PaperValue | None:
+    """The largest x up to which all points of the chart are above 1; None without a chart.
+
+    It is 0 where the first is not.
+    """
+    if curve is None:
+        return None
+    xs = sorted({float(p.x) for p in curve.points if isinstance(p.x, int | float)})
+    reached = 0.0
+    for x in xs:
+        if any(point.value <= 1.0 for point in curve.points if point.x == x):
+            break
+        reached = x
+    cells = tuple(dict.fromkeys(cell for point in curve.points for cell in point.cells))
+    launches = min(point.launches for point in curve.points)
+    return PaperValue(
+        reached, None, "count", "", cells, curve.written.kernel, launches=launches, where=curve.name
+    )
+
+
+def _denominator(
+    curve: ExhibitCurve, run: RunCells, point: Point, among: Sequence[Point]
+) -> Point | None:
+    wanted = _same(curve, run, point)
+    return next(
+        (
+            other
+            for other in among
+            if run.meets(other, curve.over) and _same(curve, run, other) == wanted
+        ),
+        None,
+    )
+
+
+def _same(curve: ExhibitCurve, run: RunCells, point: Point) -> tuple[object, ...]:
+    names = run.names(point)
+    return tuple(names.get(name) for name in ("kernel", *curve.same))
+
+
+def _line(curve: ExhibitCurve, run: RunCells, point: Point) -> str:
+    names = run.names(point)
+    kernel = point.summary.kernel
+    words = [
+        named_value(name, names[name], kernel)
+        for name in curve.lines
+        if name in names and names[name] != ""
+    ]
+    return ", ".join(words)
+
+
+def _x(curve: ExhibitCurve, run: RunCells, point: Point) -> Value:
+    value = run.names(point).get(curve.x, "")
+    if isinstance(value, str) or curve.x == "kernel":
+        return named_value(curve.x, value, point.summary.kernel)
+    return value
+
+
+def _row(curve: ExhibitCurve, run: RunCells, point: Point) -> CurvePoint:
+    by, metric = per_value(curve.per, point), point.metric
+    interval = metric.ci95 and (metric.ci95[0] / by, metric.ci95[1] / by)
+    return CurvePoint(
+        _line(curve, run, point),
+        _x(curve, run, point),
+        metric.median / by,
+        interval,
+        metric.n,
+        (point.summary.id,),
+    )
+
+
+def _ratio_row(curve: ExhibitCurve, run: RunCells, point: Point, below: Point) -> CurvePoint:
+    """The point over its denominator; with ``inverse`` the reverse, as times over times are."""
+    pair = (below.metric, point.metric) if curve.inverse else (point.metric, below.metric)
+    value, interval = ratio(*pair)
+    return CurvePoint(
+        _line(curve, run, point),
+        _x(curve, run, point),
+        value,
+        interval,
+        min(point.metric.n, below.metric.n),
+        (point.summary.id, below.summary.id),
+    )
+
+
+def _launch_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[CurvePoint]:
+    values = launches_of(run, point, curve.metric)
+    line = _line(curve, run, point)
+    return [
+        CurvePoint(line, number, float(value), None, 1, (point.summary.id,))
+        for number, value in enumerate(values, 1)
+    ]

@@ -1,0 +1,105 @@
+"""Properties of the machine that exhibits compare, as the survey of the run recorded them.
+
+Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one), ``peak`` (flop/s of
+all cores), ``price`` (USD, as assay.toml states it in dollars), ``adapters`` (physical ones that
+are up), ``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter
+carries at most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError
+from assay.records.model import RunData
+
+if TYPE_CHECKING:
+    from assay.system.model import Adapter, System
+
+
+def fact_of(run: RunData, name: str) -> float | None:
+    """A property of a node in SI units; None where the survey does not tell it."""
+    from assay.system.model import System
+
+    if name == "price":
+        prices = run.manifest.prices
+        return prices.amounts.get("node") if prices.currency == "USD" else None
+    try:
+        system = System.from_dict(run.manifest.system)
+    except AssayError:  # described by another version of assay
+        return None
+    return _FACTS[name](system)
+
+
+def fact_units() -> Mapping[str, str]:
+    """The unit of each property."""
+    return _UNITS
+
+
+def _cores(system: System) -> float | None:
+    return system.usable_cores
+
+
+def _memory(system: System) -> float | None:
+    return system.memory.total
+
+
+def _clock(system: System) -> float | None:
+    frequency = system.processor.frequency
+    return frequency.base or frequency.maximum
+
+
+def _peak(system: System) -> float | None:
+    from assay.system.peak import peak_flops
+
+    cores = system.usable_cores
+    found = peak_flops(system, cores) if cores else None
+    return None if found is None else found.value
+
+
+def _physical(system: System) -> list[Adapter]:
+    return [
+        each for each in system.adapters if each.physical and each.state in (None, "up", "active")
+    ]
+
+
+def _adapters(system: System) -> float | None:
+    return len(_physical(system)) or None
+
+
+def fastest_adapter(system: System) -> Adapter | None:
+    """The fastest physical adapter with a known rate; None if there is none."""
+    known = [each for each in _physical(system) if each.speed]
+    return max(known, key=lambda each: each.speed or 0.0, default=None)
+
+
+def _adapter_rate(system: System) -> float | None:
+    adapter = fastest_adapter(system)
+    return None if adapter is None else adapter.speed
+
+
+def _bus_rate(system: System) -> float | None:
+    adapter = fastest_adapter(system)
+    return None if adapter is None else adapter.bus
+
+
+_FACTS: Mapping[str, Callable[[System], float | None]] = {
+    "cores": _cores,
+    "memory": _memory,
+    "clock": _clock,
+    "peak": _peak,
+    "adapters": _adapters,
+    "adapter_rate": _adapter_rate,
+    "bus_rate": _bus_rate,
+}
+_UNITS: Mapping[str, str] = {
+    "price": "USD",
+    "cores": "count",
+    "memory": "B",
+    "clock": "Hz",
+    "peak": "flop/s",
+    "adapters": "count",
+    "adapter_rate": "B/s",
+    "bus_rate": "B/s",
+}

@@ -1,0 +1,127 @@
+"""The figures of a paper, numbered as there, with this machine's values."""
+
+from __future__ import annotations
+
+from assay.charts.builder import Chart, named, numbers
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import (
+    Row,
+    Spec,
+    count_axis,
+    count_span,
+    named_level,
+    order_axis,
+    ratio_fields,
+    size_axis,
+)
+from assay.kernels.naming import metric_name
+from assay.questions.common.figure_rows import intervals_text
+from assay.questions.papers.curves import CurvePoint, PaperCurve
+from assay.questions.papers.findings import ExhibitFound, PaperFindings
+from assay.reference.papers.loading import figures as published_figures
+
+_SIZES = ("bytes", "record", "file_size")
+_COUNTS = ("nodes", "ppn", "ranks", "threads", "cores")
+_WORDS = {"ppn": "ranks per node", "n": "order N", "bytes": "message size", "record": "record"}
+# Bars up to this number fit into half of the width.
+_HALF = 8
+
+
+def figures(found: PaperFindings | None) -> list[Figure]:
+    """Every chart of the exhibits that was measured, in the paper's order."""
+    if found is None:
+        return []
+    return [
+        _figure(found, exhibit, curve) for exhibit in found.exhibits for curve in exhibit.curves
+    ]
+
+
+def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
+    written = curve.written
+    rows = [_row(point) for point in curve.points]
+    ratio = bool(written.over)
+    launches = written.form == "launches"
+    what = "ratio" if ratio else written.what or metric_name(written.metric)
+    if written.per:
+        what += f" per {written.per}"
+    bars = written.form == "bars" or isinstance(curve.points[0].x, str)
+    chart = Chart(
+        rows,
+        _axis(curve, bars),
+        what,
+        curve.unit,
+        hue="line",
+        names=[("line", ""), ("x", _WORDS.get(written.x, written.x))],
+        scale=(1.0, "") if ratio else None,
+        logarithmic=written.logarithmic and all(float(row["median"] or 0) > 0 for row in rows),
+        zero=not launches,
+        height=230,
+    )
+    if launches:
+        chart.points(20)
+    elif bars and written.logarithmic:
+        chart.points(70, beside="line").whiskers()
+    elif bars:
+        chart.bars(beside="line").whiskers()
+    else:
+        chart.curves()
+    if ratio:
+        chart.level(1.0)
+    drawn = {each.id: each for each in published_figures()}
+    for name in written.levels:
+        figure = drawn[name]
+        chart.add(*named_level(figure.si / chart.factor, f"published: {figure.value}"))
+    title = f"{exhibit.number}: {written.title or exhibit.title}"
+    values = [point.value for point in curve.points]
+    intervals = (
+        "Each point is a launch."
+        if launches
+        else intervals_text(rows, "whiskers" if bars else "band")
+    )
+    return chart.figure(
+        f"papers-{curve.name.replace(' ', '-')}",
+        title,
+        caption=f"{intervals} After {found.paper}, {exhibit.number[0].lower()}"
+        f"{exhibit.number[1:]}"
+        + (
+            f". The ratio: {written.what}; at 1 (dashed) both are equal."
+            if ratio
+            else "; the code is assay's, not the paper's."
+        ),
+        alt=f"{title}: {what} over {_WORDS.get(written.x, written.x)}, from {min(values):.3g} to "
+        f"{max(values):.3g} {curve.unit}.".replace(" .", "."),
+        fields=[
+            Field("line", "", ", ".join(written.lines) or "one line"),
+            Field("x", "", _WORDS.get(written.x, written.x)),
+        ],
+        statistics=ratio_fields(f"ratio: {what}") if ratio else None,
+        width="half" if bars and len(rows) <= _HALF else "full",
+    )
+
+
+def _row(point: CurvePoint) -> Row:
+    low, high = point.ci95 or (None, None)
+    return {
+        "line": point.line or "this machine",
+        "x": point.x,
+        "median": point.value,
+        "low": low,
+        "high": high,
+        "launches": point.launches,
+    }
+
+
+def _axis(curve: PaperCurve, bars: bool) -> Spec:
+    written = curve.written
+    title = _WORDS.get(written.x, written.x)
+    if written.form == "launches":
+        return numbers("x", "launch", scale={"zero": False, "nice": True})
+    if bars:
+        return named("x", title=None if isinstance(curve.points[0].x, str) else title)
+    xs = sorted({int(point.x) for point in curve.points if not isinstance(point.x, str)})
+    if written.x in _SIZES:
+        return size_axis("x", title, xs)
+    if written.x in _COUNTS:
+        span = count_span(xs) if len(xs) > 1 else {}
+        return count_axis("x", title, xs, **span)
+    return numbers("x", title, **order_axis(xs))

@@ -1,0 +1,281 @@
+"""What a run that repeats a paper found, exhibit by exhibit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.kernels.npb.own_code import OWN_CODE
+from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Interval
+from assay.questions.papers.curves import PaperCurve, curve_of, up_to
+from assay.questions.papers.loading import chosen_figures, exhibits_of
+from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
+from assay.questions.papers.points import RunCells, run_cells
+from assay.questions.papers.quantities import PaperValue, value_of
+from assay.questions.papers.statements import StatementFound, judged
+from assay.reference.papers.loading import clusters, figures_of, paper
+from assay.reference.papers.model import PublishedFigure
+
+Kind = Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A published number beside a measured one.
+
+    ``figure``: its id; ``cluster``: the name of the machine, "" where there is none. ``value``, and
+    ``upper`` of a range, in the unit of the measured number; ``bound``: how the paper qualifies it.
+    ``size``, ``conditions``: as printed. ``code``: the program, as far as printed.
+
+    ``ratio``: measured over published, with its 95% interval ``ratio_ci95``; of a time or latency
+    too. Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
+    ratio of both divided by the cores (processes) and the nodes on both sides; None where these
+    are not known or the number does not grow with the machine. ``machines``: the ratio with the
+    code factor divided out, where the run measured it, with its interval ``machines_ci95``; only
+    this compares machines.
+    """
+
+    figure: str
+    cluster: str
+    value: float
+    upper: float | None
+    bound: str
+    size: str
+    conditions: str
+    code: str
+    ratio: float | None
+    ratio_ci95: Interval | None
+    per_core: float | None
+    per_node: float | None
+    machines: float | None
+    machines_ci95: Interval | None
+
+
+@dataclass(frozen=True)
+class QuantityFound:
+    """A number of an exhibit. ``name``, ``title``: of the quantity; ``here``: on this machine.
+
+    ``code``: the program that measured it here. ``published``: the paper's numbers. ``since``: the
+    words for it in the summary of what has changed; ``note``: a reservation.
+    """
+
+    name: str
+    title: str
+    here: PaperValue | None
+    code: str
+    published: tuple[Beside, ...]
+    since: str
+    note: str
+
+
+@dataclass(frozen=True)
+class ExhibitFound:
+    """A figure, table or section of the paper.
+
+    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "".
+    ``also``: what else of assay answers it. ``quantities``, ``curves``, ``statements``: of it.
+    """
+
+    number: str
+    title: str
+    missing: str
+    also: str
+    quantities: tuple[QuantityFound, ...]
+    curves: tuple[PaperCurve, ...]
+    statements: tuple[StatementFound, ...]
+
+
+@dataclass(frozen=True)
+class NotCompared:
+    """Published numbers that nothing is compared with.
+
+    ``kind``: hardware, definition, conditions, code, projection or missing; ``reason``: in words;
+    ``figures``: their ids.
+    """
+
+    kind: Kind
+    reason: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PaperFindings:
+    """What a run that repeats a paper found.
+
+    ``suite``: its name. ``paper``: as it is cited, ``title`` of the paper, ``year``: of it.
+    ``asks``: its question; ``scaled``: how its experiments are scaled. ``exhibits``: in the
+    paper's order. ``apart``: published numbers that nothing is compared with.
+    """
+
+    suite: str
+    paper: str
+    title: str
+    year: int
+    asks: str
+    scaled: str
+    exhibits: tuple[ExhibitFound, ...]
+    apart: tuple[NotCompared, ...]
+
+
+def find(measured: Measured) -> PaperFindings | None:
+    """The findings of a run of a suite that repeats a paper; None for another run."""
+    plan = measured.run.manifest.plan
+    suite = exhibits_of(plan.name)
+    if suite is None or not plan.cells:
+        return None
+    run = run_cells(measured)
+    factors = factors_of(measured.run)
+    values: dict[str, PaperValue | None] = {}
+    curves: dict[str, PaperCurve | None] = {}
+    exhibits = []
+    for exhibit in suite.exhibit:
+        curves |= {curve.name: curve_of(curve, run) for curve in exhibit.curve}
+        for quantity in exhibit.quantity:
+            known = {name: value for name, value in values.items() if value is not None}
+            values[quantity.name] = (
+                up_to(curves[quantity.up_to]) if quantity.up_to else value_of(quantity, run, known)
+            )
+        exhibits.append(_exhibit(suite, exhibit, run, values, curves, factors))
+    source = paper(suite.paper)
+    return PaperFindings(
+        suite=plan.name,
+        paper=source.short,
+        title=source.title,
+        year=source.year,
+        asks=suite.asks,
+        scaled=suite.scaled,
+        exhibits=tuple(exhibits),
+        apart=tuple(_apart(suite, each) for each in suite.apart),
+    )
+
+
+def _apart(suite: PaperSuite, apart: Apart) -> NotCompared:
+    ids = tuple(figure.id for figure in chosen_figures(suite.paper, apart.figures))
+    return NotCompared(apart.kind, apart.reason, ids)
+
+
+def _exhibit(
+    suite: PaperSuite,
+    exhibit: Exhibit,
+    run: RunCells,
+    values: dict[str, PaperValue | None],
+    curves: dict[str, PaperCurve | None],
+    factors: Sequence[CellFactor],
+) -> ExhibitFound:
+    quantities = tuple(
+        QuantityFound(
+            quantity.name,
+            quantity.title,
+            values[quantity.name],
+            code_of(values[quantity.name]),
+            tuple(
+                _beside(figure, quantity, values[quantity.name], run, factors)
+                for figure in chosen_figures(suite.paper, quantity.published)
+            ),
+            quantity.since,
+            quantity.note,
+        )
+        for quantity in exhibit.quantity
+    )
+    drawn = tuple(found for curve in exhibit.curve if (found := curves[curve.name]) is not None)
+    measured = drawn or any(each.here is not None for each in quantities)
+    return ExhibitFound(
+        exhibit.number,
+        exhibit.title,
+        "" if measured else (exhibit.needs or "nothing of it was measured in this run"),
+        exhibit.also,
+        quantities,
+        drawn,
+        tuple(judged(each, values, curves) for each in exhibit.statement),
+    )
+
+
+def code_of(value: PaperValue | None) -> str:
+    """The program that measured a number here."""
+    if value is None or not value.kernels:
+        return ""
+    if any(name.startswith("npb.") for name in value.kernels):
+        return OWN_CODE
+    return "assay's " + " and ".join(value.kernels)
+
+
+def _beside(
+    figure: PublishedFigure,
+    quantity: Quantity,
+    here: PaperValue | None,
+    run: RunCells,
+    factors: Sequence[CellFactor],
+) -> Beside:
+    cluster = {each.id: each for each in clusters()}.get(figure.cluster)
+    by = figures_of(figure.paper)[quantity.published_over].si if quantity.published_over else 1.0
+    low, high = figure.si / by, None if figure.si_upper is None else figure.si_upper / by
+    ratio, interval = _ratio(here, low, high)
+    per_core = per_node = None
+    if quantity.extensive and here is not None and ratio is not None:
+        processes, nodes = figure.processes, figure.nodes
+        if here.cores and processes:
+            per_core = ratio * processes / here.cores
+        if here.nodes and nodes:
+            per_node = ratio * nodes / here.nodes
+    machines, machines_ci95 = _machines(figure, here, ratio, interval, run, factors)
+    return Beside(
+        figure=figure.id,
+        cluster=cluster.name if cluster else "",
+        value=low,
+        upper=high,
+        bound=figure.bound,
+        size=figure.size,
+        conditions=figure.conditions,
+        code=figure.code,
+        ratio=ratio,
+        ratio_ci95=interval,
+        per_core=per_core,
+        per_node=per_node,
+        machines=machines,
+        machines_ci95=machines_ci95,
+    )
+
+
+def _ratio(
+    here: PaperValue | None, low: float, high: float | None
+) -> tuple[float | None, Interval | None]:
+    """Measured over published; of a range over its nearest end, 1 within it."""
+    if here is None:
+        return None, None
+    if high is not None and low <= here.value <= high:
+        return 1.0, None
+    end = high if high is not None and here.value > high else low
+    if end == 0.0:
+        return None, None
+    interval = here.ci95 and (here.ci95[0] / end, here.ci95[1] / end)
+    return here.value / end, interval
+
+
+def _machines(
+    figure: PublishedFigure,
+    here: PaperValue | None,
+    ratio: float | None,
+    interval: Interval | None,
+    run: RunCells,
+    factors: Sequence[CellFactor],
+) -> tuple[float | None, Interval | None]:
+    """The ratio of the machines: that of the numbers without the code factor, if it is known."""
+    if here is None or ratio is None or len(here.cells) != 1 or not figure.code or not factors:
+        return None, None
+    if not here.better:
+        return None, None
+    cell = next(each.cell for each in run.measured.cells if each.id == here.cells[0])
+    factor = factor_of(factors, cell, figure.code)
+    if factor is None:
+        return None, None
+    from assay.stats.compare.code_factor import without_code
+    from assay.stats.core.intervals import Estimate
+
+    speed = Estimate(ratio, interval)
+    if here.better == "less":
+        speed = Estimate(1 / ratio, interval and (1 / interval[1], 1 / interval[0]))
+    found = without_code(speed, factor.factor.estimate)
+    return found.value, found.interval

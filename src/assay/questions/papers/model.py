@@ -1,0 +1,164 @@
+"""Types of a paper's exhibits: its figures and tables as a mapping to cells and published numbers.
+
+The data are TOML files in ``exhibits/``, one per suite that repeats a paper (``loading.py`` reads
+them; ``docs/formats/exhibits.md`` documents them). Nothing here computes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Statistic = Literal["median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs"]
+Pick = Literal["best", "worst", "largest", "smallest"]
+Derived = Literal["ratio", "gain", "loss", "product", "sum", "rest"]
+Per = Literal["", "rank", "node", "core"]
+Trend = Literal["rises", "falls"]
+
+
+class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One number of an exhibit: a statistic of a cell, or a ratio of other quantities.
+
+    ``name``: by which others refer to it; ``title``: what it is, in words.
+
+    Of a cell: ``kernel`` and ``metric``; ``where``: an expression that the cell must meet
+    (``questions.papers.points`` lists its names). Of several cells ``pick`` takes the one with the
+    ``best`` or ``worst`` value, or with the ``largest`` or ``smallest`` value of the parameter
+    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time. ``per``: divided
+    by its ranks, nodes or cores. ``shows``: the value of this parameter in place of the metric's.
+    ``reaches``: the smallest ``by`` from which on the metric stays at this share of its best;
+    ``half``: the ``by`` at half of the best.
+    ``counted``: an amount of the kernel's work per element and rank, which is known without a run.
+
+    Derived: ``of`` over the product of the quantities ``over``, times the expression ``times``
+    (``node_cores``, ``all_nodes``), as a ratio, gain (ratio - 1) or loss (1 - ratio); ``product``
+    multiplies all of them, ``sum`` adds them, and ``rest`` is the first over what the others leave
+    of the second. ``unit``: of the result. ``up_to``: the largest x up to which every line of this
+    curve is above 1.
+
+    A property of the machine: ``fact`` (``questions.papers.facts``).
+
+    ``published``: ids of figures (``assay references``), with ``*`` as a wildcard;
+    ``published_over``: the id of one by which they are divided. ``extensive``:
+    whether it grows with the machine, so that it is also compared per core and per node. ``since``:
+    the words for it in the summary of what has changed. ``note``: a reservation.
+    """
+
+    name: str
+    title: str
+    kernel: str = ""
+    metric: str = ""
+    where: str = ""
+    pick: Pick = "best"
+    by: str = ""
+    statistic: Statistic = "median"
+    per: Per = ""
+    shows: str = ""
+    reaches: float | None = None
+    half: bool = False
+    counted: str = ""
+    of: str = ""
+    over: tuple[str, ...] = ()
+    times: str = ""
+    as_: Derived = msgspec.field(default="ratio", name="as")
+    unit: str = ""
+    up_to: str = ""
+    fact: str = ""
+    published: tuple[str, ...] = ()
+    published_over: str = ""
+    extensive: bool = False
+    since: str = ""
+    note: str = ""
+
+
+class ExhibitCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One chart of an exhibit: a metric of cells over ``x``.
+
+    ``name``: by which statements refer to it. ``kernel``: one or several; ``where``: as of a
+    quantity. ``x``: a parameter or a property of the placement. ``lines``: the parameters or
+    properties by which lines or bars are distinguished. ``per``: as of a quantity. ``over``: the
+    denominator of a ratio: the value of the cell that meets this expression and has the same
+    ``same`` (parameters or properties) as the point's cell; the point's own cell must not meet it.
+    ``launches``: every launch is a point, over its number. ``logarithmic``: the vertical axis.
+    ``levels``: ids of published figures that are drawn as lines. ``what``: the vertical axis.
+    """
+
+    name: str
+    kernel: tuple[str, ...]
+    metric: str
+    x: str
+    title: str = ""
+    what: str = ""
+    where: str = ""
+    lines: tuple[str, ...] = ()
+    form: Literal["bars", "lines", "launches"] = "lines"
+    per: Per = ""
+    over: str = ""
+    same: tuple[str, ...] = ()
+    inverse: bool = False
+    logarithmic: bool = False
+    levels: tuple[str, ...] = ()
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A conclusion of the paper, in our words, and how it is tested on a machine.
+
+    Exactly one of: ``quantity`` with ``above``, ``below`` or ``within`` (two bounds), each a number
+    or the name of another quantity; or ``curve`` with its ``trend`` over x, which is tested on
+    each of its lines. ``section``: of the paper.
+    """
+
+    says: str
+    section: str = ""
+    quantity: str = ""
+    above: float | str | None = None
+    below: float | str | None = None
+    within: tuple[float, float] | None = None
+    curve: str = ""
+    trend: Trend | None = None
+
+
+class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure, a table or a section with numbers, numbered as in the paper.
+
+    ``number``: "Figure 3", "Table II" or "Section 5.4". ``title``: what it shows, in our words.
+    ``needs``: what it takes, for a machine that can't measure it. ``also``: a sentence on what else
+    of assay answers it.
+    """
+
+    number: str
+    title: str
+    needs: str = ""
+    also: str = ""
+    curve: tuple[ExhibitCurve, ...] = ()
+    quantity: tuple[Quantity, ...] = ()
+    statement: tuple[Statement, ...] = ()
+
+
+class Apart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Published numbers that nothing here is compared with, and the reason.
+
+    ``figures``: ids, with ``*`` as a wildcard. ``kind``: hardware (a property of that machine),
+    definition (of the benchmark: assay's kernel has the same number, which a test compares),
+    conditions (how the authors measured), code (another program), projection (not measured by the
+    authors either), or missing (nothing like it here).
+    """
+
+    figures: tuple[str, ...]
+    kind: Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
+    reason: str
+
+
+class PaperSuite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A suite that repeats a paper. ``paper``: its id in ``reference/papers``.
+
+    ``asks``: the question of the paper, in our words. ``scaled``: how its experiments are scaled to
+    the machine at hand.
+    """
+
+    paper: str
+    asks: str
+    scaled: str
+    exhibit: tuple[Exhibit, ...]
+    apart: tuple[Apart, ...] = ()

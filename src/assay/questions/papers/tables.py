@@ -1,0 +1,158 @@
+"""Tables of a paper: its conclusions, numbers measured beside published ones, the other numbers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, Tone
+from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
+from assay.questions.papers.statements import StatementFound
+from assay.questions.papers.words import (
+    changes_text,
+    here_text,
+    published_text,
+    ratio_text,
+    statements_of,
+)
+from assay.units import counted
+
+_TONES: dict[str, Tone] = {
+    "holds": "good",
+    "does not hold": "warn",
+    "undecided": "",
+    "not measured": "quiet",
+}
+
+
+def tables(found: PaperFindings | None) -> list[Table]:
+    """Conclusions first, then a table for each exhibit with numbers, then what is not compared."""
+    if found is None:
+        return []
+    return [
+        _conclusions(found),
+        *(_exhibit(found, each) for each in found.exhibits if each.quantities),
+        _not_compared(found),
+    ]
+
+
+def _conclusions(found: PaperFindings) -> Table:
+    rows = statements_of(found)
+    build: TableBuilder[tuple[ExhibitFound, StatementFound]] = TableBuilder(rows)
+    build.text("exhibit", "Exhibit", lambda row: row[0].number)
+    build.text("says", f"Conclusion of {found.paper}", lambda row: row[1].says)
+    build.column("outcome", "Here", lambda row: Entry(row[1].outcome, tone=_TONES[row[1].outcome]))
+    build.text("number", "By", lambda row: row[1].here, tone="quiet")
+    table = build.table(
+        "papers-conclusions",
+        f"Conclusions of {found.paper}, tested here",
+        caption=changes_text(found),
+    )
+    return msgspec.structs.replace(table, leading=True)
+
+
+def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
+    rows: list[tuple[QuantityFound, Beside | None]] = []
+    for quantity in exhibit.quantities:
+        rows += [(quantity, each) for each in quantity.published] or [(quantity, None)]
+    notes: list[str] = []
+    build: TableBuilder[tuple[QuantityFound, Beside | None]] = TableBuilder(rows)
+
+    def what(row: tuple[QuantityFound, Beside | None]) -> Entry:
+        if not row[0].note:
+            return Entry(row[0].title)
+        if row[0].note not in notes:
+            notes.append(row[0].note)
+        return Entry(f"{row[0].title} ({notes.index(row[0].note) + 1})")
+
+    build.column("what", "Quantity", what)
+    build.numbers("here", "Here, median [95% interval]", _here)
+    build.text("code", "Code here", lambda row: row[0].code, tone="quiet")
+    build.numbers("published", "Published", _published)
+    build.text("machine", "Machine", lambda row: _machine(row[1]))
+    build.text("their_code", "Code there", lambda row: row[1].code if row[1] else "", tone="quiet")
+    build.numbers("ratio", "Here / published", lambda row: _ratio(row[1]))
+    if any(beside and beside.per_core for _, beside in rows):
+        build.numbers(
+            "per_core", "per core", lambda row: _number(row[1].per_core if row[1] else None)
+        )
+    if any(beside and beside.per_node for _, beside in rows):
+        build.numbers(
+            "per_node", "per node", lambda row: _number(row[1].per_node if row[1] else None)
+        )
+    if any(beside and beside.machines for _, beside in rows):
+        build.numbers("machines", "without code factor", lambda row: _machines(row[1]))
+    table = build.table(
+        f"papers-{_id(exhibit.number)}",
+        f"{exhibit.number}: {exhibit.title}, measured beside published",
+        caption=" ".join(
+            filter(
+                None,
+                [f"Left out: {exhibit.missing}." if exhibit.missing else "", exhibit.also],
+            )
+        ),
+    )
+    return msgspec.structs.replace(table, notes=notes)
+
+
+def _here(row: tuple[QuantityFound, Beside | None]) -> Entry:
+    here = row[0].here
+    if here is None:
+        return Entry("not measured", tone="quiet")
+    return Entry(here_text(row[0]), here.value)
+
+
+def _published(row: tuple[QuantityFound, Beside | None]) -> Entry:
+    quantity, beside = row
+    if beside is None:
+        return NOTHING
+    unit = quantity.here.unit if quantity.here else _unit_of(beside)
+    return Entry(published_text(beside, unit), beside.value)
+
+
+def _unit_of(beside: Beside) -> str:
+    from assay.reference.papers.loading import figures
+
+    return next(each.si_unit for each in figures() if each.id == beside.figure)
+
+
+def _machine(beside: Beside | None) -> str:
+    if beside is None:
+        return ""
+    return ", ".join(filter(None, [beside.cluster, beside.size, beside.conditions]))
+
+
+def _ratio(beside: Beside | None) -> Entry:
+    if beside is None or beside.ratio is None:
+        return NOTHING
+    if beside.upper is not None and beside.value <= beside.upper and beside.ratio == 1.0:
+        return Entry("within", 1.0)
+    return Entry(ratio_text(beside.ratio, beside.ratio_ci95), beside.ratio)
+
+
+def _machines(beside: Beside | None) -> Entry:
+    if beside is None or beside.machines is None:
+        return NOTHING
+    return Entry(ratio_text(beside.machines, beside.machines_ci95), beside.machines)
+
+
+def _number(value: float | None) -> Entry:
+    return NOTHING if value is None else Entry(ratio_text(value), value)
+
+
+def _not_compared(found: PaperFindings) -> Table:
+    build = TableBuilder(found.apart)
+    build.text("kind", "Kind", lambda row: row.kind)
+    build.text("reason", "Why nothing here is compared with it", lambda row: row.reason)
+    build.counts("count", "Numbers", lambda row: len(row.figures))
+    build.text("figures", "Published numbers", lambda row: ", ".join(row.figures), tone="quiet")
+    total = sum(len(each.figures) for each in found.apart)
+    return build.table(
+        "papers-not-compared",
+        f"{counted(total, 'published number')} that nothing is compared with",
+        caption="`assay references ID` shows each with the words that print it.",
+        folded=True,
+    )
+
+
+def _id(number: str) -> str:
+    return number.lower().replace(" ", "-").replace(".", "-").replace(",", "")

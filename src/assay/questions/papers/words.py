@@ -1,0 +1,82 @@
+"""Published and measured numbers of a paper as text."""
+
+from __future__ import annotations
+
+from assay.questions.common.selection import Interval, quantity_text
+from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
+from assay.questions.papers.statements import StatementFound, value_text
+from assay.units import format_share
+
+_BOUNDS = {
+    "": "",
+    "about": "about ",
+    "at most": "at most ",
+    "at least": "at least ",
+    "more than": "more than ",
+    "less than": "less than ",
+}
+
+
+def published_text(beside: Beside, unit: str) -> str:
+    """``about 230 MB/s``, ``17.0% to 45.0%``: a published number in the unit of the measured."""
+    words = [_number(beside.value, unit)]
+    if beside.upper is not None:
+        words.append(_number(beside.upper, unit))
+    return _BOUNDS[beside.bound] + " to ".join(words)
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "count":
+        return f"{value:,.10g}"
+    return format_share(value) if unit == "1" else quantity_text(value, unit)
+
+
+def here_text(found: QuantityFound) -> str:
+    """The number on this machine, or that it was not measured."""
+    return "not measured" if found.here is None else value_text(found.here)
+
+
+def ratio_text(value: float | None, interval: Interval | None = None) -> str:
+    """A ratio with its interval; ``—`` where there is none."""
+    return "—" if value is None else quantity_text(value, "", interval)
+
+
+def statements_of(found: PaperFindings) -> list[tuple[ExhibitFound, StatementFound]]:
+    """All conclusions, each with its exhibit."""
+    return [(exhibit, each) for exhibit in found.exhibits for each in exhibit.statements]
+
+
+def changes_text(found: PaperFindings) -> str:
+    """The paragraph on what has changed since the paper; "" where nothing can be said."""
+    sentences = []
+    for exhibit in found.exhibits:
+        for quantity in exhibit.quantities:
+            sentence = _change(quantity)
+            if sentence:
+                sentences.append(sentence)
+    if not sentences:
+        return ""
+    return (
+        f"Since {found.year}: {'; '.join(sentences)}. These are ratios of machines times codes: "
+        "they compare the machines alone only where a code factor was measured."
+    )
+
+
+def _change(quantity: QuantityFound) -> str:
+    """``STREAM on a node is 25.3× that of Seth (12.6× per core)``."""
+    if not quantity.since or quantity.here is None:
+        return ""
+    of = next((each for each in quantity.published if each.ratio is not None), None)
+    if of is None:
+        return ""
+    more = [
+        f"{ratio_text(value)} per {what}"
+        for value, what in ((of.per_core, "core"), (of.per_node, "node"))
+        if value is not None
+    ]
+    if of.machines is not None:
+        more.append(f"{ratio_text(of.machines)} without the code factor")
+    whose = f"that of {of.cluster}" if of.cluster else "the published number"
+    whose += f" with {of.conditions}" if of.conditions else ""
+    text = f"{quantity.since} is {ratio_text(of.ratio)} {whose}"
+    return f"{text} ({', '.join(more)})" if more else text

@@ -1,0 +1,64 @@
+"""``assay run --dry-run`` without a scheduler."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.app import main
+
+SCENARIO = "schema = 1\ncores = 2\nnodes = {nodes}\n"
+
+
+def dry(
+    suite: str, nodes: int, path: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[str, str]:
+    scenario = path / "machine.toml"
+    scenario.write_text(SCENARIO.format(nodes=nodes))
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                "run",
+                suite,
+                "--fake",
+                str(scenario),
+                "--runs",
+                str(path / "runs"),
+                "--dry-run",
+                *more,
+            ]
+        )
+    assert ended.value.code == 0
+    assert not (path / "runs").exists()
+    found = capsys.readouterr()
+    return found.out, found.err
+
+
+def test_it_says_how_long_it_takes_and_what_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = dry("isu-2005", 1, tmp_path, capsys)
+    text = out + err
+    assert "Measuring takes 15 min" in text
+    assert "Figure 9, Two concurrent sends from a node over one: left out, it takes three" in text
+    assert "Figure 7.a, Strided read: time with all ranks over that with one: complete." in text
+    assert "Figure 11, All-to-all: all ranks per node over one, as many processes: left" in text
+
+
+def test_on_several_nodes_nothing_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _ = dry("isu-2005", 8, tmp_path, capsys, "--json")
+    found = json.loads(out)
+    assert (found["suite"], found["nodes"], found["budget"]) == ("isu-2005", 8, 900.0)
+    assert found["left_out"] == []
+    assert found["seconds"] > found["budget"]
+    assert all(each["planned"] == each["parts"] for each in found["exhibits"])
+
+
+def test_other_suites_have_no_exhibits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = dry("noise", 1, tmp_path, capsys, "--json", "--budget", "30 s")
+    found = json.loads(out)
+    assert (found["exhibits"], found["budget"]) == ([], 30.0)

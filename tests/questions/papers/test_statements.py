@@ -1,0 +1,87 @@
+"""Statements: bounds against intervals, and trends."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.questions.papers.curves import CurvePoint, PaperCurve, up_to
+from assay.questions.papers.model import ExhibitCurve, Statement
+from assay.questions.papers.quantities import PaperValue
+from assay.questions.papers.statements import judged
+
+CURVE = ExhibitCurve(name="c", kernel=("memory.strided",), metric="access", x="stride")
+
+
+def value(at: float, interval: tuple[float, float] | None = None) -> PaperValue:
+    return PaperValue(at, interval, "", "", ("cell",), ("npb.cg",), launches=6)
+
+
+def outcome(statement: Statement, **values: PaperValue | None) -> str:
+    return judged(statement, values, {}).outcome
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"),
+    [
+        ((1.1, 1.3), "holds"),
+        ((0.9, 1.3), "undecided"),
+        ((0.7, 0.9), "does not hold"),
+        (None, "holds"),
+    ],
+)
+def test_the_whole_interval_decides(interval: tuple[float, float] | None, expected: str) -> None:
+    above = Statement(says="…", quantity="q", above=1.0)
+    assert outcome(above, q=value(1.2, interval)) == expected
+    # The opposite bound has the opposite outcome.
+    below = Statement(says="…", quantity="q", below=1.0)
+    opposite = {"holds": "does not hold", "does not hold": "holds"}
+    assert outcome(below, q=value(1.2, interval)) == opposite.get(expected, expected)
+
+
+def test_both_bounds_and_names_of_quantities() -> None:
+    between = Statement(says="…", quantity="q", within=(1.0, 2.0))
+    assert outcome(between, q=value(1.5, (1.2, 1.9))) == "holds"
+    assert outcome(between, q=value(1.5, (1.2, 2.1))) == "undecided"
+    assert outcome(between, q=value(2.5, (2.2, 2.6))) == "does not hold"
+    named = Statement(says="…", quantity="q", above="low", below="high")
+    ends = {"low": value(1.0), "high": value(2.0)}
+    assert outcome(named, q=value(1.5, (1.2, 1.9)), **ends) == "holds"
+    assert outcome(named, q=value(1.5), low=value(1.0), high=None) == "not measured"
+    assert outcome(named, q=None, **ends) == "not measured"
+
+
+def curve(*lines: list[float], half_width: float = 0.01) -> PaperCurve:
+    points = [
+        CurvePoint(f"line {number}", x, y, (y - half_width, y + half_width), 6, ("cell",))
+        for number, line in enumerate(lines)
+        for x, y in enumerate(line, 1)
+    ]
+    return PaperCurve("c", "", "stride", "", tuple(points), CURVE)
+
+
+@pytest.mark.parametrize(
+    ("lines", "rises", "falls"),
+    [
+        ([[1.0, 1.2, 1.4, 1.5]], "holds", "does not hold"),
+        ([[1.5, 1.4, 1.2, 1.0]], "does not hold", "holds"),
+        ([[1.0, 1.2, 1.1, 1.5, 1.4]], "holds", "does not hold"),
+        ([[1.0, 1.001, 1.002, 1.003]], "undecided", "does not hold"),  # within the intervals
+        ([[1.0, 1.2, 1.4], [1.4, 1.2, 1.0]], "undecided", "undecided"),
+        ([[1.0, 1.2]], "not measured", "not measured"),
+    ],
+)
+def test_trends(lines: list[list[float]], rises: str, falls: str) -> None:
+    for trend, expected in (("rises", rises), ("falls", falls)):
+        statement = Statement(says="…", curve="c", trend=trend)  # type: ignore[arg-type]
+        assert judged(statement, {}, {"c": curve(*lines)}).outcome == expected
+    assert judged(Statement(says="…", curve="c", trend="rises"), {}, {"c": None}).outcome == (
+        "not measured"
+    )
+
+
+def test_up_to_where_a_curve_is_above_1() -> None:
+    found = up_to(curve([1.5, 1.2, 1.01, 0.9, 1.1]))
+    assert found is not None and found.value == 3
+    none = up_to(curve([0.9, 1.2]))
+    assert none is not None and none.value == 0
+    assert up_to(None) is None
