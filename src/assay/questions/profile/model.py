@@ -152,7 +152,8 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     ``unfinished``: requests that were never completed. ``cost``: s that the profile (and the
     trace) takes per call, as each rank measured it at its start, mean over the ranks; None: not
     measured. ``cpu_wait``: share of the ranks' wall time in which their main threads could have run
-    and had no CPU; None: unknown. ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
+    and had no CPU; None: unknown. ``overhead``: calls of a rank × its cost ÷ its wall time, the
+    largest over the ranks.
     """
 
     schema: int
