@@ -7,7 +7,8 @@ ways alternate in random order within each round. Printed per program: mean of t
 without it in the same round, with its 95% confidence interval (t), the coefficients of variation
 with 95% bootstrap intervals, calls per rank, and the overhead that the profile itself states
 (calls × its cost per call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further
-way.
+way. ``--keep FILE`` keeps each complete round as a line of JSON and goes on from there when started
+again; ``--limit`` ends it after so many seconds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +42,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=LIBRARY")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
     chosen = parser.parse_args()
     library = str(build_trace(chosen.mpicxx))
     ways: dict[str, dict[str, str]] = {
@@ -49,26 +54,65 @@ def main() -> None:
     for words in chosen.beside:
         name, _, path = words.partition("=")
         ways[name] = {"LD_PRELOAD": path}
-    order = random.Random(chosen.seed)
-    everything: dict[str, list[float]] = {way: [] for way in ways}
+    rounds = _kept(chosen.keep)
+    order = random.Random(chosen.seed + len(rounds))
+    end = time.monotonic() + chosen.limit
     for program in chosen.programs:
-        times: dict[str, list[float]] = {way: [] for way in ways}
-        stated = dict.fromkeys(ways, 0.0)
-        calls = size = 0
-        for _ in range(chosen.rounds):
-            for way in order.sample(list(ways), len(ways)):
-                with tempfile.TemporaryDirectory() as folder:
-                    times[way].append(_run(chosen.launcher, program, ways[way], folder))
-                    for path in Path(folder).glob("rank-0.jsonl"):
-                        calls, stated[way] = _stated(path)
-                    for path in Path(folder).glob("rank-0.trace"):
-                        size = path.stat().st_size
-        _report(program.name, times, stated, calls, size)
-        for way, values in times.items():
-            everything[way].append(float(np.mean(np.divide(values, times["without"]))))
-    for way, ratios in everything.items():
-        if way != "without":
-            print(f"mean over {len(ratios)} programs, {way}: {100 * (np.mean(ratios) - 1):+.2f}%")
+        longest = 0.0
+        while sum(one.program == program.name for one in rounds) < chosen.rounds:
+            began = time.monotonic()
+            if began + longest > end:
+                break
+            rounds.append(_round(chosen.launcher, program, ways, order))
+            longest = max(longest, time.monotonic() - began)
+            if chosen.keep:
+                with chosen.keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(rounds[-1])) + "\n")
+    everything: dict[str, list[float]] = {way: [] for way in ways}
+    for name in dict.fromkeys(one.program for one in rounds):
+        ratios = _report(name, [one for one in rounds if one.program == name], list(ways))
+        for way, ratio in ratios.items():
+            everything[way].append(ratio)
+    for way, means in everything.items():
+        if way != "without" and means:
+            half = _half_width(means)
+            print(
+                f"mean over {len(means)} programs, {way}: "
+                f"{100 * (np.mean(means) - 1):+.2f}% ± {100 * half:.2f}"
+            )
+
+
+@dataclass(frozen=True)
+class _Round:
+    """One run of a program in each way: s by way, and what the profiles say of rank 0."""
+
+    program: str
+    seconds: dict[str, float]
+    stated: dict[str, float]
+    calls: int
+    trace_bytes: int
+
+
+def _kept(path: Path | None) -> list[_Round]:
+    if path is None or not path.exists():
+        return []
+    return [_Round(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _round(
+    launcher: str, program: Path, ways: dict[str, dict[str, str]], order: random.Random
+) -> _Round:
+    seconds: dict[str, float] = {}
+    stated: dict[str, float] = {}
+    calls = size = 0
+    for way in order.sample(list(ways), len(ways)):
+        with tempfile.TemporaryDirectory() as folder:
+            seconds[way] = _run(launcher, program, ways[way], folder)
+            for path in Path(folder).glob("rank-0.jsonl"):
+                calls, stated[way] = _stated(path)
+            for path in Path(folder).glob("rank-0.trace"):
+                size = path.stat().st_size
+    return _Round(program.name, seconds, stated, calls, size)
 
 
 def _run(launcher: str, program: Path, variables: dict[str, str], folder: str) -> float:
@@ -91,29 +135,42 @@ def _stated(path: Path) -> tuple[int, float]:
     return calls, calls * records[0]["cost"] / records[0]["wall"]
 
 
-def _report(
-    name: str, times: dict[str, list[float]], stated: dict[str, float], calls: int, size: int
-) -> None:
-    base = np.array(times["without"])
-    print(f"{name}: {len(base)} runs each, {np.mean(base):.3g} s, {calls} calls per rank, "
-          f"trace {size} B")  # fmt: skip
-    for way, values in times.items():
-        ratios = np.array(values) / base
-        half = stats.sem(ratios) * stats.t.ppf(0.975, len(ratios) - 1) if len(ratios) > 1 else 0.0
+def _report(name: str, rounds: list[_Round], ways: list[str]) -> dict[str, float]:
+    """Print a program's lines; the mean ratio of each way to the run without it."""
+    base = np.array([one.seconds["without"] for one in rounds])
+    print(
+        f"{name}: {len(base)} runs each, {np.mean(base):.3g} s, {rounds[-1].calls} calls per rank, "
+        f"trace {rounds[-1].trace_bytes} B"
+    )
+    found = {}
+    for way in ways:
+        values = np.array([one.seconds[way] for one in rounds])
+        ratios = values / base
+        found[way] = float(ratios.mean())
         low, high = _cov_interval(values)
         text = f"  {way:8} CoV {100 * _cov(values):.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
         if way != "without":
-            text += f"  overhead {100 * (ratios.mean() - 1):+.2f}% ± {100 * half:.2f}"
-        if stated[way]:
-            text += f"  stated {100 * stated[way]:.3f}%"
+            text += (
+                f"  overhead {100 * (ratios.mean() - 1):+.2f}% ± {100 * _half_width(ratios):.2f}"
+            )
+        stated = [one.stated[way] for one in rounds if way in one.stated]
+        if stated:
+            text += f"  stated {100 * np.mean(stated):.3f}%"
         print(text, flush=True)
+    return found
+
+
+def _half_width(values: list[float] | np.ndarray) -> float:
+    """Of the 95% interval of the mean (t)."""
+    count = len(values)
+    return float(stats.sem(values) * stats.t.ppf(0.975, count - 1)) if count > 1 else float("nan")
 
 
 def _cov(values: list[float] | np.ndarray) -> float:
     return float(np.std(values, ddof=1) / np.mean(values)) if len(values) > 1 else 0.0
 
 
-def _cov_interval(values: list[float]) -> tuple[float, float]:
+def _cov_interval(values: list[float] | np.ndarray) -> tuple[float, float]:
     generator = np.random.default_rng(1)
     samples = generator.choice(values, (2000, len(values)))
     covs = samples.std(axis=1, ddof=1) / samples.mean(axis=1)

@@ -111,12 +111,17 @@ void write_header(File& file, const char* ended) {
   }
   file.print(
       ",\"ended\":\"%s\",\"threads\":\"%s\",\"begin\":%.9f,\"begin_wall\":%.9f,\"wall\":%.9f,"
-      "\"cost\":%.9f,"
-      "\"runs\":%llu,\"unfinished\":%lld,\"fortran\":%s,\"complete\":%s}\n",
+      "\"cost\":%.9f,",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
-      seconds(mine.cost), static_cast<unsigned long long>(mine.runs),
-      static_cast<long long>(mine.unfinished.load()), mine.fortran ? "true" : "false",
-      mine.fortran && !mine.persistent_lost ? "true" : "false");
+      seconds(mine.cost));
+  const std::int64_t waited = mine.cpu_wait < 0 ? -1 : cpu_wait();
+  if (waited >= mine.cpu_wait && waited >= 0) {
+    file.print("\"cpu_wait\":%.9f,", seconds(static_cast<std::uint64_t>(waited - mine.cpu_wait)));
+  }
+  file.print("\"runs\":%llu,\"unfinished\":%lld,\"fortran\":%s,\"complete\":%s}\n",
+             static_cast<unsigned long long>(mine.runs),
+             static_cast<long long>(mine.unfinished.load()), mine.fortran ? "true" : "false",
+             mine.fortran && !mine.persistent_lost ? "true" : "false");
 }
 
 void write_kinds(File& file) {

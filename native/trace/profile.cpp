@@ -1,5 +1,6 @@
 #include "profile.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -63,6 +64,20 @@ std::uint64_t now() {
   return time + the_error.offset + static_cast<std::uint64_t>(elapsed * the_error.drift);
 }
 
+std::int64_t cpu_wait() noexcept {
+  const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  char text[96] = {};
+  const ssize_t count = read(file, text, sizeof text - 1);
+  close(file);
+  // "time on a CPU, time waiting for one, number of time slices"
+  const char* second = count > 0 ? strchr(text, ' ') : nullptr;
+  if (!second) return -1;
+  std::int64_t value = 0;
+  for (++second; *second >= '0' && *second <= '9'; ++second) value = 10 * value + (*second - '0');
+  return value;
+}
+
 Persistent* persistent_of(std::uint64_t request, bool make) {
   const std::uint64_t begin = (request >> 4) ^ request * 0x9e3779b97f4a7c15ULL >> 40;
   Persistent* room = nullptr;
@@ -90,6 +105,7 @@ void begin_profile() {
     mine.begin = now();
     mine.begin_wall = clock_of(CLOCK_REALTIME);
     mine.process = getpid();
+    mine.cpu_wait = cpu_wait();
     const char* start = getenv("ASSAY_PROFILE_START");
     mine.on = !start || strcmp(start, "off") != 0;
     if (const char* most = getenv("ASSAY_PROFILE_ENTRIES")) {

@@ -29,6 +29,7 @@ struct Profile {
   std::uint64_t begin = 0;  // CLOCK_MONOTONIC, nanoseconds
   std::uint64_t end = 0;
   std::uint64_t begin_wall = 0;  // CLOCK_REALTIME, nanoseconds
+  std::int64_t cpu_wait = -1;    // of the main thread at begin, nanoseconds; -1: unknown
   std::uint64_t runs = 0;        // calls of MPI_Pcontrol with a level other than 0
   std::uint64_t cost = 0;        // of this library per call, nanoseconds
   int process = 0;
@@ -43,6 +44,10 @@ struct Profile {
 
 Profile& profile();
 std::uint64_t now();
+
+// Time that the main thread has been runnable without a CPU, nanoseconds; -1: the kernel doesn't
+// say. Doesn't allocate.
+std::int64_t cpu_wait() noexcept;
 
 // Finds a persistent request; `make`: a slot for it if there is none. nullptr: not there, or no
 // room.

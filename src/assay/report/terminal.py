@@ -21,6 +21,9 @@ _TIGHT = 78  # below this, fields wrap
 _ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
 _UNBOUND = 10_000  # more than any table needs
 _PAPERS = "papers"  # of whose tables the first is shown
+_BETWEEN = 3  # columns between two of a table
+_LONGEST_WORD = 24  # characters of a word that isn't broken between lines
+_QUANTITY = 10  # of a number with its unit
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 
@@ -44,7 +47,7 @@ def print_report(report: ReportModel, console: Console) -> None:
             shown = [table for table in section.tables if not table.folded]
             shown = shown[:1] if section.id == _PAPERS else shown
             for number, table in enumerate(shown):
-                _table(table, console, titled=number > 0)
+                print_table(table, console, titled=number > 0)
         caveats = [sentence for sentence in section.caveats if sentence not in stated]
         _sentences("Caveats", caveats, console, "yellow")
         _sentences("Recommendations", section.advice, console, "")
@@ -74,7 +77,10 @@ def _verdict(section: Section, console: Console, stated: set[str]) -> None:
         console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
 
 
-def _table(table: Table, console: Console, *, titled: bool) -> None:
+def print_table(table: Table, console: Console, *, titled: bool) -> None:
+    """Print a table; with its title if ``titled``. Words are not broken: where there is no room
+    for the columns, each row is a list.
+    """
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
@@ -91,24 +97,66 @@ def _table(table: Table, console: Console, *, titled: bool) -> None:
         )
     for row in table.rows:
         grid.add_row(*(_cell(row[index]) for index in shown))
-    if all(column.no_wrap for column in grid.columns):
-        _let_break(grid, console)
+    whole = _fit(grid, console)
     console.print()
     if titled:
         console.print(Text(table.title, style="dim"))
-    console.print(grid)
+    console.print(grid if whole else _by_row(table, shown))
     for number, note in enumerate(table.notes if console.width >= _ROOM["limit"] else [], 1):
         console.print(Text(f"({number}) {note}", style="dim"))
 
 
-def _let_break(grid: Grid, console: Console) -> None:
-    """Wrap fields if the table is wider than the console."""
+def _fit(grid: Grid, console: Console) -> bool:
+    """Wrap fields if the table is wider than the console; whether words then stay whole."""
+    from rich.cells import cell_len
     from rich.measure import Measurement
 
     unbound = console.options.update(max_width=_UNBOUND)
-    if Measurement.get(console, unbound, grid).maximum > console.width:
-        for column in grid.columns:
-            column.no_wrap = False
+    if Measurement.get(console, unbound, grid).maximum <= console.width:
+        return True
+    columns = [[str(text) for text in (column.header, *column.cells)] for column in grid.columns]
+    least = [
+        max(
+            _longest_word(texts[:1]), _longest_word(texts[1:], quantities=column.justify == "right")
+        )
+        for column, texts in zip(grid.columns, columns, strict=True)
+    ]
+    most = [max(map(cell_len, texts)) for texts in columns]
+    free = console.width - sum(least) - _BETWEEN * (len(columns) - 1)
+    wanted = sum(most) - sum(least)
+    for column, low, high in zip(grid.columns, least, most, strict=True):
+        column.no_wrap = False
+        if 0 <= free < wanted:  # what words leave is divided in proportion to what is wanted
+            column.width = low + free * (high - low) // wanted
+    return free >= 0
+
+
+def _longest_word(texts: list[str], *, quantities: bool = False) -> int:
+    """Characters of the longest word that isn't broken; ``quantities``: number and unit are one."""
+    from rich.cells import cell_len
+
+    words = [
+        word
+        for text in texts
+        for word in ([text] if quantities and cell_len(text) <= _QUANTITY else text.split())
+    ]
+    return max((n for n in map(cell_len, words) if n <= _LONGEST_WORD), default=1)
+
+
+def _by_row(table: Table, shown: list[int]) -> Grid:
+    """A table for which there is no room: each row is a list, with its first field as heading."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column()
+    grid.add_column(overflow="fold")
+    first, *others = shown
+    for row in table.rows:
+        grid.add_row(Text(table.columns[first].label, style="bold"), Text(row[first].text, "bold"))
+        for index in others:
+            grid.add_row(Text(f"  {table.columns[index].label}"), _cell(row[index]))
+    return grid
 
 
 def _cell(entry: Entry) -> RenderableType:

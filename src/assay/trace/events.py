@@ -99,6 +99,7 @@ class RankTrace:
     """What one rank did between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize).
 
     ``complete``: whether the trace reaches that far; otherwise ``end`` is its last flush.
+    ``cpu_wait``: s in which its main thread could have run and had no CPU; None: unknown.
     """
 
     rank: int
@@ -107,6 +108,7 @@ class RankTrace:
     end: float
     complete: bool
     events: Events
+    cpu_wait: float | None = None
 
     @property
     def wall(self) -> float:
@@ -143,6 +145,13 @@ class Trace:
     def end(self) -> float:
         """When the last rank reached MPI_Finalize, s."""
         return max(rank.end for rank in self.ranks)
+
+    @property
+    def cpu_wait(self) -> float | None:
+        """Share of the ranks' time in which they had no CPU; None: unknown."""
+        known = [rank for rank in self.ranks if rank.cpu_wait is not None]
+        wall = sum(rank.wall for rank in known)
+        return sum(rank.cpu_wait or 0.0 for rank in known) / wall if wall > 0.0 else None
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -8,13 +8,16 @@ import msgspec
 
 PROFILE_VERSION = 1
 RUN_SCHEMA = 1
+# Share of the ranks' time without a CPU from which on computing times aren't those of the program.
+NO_CPU = 0.05
 # Peers that are not ranks of the world.
 NamedPeer = Literal["any", "proc_null", "unknown"]
 
 
 class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     """The first record of a rank; times in s. ``rank`` None: the program has no world.
-    ``cost``: of the library per call; 0: not measured.
+    ``cost``: of the library per call; 0: not measured. ``cpu_wait``: that the main thread could
+    have run and had no CPU; None: unknown.
     """
 
     version: int
@@ -32,6 +35,7 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     fortran: bool
     complete: bool
     cost: float = 0.0
+    cpu_wait: float | None = None
 
 
 class KindTotal(msgspec.Struct, frozen=True, tag="kind"):

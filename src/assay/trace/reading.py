@@ -80,6 +80,19 @@ def read_run(folder: Path) -> ProfiledRun:
     return run
 
 
+def cpu_waits(folder: Path) -> dict[int, float]:
+    """Seconds without a CPU, by rank, of those whose profile states them.
+
+    Raises AssayError if a file is damaged.
+    """
+    headers = (next(_records(path), None) for path in sorted(folder.glob(RANK_FILES)))
+    return {
+        one.rank: one.cpu_wait
+        for one in headers
+        if isinstance(one, RankHeader) and one.rank is not None and one.cpu_wait is not None
+    }
+
+
 def _read_rank(path: Path) -> RankProfile:
     records = list(_records(path))
     header = records[0] if records else None
@@ -124,7 +137,9 @@ def _records(path: Path) -> Iterator[ProfileRecord]:
 
 def _check(record: ProfileRecord, where: str) -> None:
     """Counts and times below 0 can't be."""
-    for name in ("calls", "time", "bytes", "messages", "wall", "ranks", "least", "size_class"):
-        value = getattr(record, name, 0)
+    for name in (
+        "calls", "time", "bytes", "messages", "wall", "cpu_wait", "ranks", "least", "size_class",
+    ):  # fmt: skip
+        value = getattr(record, name, None) or 0
         if value < 0:
             raise AssayError(f"'{name}' is {value}, below 0.", where=where, fix=_FIX)

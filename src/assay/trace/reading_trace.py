@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from assay.errors import AssayError
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
 from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
 from assay.trace.model import SourcePlace
-from assay.trace.reading import read_run
+from assay.trace.reading import cpu_waits, read_run
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
 TRACE_FILES = "rank-*.trace"
@@ -51,6 +52,8 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
         _rank(file, _number(file, place), clocks, origin, numbers[place], functions, sites)
         for place, file in enumerate(files)
     )
+    waits = cpu_waits(folder)
+    ranks = tuple(replace(rank, cpu_wait=waits.get(rank.rank)) for rank in ranks)
     trace = Trace(
         run=run,
         ranks=ranks,

@@ -73,7 +73,7 @@ def profile_program(
         toolchain.wrapper_environment,
         lambda text: console.print(text, style="dim", markup=False),
     )
-    kept = _new_folder(folder)
+    kept = new_profile_folder(folder)
     utc, began = time.time(), time.monotonic()
     status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace))
     wall = time.monotonic() - began
@@ -176,7 +176,8 @@ def _compiler_beside(launcher: str) -> str | None:
     return next((found for name in names if (found := shutil.which(name, path=path.parent))), None)
 
 
-def _new_folder(folder: Path | None) -> Path:
+def new_profile_folder(folder: Path | None) -> Path:
+    """The folder for a profile, made if necessary. Raises AssayError, also if it holds one."""
     now = datetime.now(UTC)
     chosen = folder or Path(f"profile-{now:%Y%m%dT%H%M%SZ}")
     try:

@@ -5,6 +5,8 @@ Examples::
     assay profile -- mpirun -n 2 ./app
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
     assay profile --trace -- mpirun -n 2 ./app    every call, with its time
+    assay profile npb.lu class=A --ppn 2          one of assay's kernels
+    assay profile --submit --nodes 2 -- mpirun -n 4 ./app     in a job of the batch scheduler
     assay profile --read app.profile              the report of a kept profile
     assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
 """
@@ -22,6 +24,14 @@ def profile(
     trace: Annotated[bool, Parameter(negative=())] = False,
     folder: Path | None = None,
     read: Path | None = None,
+    nodes: str | None = None,
+    ppn: str | None = None,
+    threads: str | None = None,
+    order: str | None = None,
+    submit: Annotated[bool, Parameter(negative=())] = False,
+    walltime: str | None = None,
+    partition: str | None = None,
+    account: str | None = None,
     export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
@@ -39,7 +49,8 @@ def profile(
     Parameters
     ----------
     command
-        The program and its arguments, with its launcher, after --.
+        The program and its arguments, with its launcher, after --; or a kernel and its
+        parameters, as for `assay measure`.
     trace
         Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then
         has causes and origins of waiting, other networks, and a timeline beside it.
@@ -48,6 +59,22 @@ def profile(
         [default: profile-TIME in the working directory].
     read
         Report a kept profile from its folder instead of running a program.
+    nodes
+        Nodes of a kernel, and of the job with --submit [default: 1].
+    ppn
+        Ranks per node of a kernel [default: the minimum for the kernel].
+    threads
+        Threads per rank of a kernel [default: 1].
+    order
+        Rank order of a kernel: block, cyclic, reversed, or each rank's seat [default: block].
+    submit
+        Run it in a job of the batch scheduler, and report it when the job has ended.
+    walltime
+        Time to request for the job, such as "20 min" [default: 1 h].
+    partition
+        The scheduler's partition or queue [default: as in assay.toml].
+    account
+        The scheduler's account or project [default: as in assay.toml].
     export
         Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
         (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
@@ -64,6 +91,9 @@ def profile(
     json
         Print the findings as JSON on standard output, after the program's own output.
     """
+    from assay.campaign.commands.profile_order import ProfileOrder, run_profile
+    from assay.campaign.commands.profiled_kernel import KernelPlacement
+    from assay.campaign.jobs.submission import JobOptions
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.errors import AssayError
@@ -89,12 +119,15 @@ def profile(
     if read is not None:
         recorded, kept, status = read_profile(read), read, 0
     else:
-        from assay.campaign.commands.profile_program import profile_program
-
-        wanted = trace or bool(targets)
-        recorded, kept = profile_program(
-            command, folder, load_config(config, site), notes, trace=wanted
+        wanted = ProfileOrder(
+            command,
+            folder,
+            trace=trace or bool(targets),
+            kernel=KernelPlacement(nodes, ppn, threads, order),
+            submit=submit,
+            site=JobOptions(partition, account, walltime),
         )
+        recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     events = read_trace(kept) if targets or has_trace(kept) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -56,13 +56,17 @@ class LocalExecutor:
             hosts = hosts_of(order.placement, self._cluster, order.seed)
             words = prepare_command(order, hosts, self._cluster)
             return LocalLaunch(order, words, RUNNER, self._grace, HERE)
-        toolchain = self._toolchains.get(order.toolchain)
-        executable = self._executables.get(order.toolchain)
-        if toolchain is None or executable is None:
-            raise AssayError(
-                f"There is no toolchain '{order.toolchain}' for this launch.",
-                fix=nearest(order.toolchain, self._executables),
-            )
+        toolchain, executable = self._built(order)
+        command = self.command(order)
+        job = order.stream.with_suffix(".job.json")
+        hosts = hosts_of(order.placement, self._cluster, order.seed)
+        where = REMOTE if hosts else AGENT if uses_hydra(toolchain) else HERE
+        self._reach(hosts, executable, job)
+        return LocalLaunch(order, command, executable, self._grace, where)
+
+    def command(self, order: LaunchOrder) -> list[str]:
+        """Write the job next to the stream; the command line of the launch. Raises AssayError."""
+        toolchain, executable = self._built(order)
         job = order.stream.with_suffix(".job.json")
         command = mpirun_command(
             toolchain,
@@ -82,16 +86,28 @@ class LocalExecutor:
                     fix="Run `assay doctor`.",
                 )
         write_atomically(job, msgspec.json.format(msgspec.json.encode(order.job)) + b"\n")
-        if self._cluster is not None:
-            new = [h for h in hosts if (h, executable, job.parent) not in self._reached]
-            try:
-                check_hosts(self._cluster.remote_shell, new, executable, job)
-            except HostsLost as lost:
-                self._do_without(lost.hosts)
-                raise
-            self._reached |= {(host, executable, job.parent) for host in new}
-        where = REMOTE if hosts else AGENT if uses_hydra(toolchain) else HERE
-        return LocalLaunch(order, command, executable, self._grace, where)
+        return command
+
+    def _built(self, order: LaunchOrder) -> tuple[Toolchain, Path]:
+        toolchain = self._toolchains.get(order.toolchain)
+        executable = self._executables.get(order.toolchain)
+        if toolchain is None or executable is None:
+            raise AssayError(
+                f"There is no toolchain '{order.toolchain}' for this launch.",
+                fix=nearest(order.toolchain, self._executables),
+            )
+        return toolchain, executable
+
+    def _reach(self, hosts: Sequence[str], executable: Path, job: Path) -> None:
+        if self._cluster is None:
+            return
+        new = [h for h in hosts if (h, executable, job.parent) not in self._reached]
+        try:
+            check_hosts(self._cluster.remote_shell, new, executable, job)
+        except HostsLost as lost:
+            self._do_without(lost.hosts)
+            raise
+        self._reached |= {(host, executable, job.parent) for host in new}
 
     def fits(self, placement: Placement) -> bool:
         """Whether enough hosts are left for it."""

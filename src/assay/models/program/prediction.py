@@ -24,6 +24,7 @@ from assay.models.program.replay import NetworkParameter, Replay, largest, repla
 from assay.models.program.waits import WaitStates, eager_sizes
 from assay.reference.interconnects import InterconnectClass
 from assay.trace.matching import MatchedTrace, match
+from assay.trace.model import NO_CPU
 
 # Of half a round trip of a short message, the processor's part at each end, where only the sum is
 # known (L + 2o). LogP's machines had 10 to 40% (Culler et al. 1993, table 1).
@@ -44,7 +45,8 @@ class ModelledRun:
     ``factor``: for how many of its kind it stands. ``whole``: the measured time of the run, from
     the first end of MPI_Init to the last MPI_Finalize; ``seconds``: of the part; ``modelled``: of
     the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
-    the run. ``iterations``: of the part; None: it is the whole run.
+    the run. ``iterations``: of the part; None: it is the whole run. ``cpu_wait``: share of the
+    ranks' time without a CPU; None: unknown.
     """
 
     matched: MatchedTrace
@@ -57,6 +59,7 @@ class ModelledRun:
     modelled: Replay
     computing: float
     iterations: int | None
+    cpu_wait: float | None
 
     @property
     def misfit(self) -> float:
@@ -143,6 +146,7 @@ def model_run(
         modelled=replay(with_adapters(graph, network), network),
         computing=float(computing_times(trace).mean()),
         iterations=None if part is None else part.times,
+        cpu_wait=trace.cpu_wait,
     )
 
 
@@ -191,6 +195,12 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
 
 
 def _doubt(run: ModelledRun) -> str:
+    waited = run.cpu_wait
+    if waited is not None and waited > NO_CPU:
+        return (
+            f"The ranks waited for a CPU for {100 * waited:.0f}% of their time: there were more "
+            "ranks than CPUs, or other programs. Their computing times aren't those of the program."
+        )
     if abs(run.misfit) > DOUBTFUL:
         return (
             f"The model takes {100 * abs(run.misfit):.0f}% "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.profile.model import ProfileFindings
+from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
 QUESTION = "profile"
@@ -41,7 +42,7 @@ def answer(found: ProfileFindings) -> Answer:
         confidence_why=why,
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*_endings(found), *found.unknown, *_lost(found)],
+        caveats=[*_endings(found), *found.unknown, *_lost(found), *_without_cpu(found)],
         method=[
             "A library preloaded into the unmodified program times each call of an MPI function "
             "by the monotonic clock. Wall time is from the end of MPI_Init to MPI_Finalize; what "
@@ -67,6 +68,16 @@ def _own_cost(found: ProfileFindings) -> str:
         f"began, {format_share(found.overhead)} of the wall time of the rank with most. Effects on "
         "other ranks' waiting and on caches are not in this estimate."
     )
+
+
+def _without_cpu(found: ProfileFindings) -> list[str]:
+    if found.cpu_wait is None or found.cpu_wait <= NO_CPU:
+        return []
+    return [
+        f"The ranks could have run and had no CPU for {format_share(found.cpu_wait)} of their wall "
+        "time: there were more ranks and threads than CPUs, or other programs. Computing times "
+        "include it."
+    ]
 
 
 def _verdict(found: ProfileFindings) -> str:

@@ -73,6 +73,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         lost=_lost(profile.ranks, calls),
         unfinished=sum(max(one.header.unfinished, 0) for one in profile.ranks),
         cost=_cost(profile),
+        cpu_wait=_cpu_wait(profile),
         overhead=_overhead(profile),
         unknown=unknown_of(profile, ranks),
     )
@@ -111,6 +112,12 @@ def _calls_of(rank: RankProfile) -> int:
 def _cost(profile: ProgramProfile) -> float | None:
     costs = [one.header.cost for one in profile.ranks if one.header.cost > 0.0]
     return sum(costs) / len(costs) if costs else None
+
+
+def _cpu_wait(profile: ProgramProfile) -> float | None:
+    known = [one.header for one in profile.ranks if one.header.cpu_wait is not None]
+    wall = sum(one.wall for one in known)
+    return sum(one.cpu_wait or 0.0 for one in known) / wall if wall > 0.0 else None
 
 
 def _overhead(profile: ProgramProfile) -> float | None:

@@ -151,7 +151,9 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     say, in sentences. ``lost``: share of the calls for whose call site there was no room.
     ``unfinished``: requests that were never completed. ``cost``: s that the profile (and the
     trace) takes per call, as each rank measured it at its start, mean over the ranks; None: not
-    measured. ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
+    measured. ``cpu_wait``: share of the ranks' wall time in which their main threads could have run
+    and had no CPU; None: unknown. ``overhead``: calls of a rank × its cost ÷ its wall time, the
+    largest over the ranks.
     """
 
     schema: int
@@ -179,5 +181,6 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     lost: float
     unfinished: int
     cost: float | None
+    cpu_wait: float | None
     overhead: float | None
     unknown: list[str]

@@ -1,0 +1,204 @@
+"""Run times on other networks, predicted from one trace, beside real ones on the lab's links.
+
+    python benchmarks/prediction.py --keep FOLDER "LU=…/lu.W.x" "CG=…/cg.W.x"
+    python benchmarks/prediction.py --keep FOLDER --read
+
+Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per host, with links of
+100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
+latency and bandwidth are those of assay's ping-pong on it: half the round trip of 8 B, and 4 MiB.
+From every trace the run time on the two other links is predicted. The real time is the mean of
+the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
+``--read`` repeats the comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from assay.campaign.commands.profile_program import profile_program
+from assay.config import ClusterConfig, Config, load_config
+from assay.kernels.toolchains import select_toolchain
+from assay.lab.cluster import VirtualCluster
+from assay.launch.mpi.mpirun import launcher_words
+from assay.model.placement import Placement
+from assay.models.program.prediction import model_run, predict
+from assay.models.program.waits import wait_states
+from assay.questions.profile.traced.phases import phases_of
+from assay.reference.interconnects import InterconnectClass
+from assay.trace.matching import match
+from assay.trace.reading_trace import read_trace
+
+RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
+_LONG = 4 << 20
+_GOAL, _LARGEST = 0.05, 0.15
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", metavar="NAME=COMMAND")
+    parser.add_argument("--keep", type=Path, required=True)
+    parser.add_argument("--read", action="store_true")
+    parser.add_argument("--hosts", default="2,4")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
+    chosen = parser.parse_args()
+    if not chosen.read:
+        end = time.monotonic() + chosen.limit
+        programs = dict(text.split("=", 1) for text in chosen.programs)
+        for hosts in map(int, chosen.hosts.split(",")):
+            for name, rate in RATES.items():
+                _measure(chosen.keep / f"{hosts}-{name.replace('/', '')}", hosts, rate, programs,
+                         chosen.rounds, end)  # fmt: skip
+    _compare(chosen.keep)
+
+
+def _measure(
+    folder: Path, hosts: int, rate: float, programs: dict[str, str], rounds: int, end: float
+) -> None:
+    """Trace what isn't there yet, on a lab of its own."""
+    missing = [
+        (name, number)
+        for number in range(rounds)
+        for name in programs
+        if not (folder / f"{name}-{number}" / "run.json").exists()
+    ]
+    if not missing or time.monotonic() > end:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with VirtualCluster(hosts, rates=(rate,)) as lab:
+        config = folder / "assay.toml"
+        config.write_text(lab.config(), encoding="utf-8")
+        settings = load_config(config)
+        if not (folder / "link.json").exists():
+            (folder / "link.json").write_text(json.dumps(_link(config)), encoding="utf-8")
+        assert settings.cluster is not None
+        for name, number in missing:
+            if time.monotonic() > end:
+                return
+            words = _launcher(settings, settings.cluster, hosts) + shlex.split(programs[name])
+            profile_program(
+                words, folder / f"{name}-{number}", settings, Console(quiet=True), trace=True
+            )
+
+
+def _launcher(settings: Config, cluster: ClusterConfig, hosts: int) -> list[str]:
+    return launcher_words(
+        select_toolchain(None, settings), Placement(nodes=hosts, ppn=1), cluster=cluster
+    )
+
+
+def _link(config: Path) -> dict[str, float]:
+    """Latency (s) and bandwidth (B/s) of the lab's link."""
+    command = [sys.executable, "-m", "assay", "measure", "network.pingpong", f"bytes=8,{_LONG}",
+               "--nodes", "2", "--ppn", "1", "--launches", "2", "--budget", "6 s", "--precision",
+               "5%", "--config", str(config), "--fail-on", "never", "--json"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    short, long = (_time(cell) for cell in json.loads(done.stdout))
+    return {"latency": short, "bandwidth": _LONG / (long - short)}
+
+
+def _time(cell: dict[str, object]) -> float:
+    metrics = cell["metrics"]
+    assert isinstance(metrics, dict)
+    return float(metrics["time"]["median"])
+
+
+@dataclass(frozen=True)
+class _Prediction:
+    hosts: int
+    program: str
+    source: str
+    target: str
+    real: float
+    seconds: float
+    low: float
+    high: float
+    doubt: str
+
+    @property
+    def error(self) -> float:
+        return self.seconds / self.real - 1.0
+
+
+def _compare(keep: Path) -> None:
+    found: list[_Prediction] = []
+    for hosts in (2, 4):
+        labs = {name: keep / f"{hosts}-{name.replace('/', '')}" for name in RATES}
+        labs = {name: path for name, path in labs.items() if (path / "link.json").exists()}
+        links = {
+            name: json.loads((path / "link.json").read_text(encoding="utf-8"))
+            for name, path in labs.items()
+        }
+        for name, link in links.items():
+            print(f"{hosts} hosts, {name}: {1e6 * link['latency']:.1f} µs, "
+                  f"{link['bandwidth'] / 1e6:.4g} MB/s")  # fmt: skip
+        programs = sorted({p.parent.name.rpartition("-")[0] for path in labs.values()
+                           for p in path.glob("*/run.json")})  # fmt: skip
+        for program in programs:
+            found += _predictions(hosts, program, labs, links)
+    _summary(found)
+
+
+def _predictions(
+    hosts: int, program: str, labs: dict[str, Path], links: dict[str, dict[str, float]]
+) -> list[_Prediction]:
+    runs = {}
+    for name, path in labs.items():
+        traces = [read_trace(one.parent) for one in sorted(path.glob(f"{program}-*/run.json"))]
+        if traces:
+            runs[name] = traces
+    real = {name: float(np.mean([t.end - t.begin for t in traces]))
+            for name, traces in runs.items()}  # fmt: skip
+    found = []
+    for source, traces in runs.items():
+        matched = match(traces[0])
+        waits = wait_states(matched)
+        run = model_run(matched, waits, phases_of(matched, waits).by_rank)
+        for target in runs:
+            if target == source:
+                continue
+            link = links[target]
+            kind = InterconnectClass(
+                target, link["latency"], (link["latency"], link["latency"]), link["bandwidth"], ""
+            )
+            made = predict(run, kind)
+            found.append(
+                _Prediction(hosts, program, source, target, real[target], made.seconds, made.low,
+                            made.high, made.doubtful)
+            )  # fmt: skip
+            one = found[-1]
+            spread = np.ptp([t.end - t.begin for t in runs[target]]) / real[target]
+            print(
+                f"{hosts} hosts {program:6} {source:>10} → {target:10} real {one.real:.3g} s "
+                f"(spread {100 * spread:.0f}%)  predicted {one.seconds:.3g} s "
+                f"[{one.low:.3g}, {one.high:.3g}]  {100 * one.error:+.1f}%  {one.doubt}",
+                flush=True,
+            )
+    return found
+
+
+def _summary(found: list[_Prediction]) -> None:
+    if not found:
+        sys.exit("Nothing is measured on two links.")
+    errors = np.abs([one.error for one in found])
+    sure = [one for one in found if not one.doubt]
+    print(f"{len(found)} predictions, median error {100 * np.median(errors):.1f}% "
+          f"(goal {100 * _GOAL:.0f}%)")  # fmt: skip
+    bad = [one for one in sure if abs(one.error) > _LARGEST]
+    print(f"{len(sure)} without doubt, median error "
+          f"{100 * np.median(np.abs([one.error for one in sure])) if sure else float('nan'):.1f}%; "
+          f"above {100 * _LARGEST:.0f}%: {len(bad)}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

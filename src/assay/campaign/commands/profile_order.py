@@ -1,0 +1,79 @@
+"""``assay profile``: a program or a kernel, here or in a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.campaign.commands.profile_program import new_profile_folder, profile_program
+from assay.campaign.commands.profiled_kernel import KernelPlacement, is_kernel, kernel_command
+from assay.campaign.jobs.profile_job import profile_in_job
+from assay.campaign.jobs.submission import JobOptions
+from assay.config import Config
+from assay.errors import AssayError
+from assay.trace.model import ProgramProfile
+from assay.trace.reading import read_profile
+from assay.units import whole_number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class ProfileOrder:
+    """What to profile: a program's ``command``, or a kernel's name and parameters.
+
+    ``folder``: None: a new one in the working directory. ``kernel``: where a kernel runs.
+    ``submit``: in a job, with the options ``site``.
+    """
+
+    command: tuple[str, ...]
+    folder: Path | None
+    trace: bool
+    kernel: KernelPlacement
+    submit: bool
+    site: JobOptions
+
+
+def run_profile(
+    order: ProfileOrder, config: Config, console: Console
+) -> tuple[ProgramProfile, Path]:
+    """The profile, and its folder. Raises AssayError."""
+    if order.submit:
+        return _in_job(order, config, console)
+    if order.site != JobOptions():
+        raise AssayError(
+            "--walltime, --partition and --account are for a job.", fix="Add --submit."
+        )
+    if is_kernel(order.command):
+        with kernel_command(order.command, order.kernel, config, console) as command:
+            return profile_program(command, order.folder, config, console, trace=order.trace)
+    if order.kernel.given:
+        raise AssayError(
+            "--nodes, --ppn, --threads and --order are for assay's kernels.",
+            where=order.command[0],
+            fix="Give them to the program's launcher, or name a kernel (`assay kernels`).",
+        )
+    return profile_program(order.command, order.folder, config, console, trace=order.trace)
+
+
+def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[ProgramProfile, Path]:
+    nodes = whole_number(order.kernel.nodes or "1")
+    if nodes is None or nodes < 1:
+        raise AssayError(
+            f"'{order.kernel.nodes}' is no number of nodes.", where="--nodes", fix="Such as 2."
+        )
+    kernel = is_kernel(order.command)
+    folder = new_profile_folder(order.folder)
+    words = ["--folder", str(folder)]
+    words += ["--trace"] if order.trace else []
+    words += ["--config", str(config.path.absolute())] if config.path else []
+    for one in fields(order.kernel):
+        value = getattr(order.kernel, one.name)
+        if value is not None and (kernel or one.name != "nodes"):
+            words += [f"--{one.name}", value]
+    site = order.site.applied(config.scheduler)
+    words += ["--", *order.command]
+    profile_in_job(words, folder, site, console, nodes=nodes, walltime=order.site.seconds)
+    return read_profile(folder), folder

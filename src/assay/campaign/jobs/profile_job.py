@@ -1,0 +1,94 @@
+"""``assay profile --submit``: the program is profiled in a job, whose end is awaited here."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.campaign.jobs import follow
+from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
+from assay.config import SchedulerConfig
+from assay.errors import AssayError
+from assay.launch.outcome import last_output
+from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
+from assay.trace.reading import RUN_FILE
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WALLTIME = 3600.0  # s, unless requested
+_OUTPUT = "job.out"
+
+
+def profile_in_job(
+    words: Sequence[str],
+    folder: Path,
+    options: SchedulerConfig,
+    console: Console,
+    *,
+    nodes: int,
+    walltime: float | None = None,
+) -> None:
+    """Let a job run ``assay profile WORDS`` and wait for its end.
+
+    ``folder``: of the profile, an existing one that the nodes share; the job's script and output
+    (job.out) are there, too. ``walltime``: s. Ctrl-C cancels the job. Raises AssayError if there is
+    no scheduler, if it rejects the job, and if the job ends without a profile.
+    """
+    scheduler = scheduler_of(options)
+    request = JobRequest(
+        name=f"assay-{secrets.token_hex(3)}-profile",
+        command=(*assay_words(), "profile", *words),
+        directory=Path.cwd(),
+        nodes=nodes,
+        walltime=walltime or min(WALLTIME, options.longest),
+        output=folder / _OUTPUT,
+        options=options,
+        environment=environment(),
+    )
+    job = scheduler.submit(request, folder)
+    console.print(f"job {job}: submitted; its output: {request.output}", markup=False,
+                  soft_wrap=True)  # fmt: skip
+    status = _await(scheduler, job, folder, console)
+    if not (folder / RUN_FILE).exists():
+        why = f" ({status.reason})" if status.reason else ""
+        raise AssayError(
+            f"Job {job} ended ({status.state}{why}) without a profile.",
+            where=str(folder),
+            detail=last_output(request.output),
+        )
+
+
+def _await(scheduler: BatchScheduler, job: str, folder: Path, console: Console) -> JobStatus:
+    """Wait for the end of the job, and until its files can be seen here."""
+    began = time.monotonic()
+    status = JobStatus("queued")
+    poll = follow.Poll()
+    until = float("inf")
+    spinner = console.status("") if console.is_terminal else None
+    try:
+        with spinner or contextlib.nullcontext():
+            while time.monotonic() < until:
+                time.sleep(follow.LOOK)
+                if until < float("inf"):
+                    if (folder / RUN_FILE).exists():
+                        break
+                elif time.monotonic() >= poll.due:
+                    poll.next()
+                    with contextlib.suppress(SchedulerSilent):
+                        status = scheduler.status([job]).get(job, JobStatus("unknown"))
+                    if status.ended or status.state == "unknown":
+                        until = time.monotonic() + follow.LATE
+                if spinner is not None:
+                    gone = format_duration(time.monotonic() - began)
+                    spinner.update(f"job {job}: {status.state} for {gone}")
+    except BaseException:
+        with contextlib.suppress(AssayError):
+            scheduler.cancel([job])
+        raise
+    return status
