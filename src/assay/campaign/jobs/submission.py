@@ -67,6 +67,7 @@ class WhenEnded:
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,12 @@ def conclude(
     if request.members is not None:
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
-        cells = present(read_run(run.path), report=after.report, as_json=after.as_json)
+        cells = present(
+            read_run(run.path),
+            report=after.report,
+            as_json=after.as_json,
+            verbose=after.verbose,
+        )
         return exit_status(cells, after.fail_on)
     if ending.sentence:
         _say(console, ending.sentence)

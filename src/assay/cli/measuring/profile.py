@@ -28,6 +28,7 @@ def profile(
     html: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
 
@@ -60,6 +61,8 @@ def profile(
         The assay.toml to use.
     json
         Print the findings as JSON on standard output, after the program's own output.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.config import load_config
     from assay.console import console, print_json
@@ -98,7 +101,9 @@ def profile(
     if json:
         print_json(profile_json(found, traced))
     else:
-        present(found, console(), "html" if html else format_, output, traced, events)
+        present(
+            found, console(), "html" if html else format_, output, traced, events, verbose=verbose
+        )
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events, form, path):

@@ -50,6 +50,7 @@ def run(
     report: bool = True,
     fail_on: Literal["never", "failure", "precision", "nodes"] = "failure",
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     app: str | None = None,
     time: str | None = None,
     verify: str | None = None,
@@ -121,6 +122,8 @@ def run(
         --per-node, a node or a group of nodes is slower than the others ("nodes").
     json
         Print the answers and all cells as JSON on stdout.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     app
         A command to measure instead of the plan's kernels: "mpirun -n {ranks} ./a.out".
         Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
@@ -181,7 +184,7 @@ def run(
         dry_run=dry_run,
         per_node=per_node,
         site=JobOptions(partition, account, walltime),
-        after=WhenEnded(report, json, fail_on),
+        after=WhenEnded(report, json, fail_on, verbose),
     )
     if not resume:
         asked = run_options(

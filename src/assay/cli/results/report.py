@@ -25,6 +25,7 @@ def report(
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Report the results of a run, on the terminal and in a report file.
 
@@ -52,6 +53,8 @@ def report(
         The assay.toml to use.
     json
         Print the report as JSON on stdout, and write no file.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     import os
 
@@ -90,7 +93,7 @@ def report(
         print_json(model)
         return
     screen = console()
-    print_summary(model, screen)
+    print_summary(model, screen, verbose=verbose)
     if format_ == "terminal":
         return
     if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
