@@ -108,9 +108,32 @@ def test_the_display_shows_cell_samples_interval_and_eta(monkeypatch, tmp_path) 
         text = shown.getvalue()
         assert "CG class A · 2 ranks" in text
         assert "34 samples, 12.5 ms, ±2.1%" in text
-        assert "0/6 measurements" in text
+        assert "0%" in text
         assert "about 1 min" in text
         assert "launch 1 of each cell, embedded" in text
         display.record(make_record(CELL, 0, [1.0, 1.0]))
         display.tick(state)
         assert "2 samples, ±0.5%" in shown.getvalue()
+
+
+def test_the_bar_follows_the_budget_and_never_falls(monkeypatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    display = Display(Console(file=io.StringIO()), "Quick look")
+
+    class Spending:
+        def __init__(self, spent: float, left: float) -> None:
+            self.spent, self._left = spent, left
+
+        def remaining_seconds(self) -> float:
+            return self._left
+
+    assert display._done(Spending(0.0, 100.0)) == 0.0
+    clock[0] += 10.0  # within the first launch
+    assert display._done(Spending(0.0, 100.0)) == 0.1
+    assert display._done(Spending(20.0, 60.0)) == 0.25
+    # The rest turns out to take longer: the bar stays.
+    assert display._done(Spending(20.0, 180.0)) == 0.25
+    clock[0] += 500.0
+    assert display._done(Spending(20.0, 60.0)) == 0.99
+    assert display._done(Spending(80.0, 0.0)) == 1.0

@@ -20,6 +20,7 @@ from assay.kernels.naming import (
     metric_name,
     order_text,
     placement_text,
+    program_name,
 )
 from assay.kernels.outside import KERNELS as OUTSIDE
 from assay.model.cell import Cell
@@ -103,7 +104,7 @@ def test_cells_are_named_by_kernel_and_parameters() -> None:
     plain = Cell("npb.is", {"class": "A", "code": "plain"}, Placement(), "default")
     assert cell_name(plain) == "IS class A, plain code"
     assert cell_title(cg) == "CG class A, 2 nodes 8 ranks cyclic order"
-    assert cell_name(command) == "./solver " + "x" * 30 + "…"
+    assert cell_name(command) == "solver " + "x" * 19 + "…" + "x" * 13
     assert metric_name("latency_p99", "µs") == "99th percentile of latency (µs)"
     assert metric_name("my_own") == "my own"
     assert level_name("storage.parallel", "layout", "own") == "file per rank"
@@ -119,3 +120,29 @@ def test_a_long_rank_order_is_shortened_in_the_middle() -> None:
     assert placement_text(placement).endswith("order 0,8,1,9,…,3,11,4,12")
     assert layout_text(placement).endswith("order 0,8,1,9,…,3,11,4,12")
     assert layout_text(placement, whole_order=True).endswith(f"order {SEATS}")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("mpirun -n {ranks} ./cg.A.x", "cg.A.x"),
+        ("/opt/apps/bin/solver in.dat", "solver in.dat"),
+        ("OMP_NUM_THREADS={threads} srun -N 2 --exclusive /a/b/lu.C.x -v", "lu.C.x -v"),
+        ("mpiexec -hostfile {hostfile} -np 4 python3 train.py --lr 0.1", "train.py --lr 0.1"),
+        ("mpirun --bind-to=core -n 4 ./a.out", "a.out"),
+        ("mpirun", "mpirun"),
+        ("", ""),
+        ("python3", "python3"),
+        ("echo 'unfinished", "echo 'unfinished"),
+        ("solver --mesh /data/mesh-of-the-whole-wing.h5 --steps 100",
+         "solver --mesh /data/mesh-…--steps 100"),
+    ],
+)  # fmt: skip
+def test_a_command_is_named_by_its_program(command: str, name: str) -> None:
+    shown = program_name(command)
+    assert len(shown) <= 40
+    if "…" in name:
+        begin, end = name.split("…")
+        assert shown.startswith(begin) and shown.endswith(end) and len(shown) == 40
+    else:
+        assert shown == name

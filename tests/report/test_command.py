@@ -43,7 +43,7 @@ def store(root, seconds, host="box"):
 
 
 def test_the_newest_run_is_reported_on_and_written_into_it(runs, capsys):
-    report()
+    report(verbose=True)
     printed = capsys.readouterr().out
     newest = sorted(runs.iterdir())[-1]
     page = (newest / "report.html").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def test_json_is_one_document_on_stdout_and_no_file(runs, capsys):
 
 
 def test_terminal_writes_nothing(runs, capsys):
-    report(format_="terminal")
+    report(format_="terminal", verbose=True)
     assert "Barrier" in capsys.readouterr().out
     assert not list(runs.glob("*/report.*"))
 

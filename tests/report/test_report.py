@@ -56,9 +56,10 @@ def golden(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 150])
-def test_terminal_text(quick, width):
-    lines = (line.rstrip() for line in rendered(quick, width).splitlines())
-    golden(f"terminal-{width}.txt", "\n".join(lines) + "\n")
+@pytest.mark.parametrize(("name", "verbose"), [("terminal", True), ("first-screen", False)])
+def test_terminal_text(quick, width, name, verbose):
+    lines = (line.rstrip() for line in rendered(quick, width, verbose=verbose).splitlines())
+    golden(f"{name}-{width}.txt", "\n".join(lines) + "\n")
 
 
 def test_markdown_text(quick):

@@ -51,9 +51,9 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def rendered(report, width=100) -> str:
+def rendered(report, width=100, *, verbose=True) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    print_summary(report, Console(file=stream, width=width, highlight=False))
+    print_summary(report, Console(file=stream, width=width, highlight=False), verbose=verbose)
     return stream.getvalue()

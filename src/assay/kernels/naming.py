@@ -6,6 +6,8 @@ Identifiers, as on the command line and in JSON, are the catalogue's.
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
@@ -72,6 +74,14 @@ _LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
 }
 # Maximum characters of a command in a cell's name, and of a rank order in a label.
 _COMMAND_LENGTH = 40
+# Words of a command before the name of its program.
+_LAUNCHERS = frozenset({"mpirun", "mpiexec", "mpiexec.hydra", "srun", "aprun", "jsrun", "flux"})
+_STARTERS = _LAUNCHERS | {"env", "nice", "numactl", "taskset", "time", "exec", "sh", "bash"} | {
+    "python", "python3", "julia", "Rscript",
+}  # fmt: skip
+# Options of launchers without a value.
+_FLAGS = frozenset({"--exclusive", "--oversubscribe", "--allow-run-as-root", "-l", "--overlap"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ORDER_LENGTH = 16
 # Seats of a rank order that are shown; of a longer order half of them at each end.
 MOST_SEATS = 8
@@ -118,7 +128,7 @@ def parameters_text(cell: Cell) -> str:
 
 def cell_name(cell: Cell) -> str:
     """``CG class A``, ``IS class A, plain code``, ``memory.stream op=triad``; for a command, its
-    first characters.
+    program (``program_name``).
 
     For the site's executable of a benchmark its file name, with what the kernel beside it measures
     where the name does not tell: ``cg.A.x``, ``xhpl n=20000``.
@@ -129,13 +139,46 @@ def cell_name(cell: Cell) -> str:
         at = str(cell.parameters.get("at", ""))
         return name if cell.kernel == "beside.npb" else f"{name} {at}".rstrip()
     if kernel is not None and kernel.outside:
-        command = str(cell.parameters.get("command", cell.kernel))
-        short = len(command) <= _COMMAND_LENGTH
-        return command if short else f"{command[: _COMMAND_LENGTH - 1]}…"
+        return program_name(str(cell.parameters.get("command", cell.kernel)))
     text = parameters_text(cell)
     if kernel_code(cell.kernel):
         text = text.replace("class=", "class ").replace(" code=plain", ", plain code")
     return f"{kernel_name(cell.kernel)} {text}".rstrip()
+
+
+def program_name(command: str) -> str:
+    """The program that a command runs, with its arguments: ``cg.A.x``, ``train.py --lr 0.1``.
+
+    Launchers with their options, variables, interpreters and folders are left out. A long name is
+    shortened in its middle, since programs differ at both ends. A command that is no sequence of
+    words, such as one of a shell, is only shortened.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = [command]
+    at = 0
+    while at < len(words) - 1 and _before_program(words, at):
+        at += 1
+    name = " ".join([PurePath(words[at]).name or words[at], *words[at + 1 :]]) if words else command
+    if len(name) <= _COMMAND_LENGTH:
+        return name
+    end = (_COMMAND_LENGTH - 1) // 3
+    return f"{name[: _COMMAND_LENGTH - 1 - end]}…{name[-end:]}"
+
+
+def _before_program(words: Sequence[str], at: int) -> bool:
+    """Whether a word of a command comes before the name of its program."""
+    word = words[at]
+    if PurePath(word).name in _STARTERS or _ASSIGNMENT.match(word):
+        return True
+    # Options and their values, of launchers alone.
+    launched = any(PurePath(each).name in _LAUNCHERS for each in words[:at])
+    if not launched:
+        return False
+    before = words[at - 1]
+    value = before.startswith("-") and "=" not in before and before not in _FLAGS
+    return word.startswith("-") or value or "{" in word or word.isdigit()
 
 
 def cell_title(cell: Cell) -> str:

@@ -51,11 +51,11 @@ def write_report(
     return [_write(report, form, base, option) for form in formats]
 
 
-def print_summary(report: ReportModel, console: Console) -> None:
-    """Print the verdicts and a compact table."""
+def print_summary(report: ReportModel, console: Console, *, verbose: bool = False) -> None:
+    """Print the verdicts; ``verbose``: tables, caveats and recommendations too."""
     from assay.report.terminal import print_report
 
-    print_report(report, console)
+    print_report(report, console, verbose=verbose)
 
 
 def present_report(
@@ -64,13 +64,15 @@ def present_report(
     form: ShownFormat | None,
     output: Path | None,
     usual: Path,
+    *,
+    verbose: bool = False,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     The format is by default that of the file's suffix, or HTML. ``usual``: the file without
-    ``output``. Raises AssayError if it can't be written.
+    ``output``. ``verbose``: as in ``print_summary``. Raises AssayError if it can't be written.
     """
-    print_summary(report, console)
+    print_summary(report, console, verbose=verbose)
     chosen = chosen_format(form, output)
     for known in _SUFFIXES:
         if chosen == known:

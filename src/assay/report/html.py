@@ -15,7 +15,8 @@ from assay.charts.figure import Figure
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
-from assay.report.shorten import shortened
+from assay.report.overview.order import open_questions, shown_sections
+from assay.report.overview.presented import presented
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -41,10 +42,12 @@ def to_html(report: ReportModel) -> str:
     environment.filters["csp_hash"] = content_hash
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
     data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
-    report = shortened(report)
+    report = presented(report)
     figures = [figure for section in report.sections for figure in section.figures]
     return environment.get_template("report.html.j2").render(
         report=report,
+        sections=shown_sections(report),
+        open_questions=open_questions(report),
         css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=unescaped(javascript_bundle() if figures else ""),

@@ -11,7 +11,8 @@ from assay.console import harmless
 from assay.questions.common.tables import Table
 from assay.records.files import OUTPUT, write_atomically
 from assay.report.model import ReportModel, Section
-from assay.report.shorten import shortened
+from assay.report.overview.order import open_questions, shown_sections
+from assay.report.overview.presented import presented
 
 
 def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -> None:
@@ -19,7 +20,7 @@ def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -
 
     ``option``: of the command, which names another place if it can't be written.
     """
-    report = shortened(report)
+    report = presented(report)
     figures = [figure for section in report.sections for figure in section.figures]
     folder = target.with_name(f"{target.stem}-figures")
     if figures:
@@ -31,19 +32,27 @@ def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -
 
 def to_markdown(report: ReportModel, folder: str) -> str:
     """The text, with links to figures in ``folder``."""
-    blocks = [f"# {_plain(report.title)}", f"{report.utc} · {_plain(report.summary)}"]
+    blocks = [f"# {_plain(report.title)}"]
+    blocks += [_plain(report.machine)] if report.machine else []
+    blocks.append(f"{report.utc} · {_plain(report.summary)}")
     if report.unfinished:
         blocks.append(f"> {_plain(report.unfinished)}")
     blocks += [f"[{_plain(file.title)}]({quote(file.path)})" for file in report.files]
+    if report.foremost:
+        blocks.append(f"**First of all:** {_plain(report.foremost)}")
+    sections = shown_sections(report)
     blocks.append(
         "\n".join(
             f"- **{_plain(section.title)}** {_plain(section.verdict)}"
             + (f" *({section.confidence} confidence)*" if section.confidence else "")
             + "".join(f"\n  - {_plain(each.sentence)}" for each in section.impossible)
-            for section in report.sections
+            for section in sections
         )
     )
-    for section in report.sections:
+    if questions := open_questions(report):
+        listed = " · ".join(f"{_plain(each.title)} `{each.command}`" for each in questions)
+        blocks.append(f"Not measured by this run: {listed}")
+    for section in sections:
         if section.status == "answered" or section.caveats:
             blocks += _section(section, folder)
     blocks.append(f"## {_plain(report.cell_table.title)}")

@@ -51,7 +51,9 @@ class CompanionFile(msgspec.Struct, frozen=True):
 class ReportModel(msgspec.Struct, frozen=True):
     """A whole report. ``utc``: ISO 8601, of the start. ``unfinished``: empty when complete.
 
-    ``files``: files beside the report, to which it has links.
+    ``files``: files beside the report, to which it has links. ``machine``: the measured machine in
+    one line. ``foremost``: the finding that matters most, in a sentence. ``asked``: the id of the
+    section whose question was asked, which is shown first.
     """
 
     schema: int
@@ -71,3 +73,6 @@ class ReportModel(msgspec.Struct, frozen=True):
     provenance: list[Table]
     findings_schema: int = 1
     files: list[CompanionFile] = []
+    machine: str = ""
+    foremost: str = ""
+    asked: str = ""

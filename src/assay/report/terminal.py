@@ -1,12 +1,15 @@
-"""The report on a terminal: verdicts first, then one compact table."""
+"""The report on a terminal: a first screen of verdicts; with ``verbose`` tables and caveats too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.questions.common.tables import Entry, Table
 from assay.report.imported_run.build import SECTION
 from assay.report.model import ReportModel, Section
+from assay.report.overview.grouped import grouped
+from assay.report.overview.order import open_questions, shown_sections
 from assay.report.shorten import MOST_LINES, shortened
 
 if TYPE_CHECKING:
@@ -26,48 +29,85 @@ _LONGEST_WORD = 24  # characters of a word that isn't broken between lines
 _QUANTITY = 10  # of a number with its unit
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
+_VERDICT_LINES = 5  # of the first verdict and its recommendation on the first screen
+_OTHER_LINES = 3  # of the other verdicts, which have no recommendation there
+_FIRST_ROWS = 8  # of a table on the first screen
+_FIRST_CAVEATS = 2
 
 
-def print_report(report: ReportModel, console: Console) -> None:
-    """Print the report in the console's width; in colour if the console has it."""
+def print_report(report: ReportModel, console: Console, *, verbose: bool = False) -> None:
+    """Print the report in the console's width; in colour if the console has it.
+
+    ``verbose``: with tables, all caveats and all recommendations, and verdicts in full.
+    """
+    from rich.padding import Padding
     from rich.text import Text
 
-    report = shortened(report, MOST_LINES)
+    report = shortened(report, MOST_LINES if verbose else _FIRST_ROWS)
     console.print(Text(report.title, style="bold"))
+    if report.machine:
+        console.print(Text(report.machine))
     console.print(Text(f"{report.utc} · {report.summary}", style="dim"))
     if report.unfinished:
         console.print(Text(report.unfinished, style="yellow"))
     console.print()
     stated: set[str] = set()
-    for section in report.sections:
-        _verdict(section, console, stated)
-    for section in report.sections:
+    if report.foremost:
+        console.print(Text("First of all", style="bold red"))
+        console.print(Padding(Text(report.foremost), (0, 0, 0, 2)))
+        stated.add(report.foremost)
+    sections = shown_sections(report)
+    for number, section in enumerate(sections):
+        if verbose:
+            _verdict(section, console, stated, most=_UNBOUND, advised=False)
+        else:
+            lines = _OTHER_LINES if number else _VERDICT_LINES
+            most = (console.width - 2) * lines
+            _verdict(section, console, stated, most=most, advised=number == 0)
+    _open_questions(report, console, verbose)
+    if not verbose:
+        _first_caveats(sections, console, stated)
+        for section in sections:
+            if section.id in (SECTION, _PAPERS) and section.tables:
+                print_table(section.tables[0], console, titled=False)
+        return
+    for section in sections:
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
             shown = shown[:1] if section.id == _PAPERS else shown
             for number, table in enumerate(shown):
                 print_table(table, console, titled=number > 0)
-        caveats = [sentence for sentence in section.caveats if sentence not in stated]
+        caveats = [sentence for sentence in grouped(section.caveats) if sentence not in stated]
         _sentences("Caveats", caveats, console, "yellow")
         _sentences("Recommendations", section.advice, console, "")
 
 
-def _verdict(section: Section, console: Console, stated: set[str]) -> None:
-    """The first screen's lines on a question; ``stated``: sentences on numbers that can't be that
-    were printed for it or for another one.
+def _verdict(
+    section: Section, console: Console, stated: set[str], *, most: int, advised: bool
+) -> None:
+    """The first screen's lines on a question.
+
+    ``stated``: sentences on numbers that can't be that were printed for it or for another one.
+    ``most``: characters of the verdict; ``advised``: with the first recommendation.
     """
     from rich.padding import Padding
     from rich.text import Text
 
     answered = section.status == "answered"
     console.print(Text(section.title, style="bold" if answered else "dim"))
-    line = Text(section.verdict, style="" if answered else "dim")
+    line = Text(_beginning(section.verdict, most), style="" if answered else "dim")
     console.print(Padding(line, (0, 0, 0, 2)))
     if section.confidence:
         why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
-        why.append(section.confidence_why, style="dim")
+        whole = most == _UNBOUND
+        reason = section.confidence_why if whole else _first_reason(section.confidence_why)
+        why.append(reason, style="dim")
         console.print(Padding(why, (0, 0, 0, 2)))
+    if section.advice and advised:
+        advice = Text("→ ", style="bold")
+        advice.append(_beginning(section.advice[0], most))
+        console.print(Padding(advice, (0, 0, 0, 2)))
     new = [each.sentence for each in section.impossible if each.sentence not in stated]
     for sentence in new[:_MAX_IMPOSSIBLE]:
         console.print(Padding(Text(sentence, style="red"), (0, 0, 0, 2)))
@@ -75,6 +115,59 @@ def _verdict(section: Section, console: Console, stated: set[str]) -> None:
     if len(new) > _MAX_IMPOSSIBLE:
         more = f"{len(new) - _MAX_IMPOSSIBLE} more of its numbers can't be; see its caveats."
         console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
+
+
+def _beginning(text: str, most: int) -> str:
+    """The first clauses or sentences of a text, as many as fit into ``most`` characters."""
+    if len(text) <= most:
+        return text
+    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]
+    cut = max(ends, default=text.rfind(" ", 0, most - 2))
+    return f"{text[:cut]} …"
+
+
+def _places(text: str, mark: str) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(mark, at)]
+
+
+def _first_reason(why: str) -> str:
+    """The first reason for a confidence: up to its first semicolon or full stop."""
+    reason = why.partition("; ")[0].partition(". ")[0]
+    return reason if reason.endswith(".") else f"{reason}."
+
+
+def _open_questions(report: ReportModel, console: Console, verbose: bool) -> None:
+    """The questions that were not measured: a line with their commands, or why not."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    questions = open_questions(report)
+    if not questions:
+        return
+    if not verbose:
+        line = Text("Not measured here: ", style="dim")
+        line.append(" · ".join(f"{each.title} {each.command}" for each in questions), style="dim")
+        console.print(line)
+        return
+    for each in questions:
+        console.print(Text(each.title, style="dim"))
+        known = each.command in each.why
+        why = each.why if known else f"{each.why} `{each.command}` measures it."
+        console.print(Padding(Text(why, style="dim"), (0, 0, 0, 2)))
+
+
+def _first_caveats(sections: Sequence[Section], console: Console, stated: set[str]) -> None:
+    """The first caveats of the first section that has any, and the number of the others."""
+    caveats = [
+        sentence
+        for section in sections
+        for sentence in grouped(section.caveats)
+        if sentence not in stated
+    ]
+    caveats = list(dict.fromkeys(caveats))
+    if not caveats:
+        return
+    _sentences("Caveats", caveats, console, "yellow", most=_FIRST_CAVEATS, rest="with --verbose")
 
 
 def print_table(table: Table, console: Console, *, titled: bool) -> None:
@@ -165,7 +258,15 @@ def _cell(entry: Entry) -> RenderableType:
     return Text(entry.text, style=_TONES.get(entry.tone, ""))
 
 
-def _sentences(head: str, sentences: list[str], console: Console, style: str) -> None:
+def _sentences(
+    head: str,
+    sentences: list[str],
+    console: Console,
+    style: str,
+    *,
+    most: int = _MAX_SENTENCES,
+    rest: str = "in the report",
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -176,9 +277,8 @@ def _sentences(head: str, sentences: list[str], console: Console, style: str) ->
     grid = Table.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for sentence in sentences[:_MAX_SENTENCES]:
+    for sentence in sentences[:most]:
         grid.add_row("  -", Text(sentence))
-    if len(sentences) > _MAX_SENTENCES:
-        left = len(sentences) - _MAX_SENTENCES
-        grid.add_row("", Text(f"and {left} more in the report", style="dim"))
+    if len(sentences) > most:
+        grid.add_row("", Text(f"and {len(sentences) - most} more {rest}", style="dim"))
     console.print(grid)

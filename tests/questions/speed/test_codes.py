@@ -44,7 +44,9 @@ def test_the_factor_is_in_answer_table_and_findings() -> None:
     assert found["codes"]["factors"][0]["factor"]["value"] == pytest.approx(2.5, rel=1e-3)
     assert found["codes"]["published"] == []
     out = io.StringIO()
-    print_summary(build_report(run, summarise_cells(run)), Console(file=out, width=100))
+    print_summary(
+        build_report(run, summarise_cells(run)), Console(file=out, width=100), verbose=True
+    )
     assert "assay's code beside yours" in out.getvalue()
 
 

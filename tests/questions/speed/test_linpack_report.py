@@ -163,7 +163,7 @@ def test_a_terminal_of_80_columns_shows_all_numbers():
     cells = whole()
     report = build_report(run_of(cells, prices=Prices("EUR", {"node": 9500.0})), cells)
     stream = io.StringIO()
-    print_summary(report, Console(file=stream, width=80))
+    print_summary(report, Console(file=stream, width=80), verbose=True)
     text = stream.getvalue()
     for number in ("480.7 Gflop/s", "234.8 Gflop/s", "116,100", "1040 USD"):
         assert number in text

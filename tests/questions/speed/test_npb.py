@@ -392,7 +392,7 @@ def test_phases_are_a_table_in_every_form():
     assert "Where the time of the NPB goes" in to_markdown(report, "figures")
     for width in (80, 150):
         stream = io.StringIO()
-        print_summary(report, Console(file=stream, width=width))
+        print_summary(report, Console(file=stream, width=width), verbose=True)
         text = stream.getvalue()
         assert "Where the time of the NPB goes" in text
         assert ("alltoallv, 40.0%" in text) == (width == 150)
@@ -413,7 +413,7 @@ def test_every_rate_is_named_as_that_of_assays_own_code():
     assert OWN_CODE in found["npb-rates"].title
     assert OWN_CODE in to_markdown(report, "figures")
     stream = io.StringIO()
-    print_summary(report, Console(file=stream, width=80))
+    print_summary(report, Console(file=stream, width=80), verbose=True)
     assert OWN_CODE in " ".join(stream.getvalue().split())
     for figure in report.sections[0].figures:
         if figure.id in ("npb-ep", "npb-cg", "npb-is"):

@@ -398,7 +398,7 @@ def test_terminal_and_markdown_agree(measured):
     run = read_run(directory.path)
     report = build_report(run, summarise_cells(run))
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    print_summary(report, console)
+    print_summary(report, console, verbose=True)
     text = console.file.getvalue()
     assert "LU has a long right tail" in " ".join(text.split())
     assert "Cray T3E" in text and "Walltime to request" in text

@@ -29,15 +29,21 @@ NAMED = 8
 FailOn = Literal["never", "failure", "precision", "nodes", "expectation"]
 
 
-def present(run: RunData, *, report: bool, as_json: bool) -> list[CellSummary]:
-    """Write the report, print the summary or the JSON report, and return the cells."""
+def present(
+    run: RunData, *, report: bool, as_json: bool, verbose: bool = False
+) -> list[CellSummary]:
+    """Write the report, print the summary or the JSON report, and return the cells.
+
+    ``verbose``: the summary has tables, caveats and recommendations, too.
+    """
     from assay.report import build_report
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
 
     assert run.path is not None
     cells = summarise_cells(run)
-    show(build_report(run, cells, read_history(run)), run.path, report=report, as_json=as_json)
+    model = build_report(run, cells, read_history(run))
+    show(model, run.path, report=report, as_json=as_json, verbose=verbose)
     return cells
 
 
@@ -90,7 +96,9 @@ def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on
     )
 
 
-def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> None:
+def show(
+    model: ReportModel, folder: Path, *, report: bool, as_json: bool, verbose: bool = False
+) -> None:
     """Write a report into the folder of a run or group; print its summary, or all of it as JSON."""
     from assay.console import console, print_json
     from assay.records.files import RUNS
@@ -102,7 +110,7 @@ def show(model: ReportModel, folder: Path, *, report: bool, as_json: bool) -> No
         print_json(model)
         return
     out = console()
-    print_summary(model, out)
+    print_summary(model, out, verbose=verbose)
     if report:
         out.print(f"\nreport: {folder / REPORT}", soft_wrap=True, markup=False)
 

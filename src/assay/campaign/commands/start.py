@@ -288,7 +288,12 @@ def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
         data = execute_campaign(run, bench, how.console, deadline=deadline_here())
     except Interruption:
         return interrupted(run, how.console)
-    cells = present(data, report=how.after.report, as_json=how.after.as_json)
+    cells = present(
+        data,
+        report=how.after.report,
+        as_json=how.after.as_json,
+        verbose=how.after.verbose,
+    )
     if check_run(data, cells, how.after.expected, how.after.fail_on):
         return 1
     return exit_status(cells, how.after.fail_on, complete=data.complete)

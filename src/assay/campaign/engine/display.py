@@ -105,6 +105,9 @@ class Display:
         self._samples: str = ""
         self._sample = _SampleUnderWay()
         self._live: Live | None = None
+        # Seconds spent of the budget, and since when; the share shown, which never falls.
+        self._spent = (0.0, self._began)
+        self._share = 0.0
         # Shown below the campaign's progress, such as the state of the job that it runs in.
         self.status = ""
 
@@ -165,6 +168,20 @@ class Display:
         """Print a sentence permanently above the live lines."""
         self._console.print(sentence, style="dim", markup=False)
 
+    def _done(self, state: CampaignState) -> float:
+        """The share of the expected time that is over, 0 to 1; it never falls.
+
+        The state knows the seconds of finished launches; those since then are added.
+        """
+        now = time.monotonic()
+        if state.spent != self._spent[0]:
+            self._spent = (state.spent, now)
+        total = state.spent + state.remaining_seconds()
+        share = (state.spent + now - self._spent[1]) / total if total > 0.0 else 1.0
+        # Launches may take longer than expected; the bar is full only at the end.
+        self._share = max(self._share, min(share, 0.99 if total > state.spent else 1.0))
+        return self._share
+
     def _render(self, state: CampaignState | None) -> RenderableType:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
@@ -179,8 +196,8 @@ class Display:
         head = Table.grid(padding=(0, 1))
         head.add_row(
             Text(self._title, style="bold"),
-            ProgressBar(total=max(state.expected, 1), completed=state.done, width=30),
-            Text(f"{state.done}/{state.expected} measurements"),
+            ProgressBar(total=1.0, completed=self._done(state), width=30),
+            Text(f"{100 * self._share:.0f}%"),
             Text(f"{format_duration(elapsed)} gone", style="dim"),
             Text(f"about {format_duration(state.remaining_seconds())} to go"),
         )

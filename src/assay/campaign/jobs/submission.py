@@ -71,6 +71,7 @@ class WhenEnded:
     as_json: bool = False
     fail_on: FailOn = "failure"
     expected: Expected = Expected()  # noqa: RUF009
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ def conclude(
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
         data = read_run(run.path)
-        cells = present(data, report=after.report, as_json=after.as_json)
+        cells = present(data, report=after.report, as_json=after.as_json, verbose=after.verbose)
         failed = check_run(data, cells, after.expected, after.fail_on)
         return 1 if failed else exit_status(cells, after.fail_on)
     if ending.sentence:

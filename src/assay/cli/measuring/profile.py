@@ -39,6 +39,7 @@ def profile(
     config: Path | None = None,
     site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
 
@@ -90,6 +91,8 @@ def profile(
         The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the findings as JSON on standard output, after the program's own output.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.campaign.commands.profile_order import ProfileOrder, run_profile
     from assay.campaign.commands.profiled_kernel import KernelPlacement
@@ -136,7 +139,9 @@ def profile(
     if json:
         print_json(profile_json(found, traced))
     else:
-        present(found, console(), "html" if html else format_, output, traced, events)
+        present(
+            found, console(), "html" if html else format_, output, traced, events, verbose=verbose
+        )
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events, form, path):

@@ -52,6 +52,7 @@ def run(
     fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
     junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     app: str | None = None,
     time: str | None = None,
     verify: str | None = None,
@@ -130,6 +131,8 @@ def run(
         Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
     json
         Print the answers and all cells as JSON on stdout.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     app
         A command to measure instead of the plan's kernels: "mpirun -n {ranks} ./a.out".
         Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
@@ -191,7 +194,7 @@ def run(
         dry_run=dry_run,
         per_node=per_node,
         site=JobOptions(partition, account, walltime),
-        after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit)),
+        after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit), verbose),
     )
     if not resume:
         asked = run_options(

@@ -27,6 +27,7 @@ def design(
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Design a cluster: which nodes, how many, which interconnect; price, power, predicted rates.
 
@@ -46,6 +47,8 @@ def design(
         The same as --format html.
     json
         Print the findings as JSON on stdout.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.console import console, print_json
     from assay.design.example import EXAMPLE
@@ -76,5 +79,5 @@ def design(
     if json:
         print_json(found)
     else:
-        present(found, console(), "html" if html else format_, output)
+        present(found, console(), "html" if html else format_, output, verbose=verbose)
     return 0

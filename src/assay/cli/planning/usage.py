@@ -46,6 +46,7 @@ def usage(
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Show how busy a machine is: utilisation, waits, sizes, limits, and what the log can't say.
 
@@ -115,6 +116,8 @@ def usage(
         The same as --format html.
     json
         Print the findings as JSON on stdout.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.console import console, print_json
     from assay.errors import AssayError
@@ -174,5 +177,5 @@ def usage(
     if json:
         print_json(found)
     else:
-        present(found, console(), "html" if html else format_, output)
+        present(found, console(), "html" if html else format_, output, verbose=verbose)
     return 0

@@ -28,6 +28,7 @@ def report(
     json: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["never", "expectation"] = "never",
     junit: Path | None = None,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Report the results of a run, on the terminal and in a report file.
 
@@ -61,6 +62,8 @@ def report(
         Exit with 1 if a result misses an [[expect]] of assay.toml.
     junit
         Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
+    verbose
+        Print tables and all caveats and recommendations on the terminal, too.
     """
     import os
 
@@ -118,7 +121,7 @@ def report(
         print_json(model)
         return status
     screen = console()
-    print_summary(model, screen)
+    print_summary(model, screen, verbose=verbose)
     if format_ == "terminal":
         return status
     if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive

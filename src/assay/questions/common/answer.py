@@ -68,7 +68,8 @@ class Answer(msgspec.Struct, frozen=True):
     """The answer to one of the questions. ``status`` unmeasured: ``verdict`` says why.
 
     ``method``: how it was measured. ``limits``: what bounds the results. Both are sentences.
-    ``impossible``: numbers that can't be; the verdict is not based on them.
+    ``impossible``: numbers that can't be; the verdict is not based on them. ``urgent``: what has to
+    be known before any of its numbers is used, such as a setting that halves them.
     """
 
     question: str
@@ -83,3 +84,4 @@ class Answer(msgspec.Struct, frozen=True):
     method: list[str] = []
     limits: list[str] = []
     impossible: list[ImpossibleValue] = []
+    urgent: list[str] = []

@@ -9,7 +9,7 @@ import msgspec
 from assay.questions.common.answer import Answer, Confidence, ImpossibleValue
 from assay.records.model import Measurement, RunData
 from assay.stats.cells.contention import Contention, contention_of
-from assay.units import counted
+from assay.units import capitalised, counted
 
 # Share of the machines' CPUs kept busy by other processes above which confidence is low.
 MUCH = 0.25
@@ -66,9 +66,12 @@ def level_under(found: Contention, half_width: float) -> Confidence:
     """The highest confidence under contention: medium, or low if there was much of it or if the
     interval is wide. ``half_width``: of the widest interval, relative.
     """
+    return "low" if _is_much(found) or half_width > WIDE or not found.possible else "medium"
+
+
+def _is_much(found: Contention) -> bool:
     share = found.share
-    much = share > MUCH if share is not None else found.busy > found.machines
-    return "low" if much or half_width > WIDE or not found.possible else "medium"
+    return share > MUCH if share is not None else found.busy > found.machines
 
 
 def disturbs(found: Contention | None) -> bool:
@@ -92,12 +95,17 @@ def capped(answer: Answer, found: Contention | None) -> Answer:
     level = level_under(found, max(widths, default=0.0))
     busy = busy_text(found)
     before = ", before acting on the following" if answer.advice else ""
+    again = f"Measure again when the node is quiet{before}: {busy}."
+    urgent = [f"{capitalised(busy)}: measure again when the node is quiet."]
+    if not found.possible or not _is_much(found):
+        urgent = []
     return msgspec.structs.replace(
         answer,
         confidence=min(level, answer.confidence, key=ORDER.index),
         confidence_why=f"{busy[0].upper()}{busy[1:]}, so confidence is {level} at most. "
         f"{answer.confidence_why}".rstrip(),
-        advice=[f"Measure again when the node is quiet{before}: {busy}.", *answer.advice],
+        advice=[again, *answer.advice],
+        urgent=[*answer.urgent, *urgent],
     )
 
 

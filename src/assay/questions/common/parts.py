@@ -31,6 +31,7 @@ class Part:
     caveats: list[str] = field(default_factory=list)
     method: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    urgent: list[str] = field(default_factory=list)
     headline: list[Point] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
     remark: str = ""
@@ -44,6 +45,7 @@ def merge(parts: Sequence[Part]) -> Part:
         caveats=[sentence for part in parts for sentence in part.caveats],
         method=[sentence for part in parts for sentence in part.method],
         limits=[sentence for part in parts for sentence in part.limits],
+        urgent=[sentence for part in parts for sentence in part.urgent],
         headline=[point for part in parts for point in part.headline],
         growth=[growth for part in parts for growth in part.growth],
         remark="; ".join(part.remark for part in parts if part.remark),
@@ -82,4 +84,5 @@ def answer_of(
         ],
         method=part.method,
         limits=part.limits,
+        urgent=part.urgent,
     )

@@ -39,11 +39,16 @@ def build_design(found: ClusterDesign) -> ReportModel:
 
 
 def present(
-    found: ClusterDesign, console: Console, form: ShownFormat | None, output: Path | None
+    found: ClusterDesign,
+    console: Console,
+    form: ShownFormat | None,
+    output: Path | None,
+    *,
+    verbose: bool = False,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     Without a file it is ``design.html`` (or ``.md``, ``.json``) in the working directory. Raises
-    AssayError if it can't be written.
+    AssayError if it can't be written. ``verbose``: print tables and all sentences, too.
     """
-    present_report(build_design(found), console, form, output, Path("design.html"))
+    present_report(build_design(found), console, form, output, Path("design.html"), verbose=verbose)

@@ -90,12 +90,14 @@ def present(
     output: Path | None,
     traced: TraceFindings | None = None,
     trace: Trace | None = None,
+    *,
+    verbose: bool = False,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory.
     ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
-    Raises AssayError if it can't be written.
+    ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
     report = build_profile(found, traced)
     usual = Path("profile.html")
@@ -106,7 +108,7 @@ def present(
         title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
         report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
         console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
-    present_report(report, console, form, output, usual)
+    present_report(report, console, form, output, usual, verbose=verbose)
 
 
 def _timeline_beside(report: Path) -> Path:

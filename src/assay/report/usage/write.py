@@ -42,11 +42,16 @@ def build_usage(found: UsageFindings) -> ReportModel:
 
 
 def present(
-    found: UsageFindings, console: Console, form: ShownFormat | None, output: Path | None
+    found: UsageFindings,
+    console: Console,
+    form: ShownFormat | None,
+    output: Path | None,
+    *,
+    verbose: bool = False,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
     Without a file it is ``usage.html`` (or ``.md``, ``.json``) in the working directory. Raises
-    AssayError if it can't be written.
+    AssayError if it can't be written. ``verbose``: print tables and all sentences, too.
     """
-    present_report(build_usage(found), console, form, output, Path("usage.html"))
+    present_report(build_usage(found), console, form, output, Path("usage.html"), verbose=verbose)

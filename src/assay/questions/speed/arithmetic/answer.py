@@ -126,11 +126,13 @@ def _theoretical(part: Part, dgemm: DgemmFindings) -> None:
             "share."
         )
     if share < LOW_SHARE and dgemm.forced_core:
-        part.advice.append(
+        sentence = (
             f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak, and "
             f"OPENBLAS_CORETYPE={dgemm.forced_core} keeps OpenBLAS from choosing its kernels for "
             "this processor: unset it and measure again."
         )
+        part.advice.append(sentence)
+        part.urgent.append(sentence)
     elif share < LOW_SHARE:
         part.advice.append(
             f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak: check "

@@ -1,0 +1,67 @@
+"""The report as a reader sees it: sentences grouped, no empty columns, few notes, short tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.questions.common.tables import Entry, Table
+from assay.report.model import ReportModel, Section
+from assay.report.overview.grouped import grouped, merged_notes
+from assay.report.shorten import MOST_ROWS, shortened
+from assay.units import MISSING
+
+# Tables of a question with more rows are collapsed on a page: the first two rows don't show less.
+_LONGEST_OPEN = 24
+
+
+def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
+    """The report for people; ``most``: rows of a table. Programs read the report itself."""
+    report = msgspec.structs.replace(
+        report,
+        sections=[_section(section) for section in report.sections],
+        cell_table=_without_empty_columns(_few_notes(report.cell_table)),
+    )
+    return shortened(report, most)
+
+
+def _section(section: Section) -> Section:
+    return msgspec.structs.replace(
+        section,
+        caveats=grouped(section.caveats),
+        tables=[_folded(_without_empty_columns(table)) for table in section.tables],
+    )
+
+
+def _folded(table: Table) -> Table:
+    long = len(table.rows) > _LONGEST_OPEN
+    return msgspec.structs.replace(table, folded=table.folded or long)
+
+
+def _without_empty_columns(table: Table) -> Table:
+    """The table without columns in which no row has an entry."""
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if any(row[place].text not in ("", MISSING) for row in table.rows)
+    ]
+    if not table.rows or len(kept) == len(table.columns):
+        return table
+    return msgspec.structs.replace(
+        table,
+        columns=[table.columns[place] for place in kept],
+        rows=[[row[place] for place in kept] for row in table.rows],
+    )
+
+
+def _few_notes(table: Table) -> Table:
+    """The table with the notes that differ only in their numbers as one."""
+    notes, places = merged_notes(table.notes)
+    column = next((i for i, each in enumerate(table.columns) if each.name == "notes"), None)
+    if column is None or len(notes) == len(table.notes):
+        return table
+    rows = []
+    for row in table.rows:
+        old = [int(word) - 1 for word in row[column].text.split(", ") if word]
+        new = sorted({places[number] + 1 for number in old})
+        rows.append([*row[:column], Entry(", ".join(map(str, new))), *row[column + 1 :]])
+    return msgspec.structs.replace(table, rows=rows, notes=notes)
