@@ -92,8 +92,6 @@ class Adi final : public AdiSolver {
       sweep.pipeline = std::make_unique<Pipeline>(
           grid_, d, threads, static_cast<std::size_t>(lines * kEliminated),
           static_cast<std::size_t>(lines * kSubstituted), kPipelineTag + 2 * d);
-      const int batches = sweep.batches(greatest_share(inner(3 - d)));
-      sweep.slots = std::min(batches, sweep.pipeline->place().lag() + 1);
       sweep.line = (inner(d) + System::kHanded) * sweep.row();
     }
     int given = 0;
@@ -193,7 +191,6 @@ class Adi final : public AdiSolver {
   struct Sweep {
     AdiShape::Batch batch;
     int parts = 1;            // batches of a row of points
-    int slots = 1;            // batches that are begun and not finished, at most
     std::ptrdiff_t line = 0;  // doubles kept for the lines of one row across
     std::unique_ptr<Pipeline> pipeline;
 
@@ -213,7 +210,8 @@ class Adi final : public AdiSolver {
       std::ptrdiff_t widest = kTiles;
       for (std::size_t d = 1; d < 3; ++d) {
         const Sweep& sweep = of.sweeps_[d - 1];
-        kept[d] = HugeArray<double>(static_cast<std::size_t>(sweep.slots * sweep.slot()));
+        const std::ptrdiff_t slots = sweep.pipeline->place().lag() + 1;
+        kept[d] = HugeArray<double>(static_cast<std::size_t>(slots * sweep.slot()));
         widest = std::max<std::ptrdiff_t>(widest, sweep.batch.vectors);
       }
       beyond = HugeArray<double>(static_cast<std::size_t>(widest * kSubstituted));
@@ -330,7 +328,7 @@ class Adi final : public AdiSolver {
     const std::ptrdiff_t handed = System::kHanded * row;
     const std::ptrdiff_t unknowns = sweep.batch.vectors * kSubstituted;
     const auto slot = [&](int i) {
-      return work.kept[kDimension].data() + i % sweep.slots * sweep.slot() + handed;
+      return work.kept[kDimension].data() + i % (place.lag() + 1) * sweep.slot() + handed;
     };
     // action(lines of a row across, number of rows of the batch before it).
     const auto each = [&](int i, const auto& action) {

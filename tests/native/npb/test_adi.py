@@ -60,7 +60,7 @@ def test_messages_of_two_ranks_by_hand() -> None:
     work = SP.work({"class": "S"}, 2, 1)
     assert work["sent"] == 100 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 2 * 11 * 16)
     work = SP.work({"class": "S", "code": "plain"}, 2, 1)
-    assert work["messages"] == 100 * (2 + 2)  # a whole face each way
+    assert work["messages"] == 100 * (2 + 2 * 10)
     assert work["sent"] == 100 * 8 * (2 * 2 * 5 * 144 + 2 * 10 * 2 * 11 * 12)  # not padded
 
 
@@ -71,15 +71,6 @@ def test_batches_of_deeper_pipelines() -> None:
     assert batch(64, 2, 62, 11) == (5, 8)
     assert batch(64, 3, 62, 11) == (2, 8)
     assert batch(64, 2, 12, 11) == (1, 8)
-
-
-def test_plain_code_passes_whole_faces() -> None:
-    for blocks in (1, 2):
-        assert batch(64, blocks, 31, 11, lanes=1) == (31, 64)
-        assert batch(162, blocks, 81, 30, lanes=1) == (81, 162)
-    # Three blocks and four have a pipeline that fills, five a deeper one.
-    assert batch(64, 3, 31, 11, lanes=1) == batch(64, 4, 31, 11, lanes=1) == (2, 64)
-    assert batch(64, 5, 31, 11, lanes=1) == (1, 64)
 
 
 def test_grid_leaves_blocks_thick_enough() -> None:
