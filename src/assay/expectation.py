@@ -53,7 +53,7 @@ def checked_expectations(
     """The expectations of a config, with their lines. Raises AssayError for contradictions."""
     checked = []
     for index, each in enumerate(found):
-        path = ["expect", index]
+        path: list[str | int] = ["expect", index]
         if (each.value is None) == (each.like is None):
             raise document.error(
                 path,

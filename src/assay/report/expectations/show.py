@@ -21,7 +21,7 @@ def sentences(judgements: Sequence[Judgement]) -> list[str]:
     """A line on all judgements, and one for each that is not met."""
     if not judgements:
         return ["assay.toml has no [[expect]]: nothing is expected."]
-    counts = Counter(judgement.outcome for judgement in judgements)
+    counts: Counter[str] = Counter(judgement.outcome for judgement in judgements)
     names = ("met", "missed", "undecided", "unmeasured")
     words = [f"{counts[name]} {name}" for name in names if counts[name]]
     lines = [f"{counted(len(judgements), 'expectation')}: {listed(words)}."]
