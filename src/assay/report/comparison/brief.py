@@ -31,11 +31,11 @@ _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%][.:]) (?=[A-Z])")
 
 def print_brief(found: CompareFindings, console: Console) -> None:
     """Print it in the console's width, and, if the sides permit, in its height."""
-    before, after = _before(found), _after(found, console.width)
+    labels = brief_labels(found.cells)
+    before, after = _before(found, labels), _after(found, console.width)
     taken = sum(_lines(each, console) for each in (*before, *after))
     room = max(console.height, _LEAST_HEIGHT) - 1 - taken  # less the line of the next prompt
     cells = most_important(found.cells)
-    labels = brief_labels(found.cells)
     shown = min(len(cells), _LEAST_CELLS)
     while shown < len(cells) and _height(found, cells[: shown + 1], labels, console) <= room:
         shown += 1
@@ -100,7 +100,7 @@ def _parts(name: str) -> list[str]:
     return [" ".join(plain), *(word for word in words if "=" in word), *rest]
 
 
-def _before(found: CompareFindings) -> list[RenderableType]:
+def _before(found: CompareFindings, labels: dict[str, str]) -> list[RenderableType]:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -118,6 +118,8 @@ def _before(found: CompareFindings) -> list[RenderableType]:
     verdict = reply.verdict
     for run in found.runs:
         verdict = verdict.replace(f" {run.name} ({side_name(run)}) is ", f" {run.name} is ")
+    for name in sorted(labels, key=len, reverse=True):
+        verdict = verdict.replace(f"{name}, ", f"{labels[name]}, ")
     return [
         *lines,
         Padding(Text(verdict), (0, 0, 0, 2)),
