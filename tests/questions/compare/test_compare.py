@@ -254,6 +254,9 @@ def test_sides_are_runs_of_a_day_paths_and_parts_of_names(tmp_path: Path) -> Non
         read_sides(tmp_path, [newest, "@2999-12-31"])
     with pytest.raises(AssayError, match="has no toolchain 'gcc'"):
         read_sides(tmp_path, [f"{newest}:toolchain=gcc", other])
+    with pytest.raises(AssayError, match="'n1,n2' is not a part of a run") as refused:
+        read_sides(tmp_path, [f"{newest}:n1,n2", other])
+    assert f"{newest}:nodes=n1,n2" in refused.value.fix
 
 
 def test_every_format_shows_verdicts_and_intervals(tmp_path: Path) -> None:
