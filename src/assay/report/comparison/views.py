@@ -198,7 +198,7 @@ def _figures(view: QuestionView, rows: Sequence[_EvidenceRow]) -> list[Figure]:
     ]
     return [
         Figure(
-            id=f"compare-{view.name}",
+            id=f"compare-{view.name}-shares",
             title="Shares of limits",
             caption="Each quantity as a share of its limit, by run. Whiskers: 95% intervals.",
             alt=f"Shares of limits of {len(shared[:_MOST])} quantities of "
