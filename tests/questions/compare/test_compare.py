@@ -23,13 +23,14 @@ from assay.questions.common.findings import findings_json
 from assay.questions.compare.answer import answer
 from assay.questions.compare.figures import figures
 from assay.questions.compare.findings import find
+from assay.questions.compare.labels import brief_labels
 from assay.questions.compare.model import CompareFindings
 from assay.questions.compare.query import FailOn, parse_margin
 from assay.questions.compare.sides import Side, read_sides
 from assay.questions.compare.tables import cell_table
 from assay.records.model import ImportedSource
 from assay.report import write_report
-from assay.report.comparison.brief import brief_labels, most_important, print_brief
+from assay.report.comparison.brief import most_important, print_brief
 from assay.report.comparison.build import build_comparison
 from assay.report.comparison.terminal import print_comparison
 from named_runs import store_named
@@ -345,3 +346,8 @@ def test_the_figure_can_be_drawn_and_shows_each_cell() -> None:
     several = find([side("a", of_times(1)), side("bb", of_times(2)), side("ccc", of_times(3))])
     (figure,) = figures(several)
     assert "C: " in svg(figure)
+    (figure,) = figures(many("BCD"))
+    assert [[row["side"] for row in figure.rows].count(side) for side in "BCD"] == [13] * 3
+    drawn = svg(figure)
+    assert "D: pingpong bytes=" in drawn
+    assert ">0.9<" in drawn  # a logarithmic axis has labels below 1, too
