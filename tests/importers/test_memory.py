@@ -74,7 +74,7 @@ def test_babelstream_as_csv_in_powers_of_two(read: Read) -> None:
 def test_babelstream_5_as_csv_with_its_phases(read: Read) -> None:
     found = read("babelstream-5.0-csv.out")
     assert found.values("babelstream", "rate") == [105217.6e6, 131002.5e6]
-    assert found.value("babelstream", "time.min", op="dot", elements=33554432) == 0.0040982
+    assert found.value("babelstream", "time.min", op="dot", elements=67108864) == 0.0040982
     assert len(found.results) == 2
 
 
