@@ -146,7 +146,7 @@ def _height(
 
 def _left_out(cells: Sequence[ComparedCell], found: CompareFindings) -> str:
     """``… 12 more cells: 3 slower, 9 the same within 1%``."""
-    counts = Counter(cell.verdict for cell in cells)
+    counts: Counter[str] = Counter(cell.verdict for cell in cells)
     words = {
         "slower": "slower",
         "faster": "faster",
