@@ -24,6 +24,9 @@ _STATISTICS = [
 ]
 # Approximate width in pixels of a legend's entry without its label, and of a character of 12 px.
 _ENTRY, _CHARACTER = 34, 7
+# Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
+# ``_columns``.
+LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
 # Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
 # Sizes in bytes with a tick; 0 is possible because the axis is linear below 1 B.
