@@ -20,7 +20,7 @@ _TIGHT = 78  # below this, fields wrap
 # From which a table column is shown.
 _ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
 _UNBOUND = 10_000  # more than any table needs
-_PAPERS = "papers"  # of whose tables the first is shown
+_PAPERS = "papers"  # of whose tables those before the figures are shown
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 
@@ -42,7 +42,7 @@ def print_report(report: ReportModel, console: Console) -> None:
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
-            shown = shown[:1] if section.id == _PAPERS else shown
+            shown = [each for each in shown if each.leading] or shown
             for number, table in enumerate(shown):
                 _table(table, console, titled=number > 0)
         caveats = [sentence for sentence in section.caveats if sentence not in stated]

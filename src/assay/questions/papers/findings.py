@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from assay.kernels.npb.own_code import OWN_CODE
+from assay.questions.common.answer import Bound
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval
@@ -58,8 +59,10 @@ class Beside:
 class QuantityFound:
     """A number of an exhibit. ``name``, ``title``: of the quantity; ``here``: on this machine.
 
-    ``code``: the program that measured it here. ``published``: the paper's numbers. ``since``: the
-    words for it in the summary of what has changed; ``note``: a reservation.
+    ``limit``: of a share, what the numerator can't pass, in its unit, and ``bound`` what that is;
+    ``whole``: the numerator. ``code``: the program that measured it here. ``published``: the
+    paper's numbers. ``since``: the words for it in the summary of what has changed; ``note``: a
+    reservation.
     """
 
     name: str
@@ -69,6 +72,9 @@ class QuantityFound:
     published: tuple[Beside, ...]
     since: str
     note: str
+    bound: Bound = ""
+    limit: float | None = None
+    whole: PaperValue | None = None
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,8 @@ def _exhibit(
             ),
             quantity.since,
             quantity.note,
+            quantity.bound,
+            *_limit(quantity, values),
         )
         for quantity in exhibit.quantity
     )
@@ -191,6 +199,17 @@ def _exhibit(
         drawn,
         tuple(judged(each, values, curves) for each in exhibit.statement),
     )
+
+
+def _limit(
+    quantity: Quantity, values: Mapping[str, PaperValue | None]
+) -> tuple[float | None, PaperValue | None]:
+    """What the numerator of a share can't pass, and the numerator; None where none is known."""
+    share = values[quantity.name]
+    whole = values.get(quantity.of)
+    if not quantity.bound or share is None or whole is None or share.value == 0.0:
+        return None, None
+    return whole.value / share.value, whole
 
 
 def code_of(value: PaperValue | None) -> str:

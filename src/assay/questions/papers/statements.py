@@ -1,10 +1,10 @@
 """The conclusions of a paper, tested on this machine.
 
 A statement on a number holds if the number's whole 95% interval meets its bounds, does not hold if
-none of it does, and is undecided otherwise. Without an interval the number decides, and the
-statement says so. A trend is Kendall's tau of the points of each line over x: it rises or falls if
-tau is at least ``_CLEAR``, and the first and the last point differ by their intervals in that
-direction.
+none of it does, and is undecided otherwise, as of a number of too few launches for an interval. A
+property of the machine is known, and decides without one. A trend is Kendall's tau of the points of
+each line over x: it rises or falls if tau is at least ``_CLEAR``, and the first and the last point
+differ by their intervals in that direction.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class StatementFound:
     """A conclusion of the paper on this machine.
 
     ``says``: the conclusion; ``section``: of the paper. ``outcome``: holds, does not hold,
-    undecided (the 95% interval spans the bound) or not measured. ``here``: the number that
-    decided, in words; empty if nothing was measured. ``cells``: ids of the cells it is based on.
+    undecided (the 95% interval spans the bound, or there is none) or not measured. ``here``: the
+    number that decided, in words; empty if nothing was measured. ``cells``: ids of the cells it is
+    based on.
     """
 
     says: str
@@ -84,6 +85,8 @@ def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -
 
 
 def _within(value: PaperValue, low: float, high: float) -> Outcome:
+    if value.ci95 is None and value.launches is not None:
+        return "undecided"
     ends = value.ci95 or (value.value, value.value)
     if low <= ends[0] and ends[1] <= high:
         return "holds"
@@ -125,8 +128,8 @@ def _line_trend(line: Sequence[CurvePoint], sign: int) -> Outcome:
     first, last = line[0], line[-1]
     if sign < 0:
         first, last = last, first
-    below = (first.ci95 or (first.value, first.value))[1]
-    above = (last.ci95 or (last.value, last.value))[0]
-    if tau >= _CLEAR and above > below:
+    if first.ci95 is None or last.ci95 is None:
+        return "undecided"
+    if tau >= _CLEAR and last.ci95[0] > first.ci95[1]:
         return "holds"
     return "does not hold" if tau <= 0.0 else "undecided"
