@@ -7,7 +7,7 @@ import pytest
 from assay.questions.papers.curves import CurvePoint, PaperCurve, up_to
 from assay.questions.papers.model import ExhibitCurve, Statement
 from assay.questions.papers.quantities import PaperValue
-from assay.questions.papers.statements import judged
+from assay.questions.papers.statements import judged, number_text
 
 CURVE = ExhibitCurve(name="c", kernel=("memory.strided",), metric="access", x="stride")
 
@@ -54,6 +54,21 @@ def test_both_bounds_and_names_of_quantities() -> None:
     assert outcome(named, q=value(1.5, (1.2, 1.9)), **ends) == "holds"
     assert outcome(named, q=value(1.5, (1.2, 1.9)), low=value(1.0), high=None) == "not measured"
     assert outcome(named, q=None, **ends) == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        (0.304, "B/(flop/s)", "0.304 B/(flop/s)"),
+        (16.0, "count", "16"),
+        (116_100.0, "count", "116,100"),
+        (0.601, "1", "60.1%"),
+        (1.75, "", "1.75×"),
+        (2.664e9, "flop/s", "2.66 Gflop/s"),
+    ],
+)
+def test_numbers_as_text(number: float, unit: str, text: str) -> None:
+    assert number_text(number, unit) == text
 
 
 def curve(*lines: list[float], half_width: float = 0.01) -> PaperCurve:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from assay.questions.common.selection import quantity_text
+from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.model import Statement
 from assay.questions.papers.quantities import PaperValue
@@ -25,6 +25,8 @@ Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
 # Of all pairs of points, three quarters more in order than not.
 _CLEAR = 0.5
 _FEWEST = 3
+# Bytes of memory per flop/s, and of a network per flop.
+_BALANCES = ("B/(flop/s)", "B/flop")
 
 
 @dataclass(frozen=True)
@@ -69,12 +71,23 @@ def judged(
 
 
 def value_text(value: PaperValue) -> str:
-    """A number with its unit and interval. The unit "count" is that of numbers of things."""
-    if value.unit == "count":
-        return f"{value.value:,.10g}"
-    if value.unit == "1":
-        return format_share(value.value, value.ci95)
-    return quantity_text(value.value, value.unit, value.ci95)
+    """A number with its unit and interval."""
+    return number_text(value.value, value.unit, value.ci95)
+
+
+def number_text(value: float, unit: str, interval: Interval | None = None) -> str:
+    """As ``quantity_text``, with shares in per cent, counts whole, and balances in B/flop.
+
+    The unit "1" is that of shares, and "count" that of numbers of things.
+    """
+    if unit == "count":
+        return f"{value:,.10g}"
+    if unit == "1":
+        return format_share(value, interval)
+    if unit in _BALANCES:
+        ends = "" if interval is None else f" [{interval[0]:.3g}, {interval[1]:.3g}]"
+        return f"{value:.3g} {unit}{ends}"
+    return quantity_text(value, unit, interval)
 
 
 def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
