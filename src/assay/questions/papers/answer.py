@@ -51,7 +51,12 @@ def answer(found: PaperFindings | None) -> Answer:
         limits=[
             "A ratio of a number here to a published one is that of the machines times that of the "
             "codes, which differ. It says nothing of the machines alone, unless the run measured "
-            "the code factor (`--beside`)."
+            "the code factor (`--beside`).",
+            *(
+                f"{exhibit.number}: {exhibit.also}"
+                for exhibit in found.exhibits
+                if exhibit.also and not exhibit.quantities
+            ),
         ],
     )
 

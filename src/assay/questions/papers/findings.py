@@ -81,7 +81,8 @@ class QuantityFound:
 class ExhibitFound:
     """A figure, table or section of the paper.
 
-    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "".
+    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "",
+    also where the exhibits have no numbers of it.
     ``also``: what else of assay answers it. ``quantities``, ``curves``, ``statements``: of it.
     """
 
@@ -190,10 +191,11 @@ def _exhibit(
     )
     drawn = tuple(found for curve in exhibit.curve if (found := curves[curve.name]) is not None)
     measured = drawn or any(each.here is not None for each in quantities)
+    parts = exhibit.quantity or exhibit.curve
     return ExhibitFound(
         exhibit.number,
         exhibit.title,
-        "" if measured else (exhibit.needs or "nothing of it was measured in this run"),
+        "" if measured or not parts else exhibit.needs or "nothing of it was measured in this run",
         exhibit.also,
         quantities,
         drawn,
