@@ -92,7 +92,13 @@ def here(reply: Reply[PaperFindings], name: str) -> float:
 SUITES = ("dell-2005", "helix-2003", "isu-2005", "nersc-2003", "seth-2004")
 
 
-@pytest.mark.parametrize("suite", SUITES)
+LONG = ("isu-2005", "nersc-2003")
+
+
+@pytest.mark.parametrize(
+    "suite",
+    [pytest.param(suite, marks=pytest.mark.long) if suite in LONG else suite for suite in SUITES],
+)
 def test_the_paper_s_machine_gives_the_paper_s_conclusions(suite: str) -> None:
     for says, outcome in outcomes(planted(suite)).items():
         if OPTERON.search(says):
@@ -171,6 +177,7 @@ def test_published_numbers_and_their_ratios() -> None:
     assert here(helix, "bisection one way") == pytest.approx(110e6 / 8, rel=0.02)
 
 
+@pytest.mark.long
 def test_prices_are_compared_where_they_are_known() -> None:
     assert quantity(planted("seth-2004"), "linpack per dollar").here is None
     prices = '[prices]\ncurrency = "USD"\nnode = 4166.67\n'
@@ -184,6 +191,7 @@ def test_prices_are_compared_where_they_are_known() -> None:
     assert published.ratio == pytest.approx(16.1 / 4 / 480.7 * 120, rel=0.03)
 
 
+@pytest.mark.long
 def test_ratios_and_counts_of_nodes() -> None:
     isu = planted("isu-2005")
     assert here(isu, "mg loss") == pytest.approx(0.44, abs=0.01)
@@ -208,6 +216,7 @@ def test_the_answer_says_what_was_left_out_and_what_has_changed() -> None:
     findings_json(reply.findings)
 
 
+@pytest.mark.long
 def test_one_node_does_what_it_can() -> None:
     alone = scenario("isu-2005").replace("nodes = 4", "nodes = 1")
     reply = asked("isu-2005", alone)
