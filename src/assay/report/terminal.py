@@ -23,7 +23,7 @@ _TIGHT = 78  # below this, fields wrap
 # From which a table column is shown.
 _ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
 _UNBOUND = 10_000  # more than any table needs
-_PAPERS = "papers"  # of whose tables the first is shown
+_PAPERS = "papers"  # of whose tables those before the figures are shown
 _BETWEEN = 3  # columns between two of a table
 _LONGEST_WORD = 24  # characters of a word that isn't broken between lines
 _QUANTITY = 10  # of a number with its unit
@@ -75,7 +75,7 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
-            shown = shown[:1] if section.id == _PAPERS else shown
+            shown = [each for each in shown if each.leading] or shown
             for number, table in enumerate(shown):
                 print_table(table, console, titled=number > 0)
         caveats = [sentence for sentence in grouped(section.caveats) if sentence not in stated]
