@@ -8,7 +8,7 @@ import pytest
 
 from assay.kernels import find_kernel
 from assay.models.calls.actions import CallSchedule
-from assay.models.calls.npb import NPB, npb_communication, npb_schedule
+from assay.models.calls.npb import NPB, npb_messages, npb_schedule
 from assay.trace.exports.simgrid import SPEED
 
 ALL = 10**9
@@ -93,18 +93,19 @@ def test_a_receive_without_a_send_is_seen() -> None:
 def test_collectives_pass_the_messages_of_their_algorithm() -> None:
     schedule = CallSchedule(4)
     schedule.allreduce(16)
-    assert (schedule.passed, schedule.passed_bytes) == (8, 128)  # two steps of each rank
+    assert schedule.passed == {16: 8}  # two steps of each rank
     schedule = CallSchedule(4)
     schedule.allgather(100)
-    assert (schedule.passed, schedule.passed_bytes) == (12, 1200)
+    assert schedule.passed == {100: 12}
     schedule = CallSchedule(3)
     schedule.alltoall(10)
-    assert (schedule.passed, schedule.passed_bytes, schedule.sent) == (6, 60, 60)
+    assert (schedule.passed, schedule.sent) == ({10: 6}, 60)
 
 
 def test_a_part_of_the_iterations_stands_for_all() -> None:
     whole = npb_schedule("bt", "S", 4, 60.0, ALL)
     part = npb_schedule("bt", "S", 4, 60.0, 3)
     assert part.factor == 20.0
-    assert part.schedule.passed * part.factor == whole.schedule.passed
-    assert npb_communication("bt", "S", 4)[0] == pytest.approx(whole.schedule.passed)
+    for size, number in part.schedule.passed.items():
+        assert number * part.factor == whole.schedule.passed[size]
+    assert npb_messages("bt", "S", 4) == pytest.approx(whole.schedule.passed)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import AssayError
-from assay.models.calls.npb import npb_communication, npb_operations, npb_schedule
+from assay.models.calls.npb import npb_messages, npb_operations, npb_schedule
 from assay.models.program.adapters import with_adapters
 from assay.models.program.efficiency import computing_times
 from assay.models.program.prediction import model_run, network_of, spread_over
@@ -88,15 +88,20 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
         return []
 
     def closed(cluster: SimulatedCluster, per_node: int) -> float:
-        messages, sent = npb_communication(kernel, npb_class, ranks)
+        messages = npb_messages(kernel, npb_class, ranks)
         own = seconds / ranks / cluster.speed
         if len(set(hosts_for(cluster, ranks, per_node))) == 1:
             latency, each = cluster.within_latency, cluster.within_bandwidth
-        else:
-            latency = cluster.latency.value
-            rate = cluster.adapters * cluster.bandwidth.value
-            each = host_share(cluster.topology, rate, cluster.trunk) / min(ranks, per_node)
-        return own + messages / ranks * latency + sent / ranks / each
+            return own + sum(
+                number / ranks * (latency + size / each) for size, number in messages.items()
+            )
+        # What shared adapters and links make of each byte.
+        rate = cluster.bandwidth.value
+        share = host_share(cluster.topology, cluster.adapters * rate, cluster.trunk)
+        crowd = rate * min(ranks, per_node) / share
+        return own + sum(
+            number / ranks * cluster.message(size, crowd) for size, number in messages.items()
+        )
 
     return SimulationInput(
         SimulatedProgram(f"npb.{kernel}.{npb_class}", ranks, made.factor, write),
