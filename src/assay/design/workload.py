@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.design.program import PROGRAM, DesignProgram, program_parts
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES
@@ -30,7 +31,7 @@ Array = NDArray[np.float64]
 LINPACK, STREAM = "linpack", "stream"
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
 # workload: how far these equations were from measured times (docs/methods/design.md).
-MODEL_SPREAD = {"npb": 0.15, STREAM: 0.03}
+MODEL_SPREAD = {"npb": 0.15, "program": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
 # Half of a normal 90% interval in standard deviations.
 _NINETY = 1.6448536269514722
@@ -64,7 +65,7 @@ class MachineFigures:
     (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
     ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
     direction, of the links that cut the machine in two halves. ``processes``: of a
-    node, in Linpack.
+    node, in Linpack. ``cores`` of a node. ``program``: the workload, if it is a profiled program.
     """
 
     nodes: Array
@@ -76,6 +77,8 @@ class MachineFigures:
     latency: Array
     bisection: Array
     processes: Array
+    cores: Array
+    program: DesignProgram | None = None
 
 
 @dataclass(frozen=True)
@@ -106,9 +109,14 @@ class Times:
 PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
 
 
-def check_workload(name: str) -> None:
+def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
     """Raises AssayError if a name that begins like a workload of assay is not one of them."""
     family, _, rest = name.partition(".")
+    if name.startswith(PROGRAM) and name not in programs:
+        raise AssayError(
+            f"There is no program '{rest}'.",
+            fix=nearest(name, programs) if programs else "Describe it in a [[program]].",
+        )
     if family != "npb":
         return
     kernel, _, problem = rest.partition(".")
@@ -133,8 +141,8 @@ def model_spread(name: str) -> float:
 
 
 def needs_rate(name: str) -> bool:
-    """Whether nodes need a rate of that name: all workloads except Linpack and STREAM."""
-    return name not in (LINPACK, STREAM)
+    """Whether nodes need a rate of that name: all except Linpack, STREAM and programs."""
+    return name not in (LINPACK, STREAM) and not name.startswith(PROGRAM)
 
 
 def times(name: str, machines: MachineFigures) -> Times:
@@ -145,10 +153,26 @@ def times(name: str, machines: MachineFigures) -> Times:
     if name == STREAM:
         moved = machines.nodes * machines.memory
         return Times(moved, moved / (machines.nodes * machines.bandwidth), zero, zero, zero)
+    if machines.program is not None:
+        return _program(machines.program, machines)
     if not name.startswith("npb."):
         work = machines.nodes + zero  # a second of one unit on each node
         return Times(work, 1.0 / machines.rate + zero, zero, zero, zero)
     return _npb(name, machines)
+
+
+def _program(program: DesignProgram, machines: MachineFigures) -> Times:
+    """An operation is a run of the program."""
+    parts = program_parts(
+        program, nodes=machines.nodes, cores=machines.cores, dgemm=machines.dgemm,
+        bandwidth=machines.bandwidth, link=machines.link, latency=machines.latency,
+    )  # fmt: skip
+    shape = np.broadcast(parts.runs, parts.compute, parts.latency, parts.link).shape
+    runs, compute, latency, link = (
+        np.broadcast_to(one, shape)
+        for one in (parts.runs, parts.compute, parts.latency, parts.link)
+    )
+    return Times(runs, compute, latency, link, np.zeros(shape))
 
 
 def _linpack(machines: MachineFigures) -> Times:
