@@ -177,9 +177,10 @@ def _limits(document: TomlDocument, table: object) -> DesignLimits:
         if value is None:
             return missing
         path = ["limits", name]
-        if unit and not isinstance(value, str):
+        shown = value if isinstance(value, str) else f"{value:g}"
+        if unit and not (isinstance(value, str) and value.strip()[-1:].isalpha()):
             raise document.error(
-                path, f"'{name}' has no unit: {value}.", f'Write "{value:g} {unit}", if that is it.'
+                path, f"'{name}' has no unit: {value}.", f'Write "{shown} {unit}", if that is it.'
             )
         number = float(parse_quantity(value, unit, where=document.where(path)))
         if not 0.0 < number < math.inf:
