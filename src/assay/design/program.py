@@ -64,7 +64,7 @@ def read_programs(
     found: dict[str, DesignProgram] = {}
     reader = FigureReader(document)
     for index, one in enumerate(document.read(["program"], table, list[WrittenProgram])):
-        path = ["program", index]
+        path: list[str | int] = ["program", index]
         if PROGRAM + one.name in found or not one.name:
             raise document.error(
                 [*path, "name"], f"There are two programs '{one.name}'.", "Rename one of them."

@@ -185,7 +185,7 @@ def _sizes(document: TomlDocument, reader: FigureReader) -> tuple[SizeCost, ...]
     found: list[SizeCost] = []
     written = document.read(["size"], document.data.get("size", []), list[WrittenSize])
     for index, size in enumerate(written):
-        path = ["size", index]
+        path: list[str | int] = ["size", index]
         above = _bytes(document, [*path, "above"], size.above)
         if found and above <= found[-1].above:
             raise document.error(

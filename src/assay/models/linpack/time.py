@@ -21,7 +21,7 @@ from assay.models.machine.machine import DescribedMachine
 from assay.topologies.grids import grid_loads
 from assay.topologies.loads import Loads
 
-Array = npt.NDArray[np.float64] | np.float64
+Array = npt.NDArray[np.float64]
 # Steps that are computed; with more panels, each stands for several.
 _STEPS = 200
 _WORD = 8
@@ -232,13 +232,13 @@ def time_of(
         return max(load.adapter / adapter, load.trunk / trunk)
 
     parts = panel_parts(
-        np.float64(n), nb, np.float64(p), np.float64(q),
+        np.asarray(float(n)), nb, np.asarray(float(p)), np.asarray(float(q)),
         ProcessFigures(
-            dgemm=np.float64(machine.node.dgemm.value / per_node),
-            latency=np.float64(latency),
-            adapter=np.float64(adapter),
-            along=np.float64(max(per_byte(loads.rows), 1 / inside)),
-            exchanged=np.float64(max(per_byte(loads.columns), loads.inside / inside)),
+            dgemm=np.asarray(machine.node.dgemm.value / per_node),
+            latency=np.asarray(1.0 * latency),
+            adapter=np.asarray(1.0 * adapter),
+            along=np.asarray(1.0 * max(per_byte(loads.rows), 1 / inside)),
+            exchanged=np.asarray(1.0 * max(per_byte(loads.columns), loads.inside / inside)),
         ),
         coefficients,
         min(math.ceil(n / nb), _STEPS),

@@ -133,5 +133,7 @@ def _deviations(kernel: str, hosts: list[list[float]]) -> list[str]:
         means = [float(np.mean(host)) for host in hosts]
         # What launches of one host differ by is in the hosts' means too.
         part = over * float(np.mean([1.0 / len(host) for host in hosts]))
-        lines.append(f"between_nodes = {math.sqrt(max(np.var(means, ddof=1) - part, 0.0)):.4g}")
+        lines.append(
+            f"between_nodes = {math.sqrt(max(float(np.var(means, ddof=1)) - part, 0.0)):.4g}"
+        )
     return lines
