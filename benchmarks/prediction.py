@@ -103,14 +103,14 @@ def _link(config: Path) -> dict[str, float]:
                "--nodes", "2", "--ppn", "1", "--launches", "2", "--budget", "6 s", "--precision",
                "5%", "--config", str(config), "--fail-on", "never", "--json"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    short, long = (_time(cell) for cell in json.loads(done.stdout))
+    short, long = (_latency(cell) for cell in json.loads(done.stdout))
     return {"latency": short, "bandwidth": _LONG / (long - short)}
 
 
-def _time(cell: dict[str, object]) -> float:
+def _latency(cell: dict[str, object]) -> float:
     metrics = cell["metrics"]
     assert isinstance(metrics, dict)
-    return float(metrics["time"]["median"])
+    return float(metrics["latency"]["median"])
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,11 @@ def _round(
 
 def _run(launcher: str, program: Path, variables: dict[str, str], folder: str) -> float:
     environment = {"ASSAY_PROFILE_DIR": folder, **variables} if variables else {}
-    words = ["env", *(f"{key}={value}" for key, value in environment.items()), str(program)]
+    words = [
+        "env",
+        *(f"{key}={value}" for key, value in environment.items()),
+        str(program.resolve()),
+    ]
     done = subprocess.run(
         [*shlex.split(launcher), *words], capture_output=True, text=True, check=True,
         env=dict(os.environ), cwd=folder,
