@@ -13,6 +13,7 @@ from assay.errors import AssayError
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
 from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
 from assay.trace.model import SourcePlace
+from assay.trace.polling import joined_tests
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
@@ -179,7 +180,7 @@ def _rank(
         begin=float(whole[0]),
         end=float(max(whole[1], end.max(initial=0.0))),
         complete=not stopped,
-        events=_sorted(events),
+        events=joined_tests(_sorted(events), tuple(functions)),
     )
 
 
