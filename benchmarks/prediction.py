@@ -5,7 +5,7 @@
 
 Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per host, with links of
 100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
-latency and bandwidth are those of assay's ping-pong on it: half the round trip of 8 B, and 4 MiB.
+latency, bandwidth and burst are from assay's ping-pong on it: of 8 B, 4 MiB, and 16 KiB.
 From every trace the run time on the two other links is predicted. The real time is the mean of
 the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
 ``--read`` repeats the comparison.
@@ -39,7 +39,7 @@ from assay.trace.matching import match
 from assay.trace.reading_trace import read_trace
 
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
-_LONG = 4 << 20
+_SHORT, _MIDDLE, _LONG = 8, 16 << 10, 4 << 20
 _GOAL, _LARGEST = 0.05, 0.15
 
 
@@ -98,13 +98,17 @@ def _launcher(settings: Config, cluster: ClusterConfig, hosts: int) -> list[str]
 
 
 def _link(config: Path) -> dict[str, float]:
-    """Latency (s) and bandwidth (B/s) of the lab's link."""
-    command = [sys.executable, "-m", "assay", "measure", "network.pingpong", f"bytes=8,{_LONG}",
+    """Latency (s), bandwidth (B/s) and burst (B) of the lab's link."""
+    sizes = f"bytes={_SHORT},{_MIDDLE},{_LONG}"
+    command = [sys.executable, "-m", "assay", "measure", "network.pingpong", sizes,
                "--nodes", "2", "--ppn", "1", "--launches", "2", "--budget", "6 s", "--precision",
                "5%", "--config", str(config), "--fail-on", "never", "--json"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    short, long = (_latency(cell) for cell in json.loads(done.stdout))
-    return {"latency": short, "bandwidth": _LONG / (long - short)}
+    short, middle, long = (_latency(cell) for cell in json.loads(done.stdout))
+    rate = _LONG / (long - short)
+    # Without a burst, 16 KiB take that many bytes at the link's rate longer than 8 B.
+    burst = max(_MIDDLE - (middle - short) * rate, 0.0)
+    return {"latency": short, "bandwidth": rate, "burst": burst}
 
 
 def _latency(cell: dict[str, object]) -> float:
@@ -141,7 +145,7 @@ def _compare(keep: Path) -> None:
         }
         for name, link in links.items():
             print(f"{hosts} hosts, {name}: {1e6 * link['latency']:.1f} µs, "
-                  f"{link['bandwidth'] / 1e6:.4g} MB/s")  # fmt: skip
+                  f"{link['bandwidth'] / 1e6:.4g} MB/s, burst {link['burst']:.0f} B")  # fmt: skip
         programs = sorted({p.parent.name.rpartition("-")[0] for path in labs.values()
                            for p in path.glob("*/run.json")})  # fmt: skip
         for program in programs:
@@ -169,7 +173,12 @@ def _predictions(
                 continue
             link = links[target]
             kind = InterconnectClass(
-                target, link["latency"], (link["latency"], link["latency"]), link["bandwidth"], ""
+                target,
+                link["latency"],
+                (link["latency"], link["latency"]),
+                link["bandwidth"],
+                "",
+                link["burst"],
             )
             made = predict(run, kind)
             found.append(
