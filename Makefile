@@ -14,7 +14,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs wheel lock bench bench-stats clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -86,6 +86,11 @@ format: $(VENV)/.ready-to-test
 docs: $(VENV)/.ready
 	@$(BIN)/assay kernels --markdown > docs/kernels.md
 	@$(BIN)/python -m assay.report.findings_page > docs/findings.md
+	@$(BIN)/python -m assay.manual packaging > /dev/null
+
+# The wheel and the sdist, in build/dist.
+wheel: $(VENV)/.ready-to-test
+	@$(BIN)/python -m build --no-isolation --outdir build/dist .
 
 # The lock files, anew from pyproject.toml and requirements/*.in.
 LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
