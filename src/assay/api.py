@@ -127,7 +127,7 @@ class StoredRun:
 
     @cached_property
     def report(self) -> ReportModel:
-        """The whole report (``docs/report-format.md``), with the stored runs of the same machine."""
+        """The whole report (``docs/report-format.md``), beside stored runs of the same machine."""
         from assay.report import build_report
         from assay.report.earlier_runs import read_history
 

@@ -65,6 +65,11 @@ def vega_config(theme: Theme) -> dict[str, Any]:
         },
         "axisY": {"domain": False, "ticks": False, "grid": True},
         "axisX": {"grid": False},
+        # Neighbouring labels are 24 px apart at least: one character is 7 px wide.
+        "axisXQuantitative": {"labelOverlap": "greedy", "labelSeparation": 17},
+        "axisXTemporal": {"labelOverlap": "greedy", "labelSeparation": 17},
+        # Six significant digits, grouped: 2.73002223078 is 2.73, and 10000000 is 10,000,000.
+        "numberFormat": ",.6~r",
         "legend": {
             "orient": "top",
             "direction": "horizontal",
