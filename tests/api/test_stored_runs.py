@@ -85,7 +85,6 @@ def test_answers_findings_and_figures_are_the_reports(run):
 
 def test_samples_are_all_samples(run):
     counted = dict(run.cells.group_by("cell").agg(pl.col("samples").max()).iter_rows())
-    # fmt: skip
     assert run.samples.height >= sum(counted.values())
     assert {"measurement", "metric", "unit", "rank", "time", "value"} <= set(run.samples.columns)
 

@@ -85,6 +85,8 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "symbolBaseStrokeColor": ink,
             "offset": 12,
             "columnPadding": 18,
+            # Several legends stand below each other: side by side they would leave the figure.
+            "layout": {"top": {"direction": "vertical", "anchor": "start"}},
         },
         "rule": {"color": ink},
         "tick": {"color": ink},
