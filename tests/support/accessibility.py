@@ -2,7 +2,7 @@
 
 They are those of axe-core's rules that can apply to a report, by axe's names: color-contrast,
 image-alt, svg-img-alt, button-name, link-name, html-has-lang, document-title, duplicate-id,
-heading-order, list, region, scrollable-region-focusable, td-headers-attr, empty-table-header,
+landmark-unique, heading-order, list, region, scrollable-region-focusable, td-headers-attr, empty-table-header,
 landmark-one-main, page-has-heading-one, bypass, meta-viewport.
 """
 
@@ -69,6 +69,10 @@ _SCRIPT = r"""
     const same = all(`[id="${CSS.escape(id)}"]`).filter((e) => !e.closest("svg"));
     if (same.length > 1) say("duplicate-id", same[1]);
   }
+  const regions = all("[role=region]").map((e) => e.getAttribute("aria-label"));
+  regions.forEach((label, k) => {
+    if (regions.indexOf(label) !== k) say("landmark-unique", all("[role=region]")[k]);
+  });
   let level = 0;
   for (const e of all("h1, h2, h3, h4, h5, h6").filter(visible)) {
     const next = Number(e.tagName[1]);
