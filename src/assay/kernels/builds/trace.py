@@ -73,10 +73,10 @@ def build_trace(
         # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
         steps = [*needed, *_STEPS, "../heartbeat/heartbeat.c"]
-        log = compiled(_NAME, steps, environment, copy)
-        files.append("heartbeat.o")
-        log += compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)
-        (copy / BUILD_LOG).write_text("".join(log), "utf-8")
+        log = "".join(compiled(_NAME, steps, environment, copy))
+        linked = [*needed, *flags, *files, "heartbeat.o", "-o", LIBRARY]
+        log += "".join(compiled(_NAME, linked, environment, copy))
+        (copy / BUILD_LOG).write_text(log, "utf-8")
         install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)
     return library
 
