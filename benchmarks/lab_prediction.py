@@ -33,7 +33,12 @@ from assay.models.linpack.time import fitted_coefficients, predict
 from assay.models.machine.figure import measured as figure
 from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
 from assay.questions.network.messages.sweeps import sweeps
-from assay.questions.simulation.findings import SimulationSettings, find_simulation, npb_input
+from assay.questions.simulation.findings import (
+    SimulationSettings,
+    find_simulation,
+    linpack_input,
+    npb_input,
+)
 from assay.records.model import RunData
 from assay.simulation.cluster import SimulatedCluster, cluster_of
 from assay.simulation.simgrid import SimGrid, find_simgrid
@@ -176,7 +181,13 @@ def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, o
             if real and dgemm:
                 flops = CPUS * 2 * 500**3 / statistics.median(dgemm)
                 closed = linpack(hosts, flops, costs)
-                rows.append(row(rate, "linpack", hosts, real, dgemm, closed, None))
+                source = linpack_input(ORDER, hosts, flops / CPUS)
+                solved = None
+                if simgrid is not None:
+                    solved = find_simulation(
+                        source, where, Path("lab.toml"), simgrid, SimulationSettings(1, draws=1)
+                    ).simulated
+                rows.append(row(rate, "linpack", hosts, real, dgemm, closed, solved))
     return rows
 
 

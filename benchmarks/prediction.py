@@ -5,7 +5,7 @@
 
 Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per host, with links of
 100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
-latency and bandwidth are those of assay's ping-pong on it: half the round trip of 8 B, and 4 MiB.
+latency, bandwidth and burst are from a ping-pong on it: of 8 B, 4 MiB, and 16 KiB.
 From every trace the run time on the two other links is predicted. The real time is the mean of
 the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
 ``--read`` repeats the comparison.
@@ -39,7 +39,7 @@ from assay.trace.matching import match
 from assay.trace.reading_trace import read_trace
 
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
-_LONG = 4 << 20
+_SHORT, _MIDDLE, _LONG = 8, 16 << 10, 4 << 20
 _GOAL, _LARGEST = 0.05, 0.15
 
 
@@ -79,13 +79,15 @@ def _measure(
         config = folder / "assay.toml"
         config.write_text(lab.config(), encoding="utf-8")
         settings = load_config(config)
-        if not (folder / "link.json").exists():
-            (folder / "link.json").write_text(json.dumps(_link(config)), encoding="utf-8")
         assert settings.cluster is not None
+        launcher = _launcher(settings, settings.cluster, hosts)
+        if not (folder / "link.json").exists():
+            link = _link(launcher, select_toolchain(None, settings).mpicxx, folder)
+            (folder / "link.json").write_text(json.dumps(link), encoding="utf-8")
         for name, number in missing:
             if time.monotonic() > end:
                 return
-            words = _launcher(settings, settings.cluster, hosts) + shlex.split(programs[name])
+            words = launcher + shlex.split(programs[name])
             profile_program(
                 words, folder / f"{name}-{number}", settings, Console(quiet=True), trace=True
             )
@@ -97,20 +99,49 @@ def _launcher(settings: Config, cluster: ClusterConfig, hosts: int) -> list[str]
     )
 
 
-def _link(config: Path) -> dict[str, float]:
-    """Latency (s) and bandwidth (B/s) of the lab's link."""
-    command = [sys.executable, "-m", "assay", "measure", "network.pingpong", f"bytes=8,{_LONG}",
-               "--nodes", "2", "--ppn", "1", "--launches", "2", "--budget", "6 s", "--precision",
-               "5%", "--config", str(config), "--fail-on", "never", "--json"]  # fmt: skip
+_PING_PONG = """
+#include <mpi.h>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int k = 1; k < argc; ++k) {
+    const int size = std::atoi(argv[k]), times = size > 1000000 ? 5 : 200;
+    std::vector<char> data(size);
+    std::vector<double> seconds;
+    for (int i = 0; i < times && rank < 2; ++i) {
+      const double begin = MPI_Wtime();
+      if (rank == 0) MPI_Send(data.data(), size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      MPI_Recv(data.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == 1) MPI_Send(data.data(), size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      seconds.push_back((MPI_Wtime() - begin) / 2);
+    }
+    if (rank == 0) {
+      std::sort(seconds.begin(), seconds.end());
+      std::printf("%.9f\\n", seconds[seconds.size() / 2]);
+    }
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def _link(launcher: list[str], compiler: str, folder: Path) -> dict[str, float]:
+    """Latency (s), bandwidth (B/s) and burst (B) of the lab's link, from medians of a ping-pong."""
+    source, program = folder / "ping_pong.cpp", folder / "ping_pong"
+    source.write_text(_PING_PONG, encoding="utf-8")
+    subprocess.run([compiler, "-O2", str(source), "-o", str(program)], check=True)
+    command = [*launcher, str(program), *map(str, (_SHORT, _MIDDLE, _LONG))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    short, long = (_time(cell) for cell in json.loads(done.stdout))
-    return {"latency": short, "bandwidth": _LONG / (long - short)}
-
-
-def _time(cell: dict[str, object]) -> float:
-    metrics = cell["metrics"]
-    assert isinstance(metrics, dict)
-    return float(metrics["time"]["median"])
+    short, middle, long = map(float, done.stdout.split())
+    rate = _LONG / (long - short)
+    # Without a burst, 16 KiB take that many bytes at the link's rate longer than 8 B.
+    burst = max(_MIDDLE - (middle - short) * rate, 0.0)
+    return {"latency": short, "bandwidth": rate, "burst": burst}
 
 
 @dataclass(frozen=True)
@@ -141,7 +172,7 @@ def _compare(keep: Path) -> None:
         }
         for name, link in links.items():
             print(f"{hosts} hosts, {name}: {1e6 * link['latency']:.1f} µs, "
-                  f"{link['bandwidth'] / 1e6:.4g} MB/s")  # fmt: skip
+                  f"{link['bandwidth'] / 1e6:.4g} MB/s, burst {link['burst']:.0f} B")  # fmt: skip
         programs = sorted({p.parent.name.rpartition("-")[0] for path in labs.values()
                            for p in path.glob("*/run.json")})  # fmt: skip
         for program in programs:
@@ -169,7 +200,12 @@ def _predictions(
                 continue
             link = links[target]
             kind = InterconnectClass(
-                target, link["latency"], (link["latency"], link["latency"]), link["bandwidth"], ""
+                target,
+                link["latency"],
+                (link["latency"], link["latency"]),
+                link["bandwidth"],
+                "",
+                link["burst"],
             )
             made = predict(run, kind)
             found.append(

@@ -57,14 +57,16 @@ def main() -> None:
     rounds = _kept(chosen.keep)
     order = random.Random(chosen.seed + len(rounds))
     end = time.monotonic() + chosen.limit
-    for program in chosen.programs:
-        longest = 0.0
-        while sum(one.program == program.name for one in rounds) < chosen.rounds:
+    longest: dict[str, float] = {}
+    for number in range(chosen.rounds):
+        for program in chosen.programs:
             began = time.monotonic()
-            if began + longest > end:
-                break
+            done = sum(one.program == program.name for one in rounds)
+            if done > number or began + longest.get(program.name, 0.0) > end:
+                continue
             rounds.append(_round(chosen.launcher, program, ways, order))
-            longest = max(longest, time.monotonic() - began)
+            took = time.monotonic() - began
+            longest[program.name] = max(longest.get(program.name, 0.0), took)
             if chosen.keep:
                 with chosen.keep.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(rounds[-1])) + "\n")
@@ -117,7 +119,11 @@ def _round(
 
 def _run(launcher: str, program: Path, variables: dict[str, str], folder: str) -> float:
     environment = {"ASSAY_PROFILE_DIR": folder, **variables} if variables else {}
-    words = ["env", *(f"{key}={value}" for key, value in environment.items()), str(program)]
+    words = [
+        "env",
+        *(f"{key}={value}" for key, value in environment.items()),
+        str(program.resolve()),
+    ]
     done = subprocess.run(
         [*shlex.split(launcher), *words], capture_output=True, text=True, check=True,
         env=dict(os.environ), cwd=folder,

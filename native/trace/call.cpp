@@ -4,6 +4,7 @@
 
 #include "clocks.hpp"
 #include "functions.hpp"
+#include "steps.hpp"
 
 namespace assay::trace {
 namespace {
@@ -28,6 +29,7 @@ Call::Call(std::int32_t function, void* site) noexcept
       counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
                               kFunctions[function].kind == kLife)),
       traced_(counted_ && kFunctions[function].kind != kLife && tracer().active()) {
+  if (outermost_ && step_site != 0 && call_site(site) == step_site) mark_step();
   if (!counted_) return;
   if (profile().begin == 0) profile().fortran = find_libraries();
   site_ = call_site(site);

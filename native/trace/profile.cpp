@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "steps.hpp"
 #include "store.hpp"
 
 namespace assay::trace {
@@ -106,6 +107,7 @@ void begin_profile() {
     mine.begin_wall = clock_of(CLOCK_REALTIME);
     mine.process = getpid();
     mine.cpu_wait = cpu_wait();
+    find_step_site();
     const char* start = getenv("ASSAY_PROFILE_START");
     mine.on = !start || strcmp(start, "off") != 0;
     if (const char* most = getenv("ASSAY_PROFILE_ENTRIES")) {

@@ -15,6 +15,7 @@ import pytest
 
 from native_build import TOOLS
 from profiles import profiled_program
+from slurm_lab import running_slurm
 from timeline_page import Page
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,48 @@ def _name(pid: str) -> str:
         return str(Path(f"/proc/{pid}/exe").readlink())
     except OSError:
         return ""
+
+
+def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
+    """Its calls are those of the kernel: EP has reductions of its sums, and no messages."""
+    options = ("--folder", "kept", "--ppn", "2", "--json")
+    command = [sys.executable, "-m", "assay", "profile", *options, "npb.ep", "class=S"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = _findings(done)
+    assert (found["size"], found["absent"]) == (2, [])
+    assert "Allreduce" in {each["function"] for each in found["functions"]}
+    assert found["sent"] == []
+    command[command.index("class=S")] = "class=S,W"
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 2
+    assert "These are 2 cells; a profile is of one." in done.stderr
+
+
+@pytest.mark.cluster
+def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
+    """Submitted, run on the job's node, and reported here, with the job's files in the folder."""
+    kept = tmp_path / "kept"
+    with running_slurm(2):
+        program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "20"]
+        done = _profile(
+            tmp_path, *program, options=("--submit", "--json", "--trace", "--folder", str(kept))
+        )
+    found = _findings(done)
+    assert (found["size"], found["absent"], found["status"]) == (2, [], 0)
+    assert len(list(kept.glob("rank-*.trace"))) == 2
+    assert (kept / "job.out").exists()
+
+
+def test_options_of_jobs_and_kernels_are_refused_elsewhere(tmp_path: Path) -> None:
+    done = _profile(tmp_path, "true", options=("--walltime", "1 h"), status=2)
+    assert "are for a job" in done.stderr
+    done = _profile(tmp_path, "true", options=("--ppn", "2"), status=2)
+    assert "are for assay's kernels" in done.stderr
 
 
 def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
 from assay.lab.store import FOLDER_VARIABLE
+from assay.simulation.example import EXAMPLE as TO_SIMULATE
 from examples import ROOT, examples, words_of
 from profiles import profiled_program
 from site_programs import npb_program
@@ -57,6 +58,8 @@ ADDED = {"--fake": "machine.toml", "--launches": "1"}
 # Examples with an exit status other than 0, and why.
 STATUS = {
     "assay doctor --fail-on warning": (0, 1),  # by the findings on this machine
+    # SimGrid is not installed, or the program is not compiled for it.
+    "assay simulate --on seth.toml --ranks 16 -- ./app": (2,),
 }
 MACHINE = """
 schema = 1
@@ -106,6 +109,10 @@ kernel = "memory.stream"
 op = "triad"
 elements = 1000000
 ppn = 16
+[[measure]]
+kernel = "network.pingpong"
+nodes = 2
+bytes = [8, 1024, 65536, 1048576]
 """
 LAB = """
 schema = 1
@@ -181,6 +188,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sets.toml").write_text(SETS)
     (folder / "node-plan.toml").write_text(NODE)
     (folder / "cluster.toml").write_text(EXAMPLE)
+    (folder / "seth.toml").write_text(TO_SIMULATE)
     traced = ["profile", "--trace", "--folder", "app.profile", "--", "mpirun", "-n", "2", "./app"]
     executed(folder, *traced)
     for runs, plan, name in (

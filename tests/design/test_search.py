@@ -123,3 +123,11 @@ def test_a_missing_rate_names_the_node(tmp_path):
     with pytest.raises(AssayError, match=r"'small' has no rate for 'npb\.ep\.A'") as raised:
         search(spec, Builder(spec))
     assert "parts.toml:" in raised.value.where
+
+
+def test_a_misspelt_rate_is_named_where_it_stands(tmp_path):
+    spec = read(tmp_path, SPEC.replace("integer = 1", "integr = 1"))
+    with pytest.raises(AssayError, match="No node has a rate 'integr'") as raised:
+        search(spec, Builder(spec))
+    assert raised.value.where.endswith("cluster.toml:7")
+    assert "integer" in raised.value.fix

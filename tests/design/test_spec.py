@@ -22,6 +22,7 @@ from design_specs import PARTS, SPEC, read, write_files
 SPECS = [
     ("budget = 40000", "budget = -5", "'budget' can't be -5", 4),
     ("budget = 40000", "power = 3000", "'power' has no unit", 4),
+    ("budget = 40000", 'power = "3000"', "'power' has no unit", 4),
     ("budget = 40000", 'power = "3 kB"', "in kB, but a quantity in W", 4),
     ("budget = 40000", "budgt = 40000", "Unknown key 'budgt'", 4),
     ("nodes = [1, 40]", "nodes = [40, 1]", "Nodes can't be from 40 to 1", 5),

@@ -13,6 +13,7 @@ import pytest
 
 from assay.cli.app import main
 from assay.errors import AssayError
+from assay.importers import importing
 from assay.importers.importing import MOST_SKIPPED, import_files
 from assay.importers.lines import LONGEST_LINE
 from assay.records.directory import RunDirectory
@@ -307,6 +308,20 @@ def test_lines_designed_to_be_slow_are_skipped(begin: str, tmp_path: Path) -> No
         found = probe(text, tmp_path / "output")
         assert len(found.results) == 4
         assert found.skipped == [(5, "This line is too long.")]
+
+
+def test_more_results_than_memory_holds_are_refused_with_their_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.write_text("# OSU MPI Latency Test v5.6\n# Size  Latency (us)\n" + "8  1.25\n" * 10)
+    monkeypatch.setattr(importing, "MOST_RESULTS", 10)
+    assert len(read_run(imported(tmp_path, str(path)).path).measurements) == 10
+    monkeypatch.setattr(importing, "MOST_RESULTS", 9)
+    with pytest.raises(AssayError, match="more than 9 results") as refused:
+        imported(tmp_path, str(path))
+    assert refused.value.where.startswith(str(path))
+    assert len(list((tmp_path / "runs").iterdir())) == 1  # nothing is left of the refused one
 
 
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:

@@ -71,6 +71,26 @@ def test_babelstream_as_csv_in_powers_of_two(read: Read) -> None:
     assert found.value("babelstream", "time.max", op="triad", element_bytes=8, times=100) == 0.0081
 
 
+def test_babelstream_5_as_csv_with_its_phases(read: Read) -> None:
+    found = read("babelstream-5.0-csv.out")
+    assert found.values("babelstream", "rate") == [105217.6e6, 131002.5e6]
+    assert found.value("babelstream", "time.min", op="dot", elements=67108864) == 0.0040982
+    assert len(found.results) == 2
+
+
+def test_babelstream_of_one_kernel_prints_the_time_of_all_repetitions(read: Read) -> None:
+    found = read("babelstream-triad.out")
+    assert found.skipped == []
+    cell = {"op": "triad", "timed": "all repetitions", "times": 200, "elements": 33554432}
+    assert found.value("babelstream", "rate", **cell) == 858.993e9
+    assert found.value("babelstream", "time.all", **cell) == 0.1875
+    assert len(found.results) == 1
+    found = read("babelstream-triad-csv.out")
+    cell = {"op": "triad", "timed": "all repetitions", "times": 100, "element_bytes": 4}
+    assert found.value("babelstream", "rate", **cell) == 640.25 * 2**30
+    assert found.value("babelstream", "time.all", **cell) == 0.05859
+
+
 def test_babelstream_with_a_wrong_result(tmp_path: Path) -> None:
     text = output("babelstream-4.0.out") + "Validation failed on a[]. Average error 0.1\n"
     found = probe(text, tmp_path / "output")

@@ -153,6 +153,22 @@ def test_netpipe_5_counts_in_powers_of_ten(read: Read) -> None:
     assert found.value("netpipe", "bandwidth", bytes=2000) == 3.2e9 / 8
 
 
+def test_netpipe_s_file_of_results_has_powers_of_two(read: Read) -> None:
+    found = read("netpipe-np.out")
+    assert found.skipped == []
+    assert found.values("netpipe", "time") == [3.5e-6, 3.75e-6, 8.25e-6, 62.5e-6, 0.0009]
+    assert found.value("netpipe", "bandwidth", bytes=65536) == 8000.0 * 2**17
+    assert found.value("netpipe", "bandwidth", bytes=4) == 8.719308 * 2**17
+
+
+def test_three_numbers_that_do_not_fit_are_not_netpipe_s(tmp_path: Path) -> None:
+    # Powers of ten, and a table of another program.
+    text = "   65536 8388.608000   0.00006250\n       2 1.500000   0.25000000\n"
+    found = probe(text, tmp_path / "output")
+    assert found.results == []
+    assert [line for line, _ in found.skipped] == [1, 2]
+
+
 def test_netpipe_with_the_labels_of_ranks(tmp_path: Path) -> None:
     lines = output("netpipe-3.out").splitlines(keepends=True)
     found = probe("".join(f"0: {line}" for line in lines), tmp_path / "output")

@@ -44,7 +44,7 @@ def test_json_is_the_catalogue(capsys):
     assert one["headline"] == "latency"
     assert one["ranks"] == {"min": 2, "max": None}
     size = next(entry for entry in one["parameters"] if entry["name"] == "bytes")
-    assert (size["default"], size["unit"], size["low"], size["high"]) == (8, "B", 0, 2**30)
+    assert (size["default"], size["unit"], size["low"], size["high"]) == (8, "B", 0, 2**33)
     assert one["work"] == {"bytes": {"unit": "B", "value": 8.0}}
 
 

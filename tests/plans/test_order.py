@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,18 @@ def test_one_adapter_against_two(tmp_path: Path) -> None:
         "eth0,eth1",
         "mlx5_0:1",
     ]
+    plan = written(tmp_path, 'adapter = ["first", "all"]\n')
+    assert [cell.placement.adapter for cell in plan.cells] == ["eth0", "eth0,eth1"]
+    ports = dataclasses.replace(FOUR, adapters=("ib0", "mlx5_0:1", "mlx5_1:1"))
+    plan = plan_from_words(
+        "network.barrier", context=ports, placement={"nodes": 2, "adapter": "first,all"}
+    )
+    assert [cell.placement.adapter for cell in plan.cells] == ["mlx5_0:1", "mlx5_0:1,mlx5_1:1"]
+    single = dataclasses.replace(FOUR, adapters=("lo", "eth0"))
+    plan = plan_from_words(
+        "network.barrier", context=single, placement={"nodes": 2, "adapter": "first,all"}
+    )
+    assert [cell.placement.adapter for cell in plan.cells] == [None]
     words = {"nodes": 2, "adapter": "eth1,eth0+eth1"}
     plan = plan_from_words("network.barrier", context=FOUR, placement=words)
     assert [cell.placement.adapter for cell in plan.cells] == ["eth1", "eth0,eth1"]

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assay.cli.results.compare import compare
 from assay.cli.results.export import export
 from assay.cli.results.history import history
 from assay.cli.results.report import report
@@ -91,6 +92,49 @@ def test_no_name_is_in_a_table(samples, runs, tmp_path):
     table = pl.read_parquet(out)
     assert table.height > 0
     assert leaks(table.write_csv()) == []
+
+
+COMPARED = {
+    "markdown": {"format_": "markdown"},
+    "json": {"format_": "json"},
+    "terminal": {"format_": "terminal"},
+    "all": {"format_": "terminal", "verbose": True},
+    "findings": {"json": True},
+    "html": {"format_": "html"},
+}
+
+
+@pytest.mark.parametrize("sides", ["runs", "nodes"])
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(f, marks=pytest.mark.long) if f == "html" else f for f in COMPARED],
+)
+def test_no_name_is_in_a_comparison(form, sides, runs, tmp_path, capsysbinary):
+    one, other = sorted(path.name for path in runs.iterdir())
+    part = ":nodes=zqhost[7-8]" if sides == "nodes" else ""
+    compare(
+        one + part,
+        other + part,
+        runs=runs,
+        output=tmp_path / "shared",
+        anonymize=True,
+        **COMPARED[form],
+    )
+    screen = printed(capsysbinary)
+    # The last line names the file that was written.
+    text = re.sub(r"\n?comparison: [^!]*$", "", screen)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert bool(files) == (form in ("markdown", "json", "html"))
+    text = "\n".join([text, *(shown(path.read_bytes()) for path in files)])
+    assert leaks(text) == []
+    assert "system-1" in text
+    if sides == "nodes":
+        assert re.search(r"host-(?:1|\\?\[1-2)", text)
+
+
+def test_a_comparison_without_the_option_has_the_names(runs, capsysbinary):
+    compare(*sorted(path.name for path in runs.iterdir()), runs=runs)
+    assert leaks(printed(capsysbinary)) != []
 
 
 @pytest.mark.long

@@ -35,7 +35,7 @@ def test_words_stay_whole(found: list[Table], width: int) -> None:
         printed = set(text.split())
         fields = [column.label for column in table.columns]
         fields += [entry.text for row in table.rows for entry in row]
-        words = {word for field in fields for word in field.split() if len(word) <= 24}
+        words = {word for field in fields for word in field.split() if len(word) <= 16}
         assert words <= printed, (table.title, width)
 
 

@@ -31,7 +31,7 @@ def test_larger_messages_have_costs_of_their_own() -> None:
     assert cluster(BASE + size).sizes == (SizeCost(16384, 60e-6, 110e6),)
     with pytest.raises(AssayError, match="isn't more than 16384") as found:
         cluster(BASE + size + size)
-    assert found.value.where == "cluster.toml:17"
+    assert found.value.where == "cluster.toml:18"
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,12 @@ def look(page, profile, *, dark: bool, width: int = 1200) -> dict:
     return json.loads(found)
 
 
-def with_probe(page: str) -> str:
-    """The page with the probe's scripts, whose digests are added to the page's policy."""
+def with_probe(page: str, script: str = REPORT) -> str:
+    """The page with the probe and a script, whose digests are added to the page's policy."""
     head, end, _ = page.replace("<body>", "<body>" + PROBE, 1).rpartition("</body>")
-    page = head + REPORT + end + "</html>"
-    for script in (PROBE, REPORT):
-        content = script.partition("<script>")[2].rpartition("</script>")[0]
+    page = head + script + end + "</html>"
+    for each in (PROBE, script):
+        content = each.partition("<script>")[2].rpartition("</script>")[0]
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         page = page.replace("; script-src ", f"; script-src 'sha256-{digest}' ", 1)
     return page

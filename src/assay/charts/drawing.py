@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from assay.charts.figure import Datum, Figure
+from assay.charts.finish import finished
 from assay.charts.theme import Theme, vega_config
 
 # All characters but those of XML 1.0, section 2.2, that are a single unit in UTF-16.
@@ -18,7 +19,7 @@ _WIDTHS = {"full": 760, "half": 420}
 def drawable(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
     """The complete Vega-Lite specification at a fixed width, with data and theme."""
     return {
-        **figure.spec,
+        **finished(figure),
         "width": _WIDTHS[figure.width],
         "params": [{"name": "room", "value": _WIDTHS[figure.width]}],
         "data": {"values": [_drawable_row(row) for row in figure.rows]},

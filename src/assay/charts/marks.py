@@ -23,7 +23,10 @@ _STATISTICS = [
     Field("launches", "", "number of launches"),
 ]
 # Approximate width in pixels of a legend's entry without its label, and of a character of 12 px.
-_ENTRY, _CHARACTER = 34, 7
+_ENTRY, _CHARACTER = 44, 7
+# Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
+# ``_columns``.
+LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
 # Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
 # Sizes in bytes with a tick; 0 is possible because the axis is linear below 1 B.
@@ -43,7 +46,12 @@ def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"type": "symlog", "constant": 1, "nice": False},
-        "axis": {"values": ticks, "labelExpr": _SIZE_LABEL, "labelOverlap": "greedy"},
+        "axis": {
+            "values": ticks,
+            "labelExpr": _SIZE_LABEL,
+            "labelOverlap": "greedy",
+            "labelSeparation": 17,
+        },
     }
 
 
@@ -52,7 +60,7 @@ def order_axis(orders: Sequence[int]) -> Spec:
     scale: Spec = {"zero": False, "nice": True, "padding": 16}
     if orders[-1] > 10 * max(orders[0], 1):
         scale = {"type": "log", "nice": False, "padding": 16}
-    axis: Spec = {"format": "d", "labelOverlap": "greedy", "labelSeparation": 6}
+    axis: Spec = {"format": "d", "labelOverlap": "greedy", "labelSeparation": 17}
     if len(orders) <= _MOST_TICKS:
         axis["values"] = list(orders)
     return {"scale": scale, "axis": axis}
@@ -65,7 +73,12 @@ def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | fl
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "base": 2, **scale},
-        "axis": {"values": list(counts), "format": "d", "labelOverlap": "greedy"},
+        "axis": {
+            "values": list(counts),
+            "format": "d",
+            "labelOverlap": "greedy",
+            "labelSeparation": 17,
+        },
     }
 
 
@@ -328,6 +341,15 @@ def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
     }
 
 
+def fitting_legend(labels: Collection[str], encoding: Spec) -> Spec:
+    """The legend of an encoding, with as many columns as fit into the figure's width."""
+    return {
+        **(encoding.get("legend") or {}),
+        "columns": _columns(labels),
+        "labelLimit": {"expr": f"min({LONGEST_LABEL}, room - {_ENTRY})"},
+    }
+
+
 def _columns(labels: Collection[str]) -> Spec:
     """Columns of a legend: all entries in one line if they fit into the figure's width, else fewer.
 
@@ -335,6 +357,8 @@ def _columns(labels: Collection[str]) -> Spec:
     pixels, is a parameter set by the program that draws, since Vega's ``width`` changes during
     layout.
     """
+    if not labels:
+        return {"expr": "1"}
     widths = [_ENTRY + min(_CHARACTER * len(label), LONGEST_LABEL) for label in labels]
     return {"expr": f"room < {sum(widths)} ? max(1, floor(room / {max(widths)})) : {len(widths)}"}
 
@@ -375,5 +399,10 @@ def duration_axis(title: str | None) -> Spec:
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "nice": False},
-        "axis": {"values": _DURATIONS, "labelExpr": _DURATION_LABEL, "labelOverlap": "greedy"},
+        "axis": {
+            "values": _DURATIONS,
+            "labelExpr": _DURATION_LABEL,
+            "labelOverlap": "greedy",
+            "labelSeparation": 17,
+        },
     }

@@ -65,6 +65,11 @@ def vega_config(theme: Theme) -> dict[str, Any]:
         },
         "axisY": {"domain": False, "ticks": False, "grid": True},
         "axisX": {"grid": False},
+        # Neighbouring labels are 24 px apart at least: one character is 7 px wide.
+        "axisXQuantitative": {"labelOverlap": "greedy", "labelSeparation": 17},
+        "axisXTemporal": {"labelOverlap": "greedy", "labelSeparation": 17},
+        # Six significant digits, grouped: 2.73002223078 is 2.73, and 10000000 is 10,000,000.
+        "numberFormat": ",.6~r",
         "legend": {
             "orient": "top",
             "direction": "horizontal",
@@ -80,6 +85,8 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "symbolBaseStrokeColor": ink,
             "offset": 12,
             "columnPadding": 18,
+            # Several legends stand below each other: side by side they would leave the figure.
+            "layout": {"top": {"direction": "vertical", "anchor": "start"}},
         },
         "rule": {"color": ink},
         "tick": {"color": ink},

@@ -184,6 +184,9 @@ class Builder:
             link=np.full(count.shape, link * self._rails(one.network)),
             latency=one.network.latency.value * fabric.latency_factor()[count],
             bisection=link * np.maximum(fabric.bisection[count], 1e-9),
+            processes=np.full(count.shape, float(one.node.sockets)),
+            cores=np.full(count.shape, float(one.node.cores)),
+            program=self._spec.programs.get(workload),
         )
 
     @staticmethod

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.design.parts import InterconnectPart, Switch
+from assay.topologies.kinds import Dragonfly, FatTree, RowsColumns, Torus
+from assay.topologies.loads import mean_links
 from assay.units import counted
 
 # Metres of a cable within a rack, and from one rack to the next; docs/methods/design.md.
@@ -25,7 +27,8 @@ class Fabric:
     """Columns by number of nodes (index 0 to the most).
 
     ``switches``: how many of each switch, by name. ``cables`` and their mean length ``metres``.
-    ``hops``: switches (or nodes of a torus) between two nodes, mean over pairs. ``bisection``:
+    ``hops``: switches (or links of a torus) between two nodes, mean over the pairs of the whole
+    topology (``topologies``), of which the last part may be empty. ``bisection``:
     links in one direction between two halves. ``fits``: whether it can be built.
     """
 
@@ -127,13 +130,12 @@ def _grid(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | Non
     if side > switch.ports - 1:  # a port of each connects to the other switches
         return None
     rows = math.ceil(nodes / side)
-    direct = (side - 1 + rows - 1) / max(nodes - 1, 1)
     # Half of the rows' links leave a half of the columns; columns stay within it.
     return _Built(
         switch,
         rows + side,
         2 * nodes + rows + side,
-        min(direct, 1.0) + 3.0 * max(1.0 - direct, 0.0),
+        mean_links(RowsColumns(rows, side)) - 1.0,
         rows * (side // 2),
     )
 
@@ -157,12 +159,11 @@ def _torus(network: InterconnectPart, nodes: int) -> _Built | None:
     shape = network.dimensions or torus_shape(nodes, int(network.topology[-2]))
     if math.prod(shape) < nodes:
         return None
-    # Mean distance on a ring of k: k/4 (k even), (k² − 1)/4k (k odd).
-    distance = sum(k / 4.0 if k % 2 == 0 else (k * k - 1) / (4.0 * k) for k in shape)
     longest = max(shape)
     # Two links per line of the longest dimension cross the middle.
     crossing = 2.0 * math.prod(shape) / longest if longest > 2 else math.prod(shape) / longest
-    return _Built(None, 0, nodes * len([k for k in shape if k > 1]), distance, crossing)
+    cables = nodes * len([k for k in shape if k > 1])
+    return _Built(None, 0, cables, mean_links(Torus(shape)), crossing)
 
 
 def _fat_tree(network: InterconnectPart, switch: Switch, nodes: int) -> _Built | None:
@@ -174,11 +175,10 @@ def _fat_tree(network: InterconnectPart, switch: Switch, nodes: int) -> _Built |
     up = ports - down
     leaves = math.ceil(nodes / down)
     half = rails * leaves * up / 2.0
-    pairs_at_home = (down - 1) / (nodes - 1)
     if leaves <= ports:
         spines = math.ceil(leaves * up / ports)
         cables = nodes + leaves * up
-        hops = pairs_at_home + 3.0 * (1.0 - pairs_at_home)
+        hops = mean_links(FatTree(leaves, spines, down)) - 1.0
         return _Built(switch, rails * (leaves + spines), rails * cables, hops, half)
     pod = ports // 2  # leaves of a pod
     pods = math.ceil(leaves / pod)
@@ -187,7 +187,8 @@ def _fat_tree(network: InterconnectPart, switch: Switch, nodes: int) -> _Built |
     middle = pods * up
     top = math.ceil(middle * (ports // 2) / ports)
     cables = nodes + leaves * up + middle * (ports // 2)
-    in_pod = (pod * down - 1) / (nodes - 1)
+    # Three levels are no kind of topology of their own: as two, of leaves and of pods.
+    pairs_at_home, in_pod = (down - 1) / (nodes - 1), (pod * down - 1) / (nodes - 1)
     hops = pairs_at_home + 3.0 * (in_pod - pairs_at_home) + 5.0 * (1.0 - in_pod)
     return _Built(switch, rails * (leaves + middle + top), rails * cables, hops, half)
 
@@ -209,12 +210,11 @@ def _dragonfly(network: InterconnectPart, switch: Switch, nodes: int) -> _Built 
     local = switches * (size - 1) // 2
     spread = max(size * hosts // max(groups - 1, 1), 1)
     distant = groups * (groups - 1) // 2 * spread
-    at_home = min((hosts * size - 1) / (nodes - 1), 1.0)
     crossing = rails * (groups // 2) * math.ceil(groups / 2) * spread if groups > 1 else nodes / 2
     return _Built(
         switch,
         rails * switches,
         rails * (nodes + local + distant),
-        2.0 * at_home + 3.5 * (1.0 - at_home),
+        mean_links(Dragonfly(groups, size, hosts)) - 1.0,
         max(crossing, 1.0),
     )

@@ -107,6 +107,10 @@ class FigureReader:
                 f"'{name}' has no unit: {text}.",
                 f'Write it in quotes, with its unit, such as "{text:g} {unit}".',
             )
+        if not unit and isinstance(text, str):
+            raise self._document.error(
+                path, f"'{name}' can't be '{text}'.", "Write a number without quotes and unit."
+            )
         value = float(parse_quantity(text, unit, where=where))
         if unit in _WITH_UNIT and isinstance(text, str) and text.strip()[-1:].isdigit():
             raise self._document.error(

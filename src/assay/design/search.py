@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from assay.design.candidates import Architecture, Bill, Builder, PriceFactors, architectures
 from assay.design.spec import DesignSpec
-from assay.design.workload import needs_rate, times
-from assay.errors import AssayError
+from assay.design.workload import LINPACK, STREAM, needs_rate, times
+from assay.errors import AssayError, nearest
 from assay.units import counted
 
 Array = NDArray[np.float64]
@@ -144,6 +144,13 @@ def _check_rates(spec: DesignSpec) -> None:
             continue
         for node in (spec.catalogue.nodes[known] for known in spec.nodes):
             if name not in node.rates:
+                known = {rate for one in spec.nodes for rate in spec.catalogue.nodes[one].rates}
+                if not name.startswith("npb.") and name not in known:
+                    raise spec.document.error(
+                        ["workload", name],
+                        f"No node has a rate '{name}'.",
+                        nearest(name, {*known, LINPACK, STREAM}),
+                    )
                 raise AssayError(
                     f"The node '{node.name}' has no rate for '{name}'.",
                     where=node.price.where,

@@ -14,6 +14,7 @@ import msgspec
 from assay.design.catalogue import find_catalogue, join, read_parts
 from assay.design.figures import UNCERTAINTY, Kind, read_share
 from assay.design.parts import Catalogue
+from assay.design.program import DesignProgram, read_programs
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
 from assay.units import parse_quantity
@@ -75,7 +76,8 @@ class DesignLimits:
 @dataclass(frozen=True)
 class DesignSpec:
     """A design that is wanted. ``workload``: weight per workload. ``spares``: share of further
-    nodes that are bought and not used. ``draws``: random draws of the uncertain figures.
+    nodes that are bought and not used. ``programs``: profiled ones, by workload.
+    ``draws``: random draws of the uncertain figures.
     """
 
     document: TomlDocument
@@ -88,6 +90,7 @@ class DesignSpec:
     interconnects: tuple[str, ...]
     spares: float
     workload: Mapping[str, float]
+    programs: Mapping[str, DesignProgram]
     draws: int
     seed: int
     step: int
@@ -102,7 +105,7 @@ def read_spec(path: Path) -> DesignSpec:
 def spec_of(document: TomlDocument) -> DesignSpec:
     """As ``read_spec``, from a document."""
     data = document.data
-    tables = ("limits", "choose", "workload", "exchange", "uncertainty", "search")
+    tables = ("limits", "choose", "workload", "program", "exchange", "uncertainty", "search")
     document.check_keys([], data, {"title", "currency", "catalogues", *tables})
     currency = document.read(["currency"], data.get("currency", "USD"), str)
     uncertainty = _uncertainty(document, data.get("uncertainty", {}))
@@ -129,6 +132,7 @@ def spec_of(document: TomlDocument) -> DesignSpec:
     search = document.read(["search"], data.get("search", {}), WrittenSearch)
     _check_search(document, search)
     spares = read_share(document, ["choose", "spares"], chosen.spares)
+    programs = read_programs(document, data.get("program", []), catalogue.nodes)
     return DesignSpec(
         document=document,
         title=document.read(["title"], data.get("title", document.path.stem), str),
@@ -141,7 +145,8 @@ def spec_of(document: TomlDocument) -> DesignSpec:
             document, "interconnects", chosen.interconnects, catalogue.interconnects
         ),
         spares=spares,
-        workload=_workload(document, data.get("workload", {})),
+        workload=_workload(document, data.get("workload", {}), programs),
+        programs=programs,
         draws=search.draws,
         seed=search.seed,
         step=search.step,
@@ -172,9 +177,10 @@ def _limits(document: TomlDocument, table: object) -> DesignLimits:
         if value is None:
             return missing
         path = ["limits", name]
-        if unit and not isinstance(value, str):
+        shown = value if isinstance(value, str) else f"{value:g}"
+        if unit and not (isinstance(value, str) and value.strip()[-1:].isalpha()):
             raise document.error(
-                path, f"'{name}' has no unit: {value}.", f'Write "{value:g} {unit}", if that is it.'
+                path, f"'{name}' has no unit: {value}.", f'Write "{shown} {unit}", if that is it.'
             )
         number = float(parse_quantity(value, unit, where=document.where(path)))
         if not 0.0 < number < math.inf:
@@ -216,7 +222,9 @@ def _chosen(
     return tuple(dict.fromkeys(names))
 
 
-def _workload(document: TomlDocument, table: object) -> Mapping[str, float]:
+def _workload(
+    document: TomlDocument, table: object, programs: Mapping[str, DesignProgram]
+) -> Mapping[str, float]:
     from assay.design.workload import check_workload
 
     weights = document.read(["workload"], table, dict[str, float])
@@ -232,7 +240,7 @@ def _workload(document: TomlDocument, table: object) -> Mapping[str, float]:
                 ["workload", name], f"The weight of '{name}' can't be {weight}.", "Write one > 0."
             )
         try:
-            check_workload(name)
+            check_workload(name, programs)
         except AssayError as error:
             raise document.error(["workload", name], error.what, error.fix) from None
     return weights

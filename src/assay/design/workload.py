@@ -9,23 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.linpack_time import FILL, linpack_time
+from assay.design.program import PROGRAM, DesignProgram, program_parts
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES
+from assay.models.linpack.time import (
+    FILL,
+    FittedCoefficients,
+    ProcessFigures,
+    fitted_coefficients,
+    panel_parts,
+)
 
 Array = NDArray[np.float64]
 
 LINPACK, STREAM = "linpack", "stream"
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
 # workload: how far these equations were from measured times (docs/methods/design.md).
-MODEL_SPREAD = {LINPACK: 0.06, "npb": 0.15, STREAM: 0.03}
+MODEL_SPREAD = {"npb": 0.15, "program": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
+# Half of a normal 90% interval in standard deviations.
+_NINETY = 1.6448536269514722
+# Of Linpack: columns of a panel, and panels that are computed.
+_BLOCK, _STEPS = 128, 16
 _NPB = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
 # How many messages in a row one call of a rank is on P nodes: those of its tree, of an exchange
 # with every other node, or itself.
@@ -53,7 +64,8 @@ class MachineFigures:
     ``nodes``: how many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory``
     (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
     ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
-    direction, of the links that cut the machine in two halves.
+    direction, of the links that cut the machine in two halves. ``processes``: of a
+    node, in Linpack. ``cores`` of a node. ``program``: the workload, if it is a profiled program.
     """
 
     nodes: Array
@@ -64,6 +76,9 @@ class MachineFigures:
     link: Array
     latency: Array
     bisection: Array
+    processes: Array
+    cores: Array
+    program: DesignProgram | None = None
 
 
 @dataclass(frozen=True)
@@ -94,9 +109,14 @@ class Times:
 PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
 
 
-def check_workload(name: str) -> None:
+def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
     """Raises AssayError if a name that begins like a workload of assay is not one of them."""
     family, _, rest = name.partition(".")
+    if name.startswith(PROGRAM) and name not in programs:
+        raise AssayError(
+            f"There is no program '{rest}'.",
+            fix=nearest(name, programs) if programs else "Describe it in a [[program]].",
+        )
     if family != "npb":
         return
     kernel, _, problem = rest.partition(".")
@@ -115,12 +135,14 @@ def check_workload(name: str) -> None:
 
 def model_spread(name: str) -> float:
     """Standard deviation of the logarithm of the model's own error."""
+    if name == LINPACK:
+        return _fitted().width_rate / _NINETY
     return MODEL_SPREAD.get(name.partition(".")[0], _THROUGHPUT_SPREAD)
 
 
 def needs_rate(name: str) -> bool:
-    """Whether nodes need a rate of that name: all workloads except Linpack and STREAM."""
-    return name not in (LINPACK, STREAM)
+    """Whether nodes need a rate of that name: all except Linpack, STREAM and programs."""
+    return name not in (LINPACK, STREAM) and not name.startswith(PROGRAM)
 
 
 def times(name: str, machines: MachineFigures) -> Times:
@@ -131,29 +153,105 @@ def times(name: str, machines: MachineFigures) -> Times:
     if name == STREAM:
         moved = machines.nodes * machines.memory
         return Times(moved, moved / (machines.nodes * machines.bandwidth), zero, zero, zero)
+    if machines.program is not None:
+        return _program(machines.program, machines)
     if not name.startswith("npb."):
         work = machines.nodes + zero  # a second of one unit on each node
         return Times(work, 1.0 / machines.rate + zero, zero, zero, zero)
     return _npb(name, machines)
 
 
+def _program(program: DesignProgram, machines: MachineFigures) -> Times:
+    """An operation is a run of the program."""
+    parts = program_parts(
+        program, nodes=machines.nodes, cores=machines.cores, dgemm=machines.dgemm,
+        bandwidth=machines.bandwidth, link=machines.link, latency=machines.latency,
+    )  # fmt: skip
+    shape = np.broadcast(parts.runs, parts.compute, parts.latency, parts.link).shape
+    runs, compute, latency, link = (
+        np.broadcast_to(one, shape)
+        for one in (parts.runs, parts.compute, parts.latency, parts.link)
+    )
+    return Times(runs, compute, latency, link, np.zeros(shape))
+
+
 def _linpack(machines: MachineFigures) -> Times:
-    order = np.sqrt(FILL * machines.nodes * machines.memory / 8.0)
-    parts = linpack_time(
-        order,
-        machines.nodes,
-        machines.dgemm,
-        latency=machines.latency,
-        bandwidth=machines.link,
-        bisection=machines.bisection,
-    )
+    """HPL by the terms of ``models.linpack.time``, with a process per processor of a node.
+
+    Of its grid Q is a real number, so that rates don't jump from one number of nodes to the next.
+    Ranks fill nodes in order, by columns of the grid or by rows, whichever is faster.
+    """
+    by_column, by_row = (_linpack_in_order(machines, by_column=order) for order in (True, False))
+    faster = by_column.total <= by_row.total
     return Times(
-        work=parts.flops,
-        compute=parts.update + parts.panel,
-        latency=parts.latency,
-        link=parts.transfer,
-        bisection=parts.bisection,
+        *(
+            np.where(faster, getattr(by_column, field.name), getattr(by_row, field.name))
+            for field in fields(Times)
+        )
     )
+
+
+def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
+    """Processes of a node share its adapters. Those of a column (or row) are near: across the
+    middle of the machine passes a block of each row (or a quarter of what columns exchange).
+    """
+    values = _fitted().values
+    each, nodes = machines.processes, machines.nodes
+    processes, several = each * nodes, nodes > 1
+    order = np.sqrt(FILL * nodes * machines.memory / 8.0)
+    rows = np.maximum(np.floor(np.sqrt(processes)), 1.0)
+    columns = processes / rows
+    link, bisection = (values.network * rate for rate in (machines.link, machines.bisection))
+    # Within a node, as models.linpack.time: a quarter of the latency, half of the memory's rate.
+    within = 2.0 * each / machines.bandwidth
+    # Of what a process sends within its column, the part for its own node.
+    beside = (np.minimum(each, rows) - 1.0) / np.maximum(rows - 1.0, 1.0) if by_column else 0.0
+    beside = np.where(several, beside, 1.0)
+    along = (each if by_column else 1.0) / link
+    at_adapter = each * (1.0 - beside) / link
+    # Seconds per byte where the network between the nodes is not the limit, and where it is.
+    near = (
+        np.maximum(np.where(several, along, 0.0), within),
+        np.maximum(at_adapter, beside * within),
+    )
+    across = np.where(several, (rows if by_column else processes / 4.0) / bisection, 0.0)
+    far = (
+        np.maximum(near[0], across if by_column else 0.0),
+        np.maximum(near[1], 0.0 if by_column else across),
+    )
+    latency = np.where(several, machines.latency, machines.latency / 4.0)
+    shape = np.broadcast(order, machines.dgemm, latency, *far).shape
+    order, rows, columns, latency = (
+        np.broadcast_to(one, shape) for one in (order, rows, columns, latency)
+    )
+    figures = ProcessFigures(
+        dgemm=np.broadcast_to(machines.dgemm / each, shape),
+        latency=latency,
+        adapter=np.broadcast_to(link, shape),
+        along=np.broadcast_to(far[0], shape),
+        exchanged=np.broadcast_to(far[1], shape),
+    )
+    parts = panel_parts(order, _BLOCK, rows, columns, figures, values, _STEPS)
+    # Of broadcasts and exchanges: the messages' fixed cost, and what the middle adds.
+    depth = np.log2(rows)
+    fixed = order / _BLOCK * (2.0 * (columns > 1) + (depth + rows - 1.0) * (rows > 1)) * latency
+    sent = parts.broadcast + parts.swap
+    fixed = np.minimum(fixed, sent)
+    middle = parts.broadcast * (1.0 - near[0] / far[0])
+    middle = middle + parts.swap * (1.0 - near[1] / np.maximum(far[1], 1e-300))
+    middle = np.minimum(middle, sent - fixed)
+    return Times(
+        work=2.0 * order**3 / 3.0 + 1.5 * order**2,
+        compute=parts.update + parts.panel,
+        latency=fixed,
+        link=sent - fixed - middle,
+        bisection=np.where(several, middle, 0.0),
+    )
+
+
+@cache
+def _fitted() -> FittedCoefficients:
+    return fitted_coefficients()
 
 
 def _npb(name: str, machines: MachineFigures) -> Times:

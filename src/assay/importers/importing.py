@@ -1,7 +1,8 @@
 """Import of files into a run: the results that importers find are stored as an imported run.
 
-Numbers are written as they are found, so memory grows only with the number of different cells and
-of skipped parts, of which at most ``MOST_SKIPPED`` per file are listed.
+Numbers are written as they are found, so memory grows only with the number of results, of which
+``MOST_RESULTS`` per run are permitted, and not with the size of the files. Of skipped parts
+``MOST_SKIPPED`` per file are listed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from assay.records.summary import summarise_run
 from assay.records.tables import TABLES_SCHEMA, write_tables
 
 MOST_SKIPPED = 1000
+# The tables of a run are made in memory: about 4 KiB per result.
+MOST_RESULTS = 200_000
 SUITE = "imported"
 _NO_SYSTEM = "unknown"
 
@@ -63,12 +66,14 @@ class Cells:
 
     def __init__(self) -> None:
         self.cells: dict[str, Cell] = {}
+        self.results = 0  # of all cells
         self._results: Counter[str] = Counter()
 
     def next_of(self, cell: Cell) -> int:
         """The number of a new result among those of its cell, from 0."""
         self.cells.setdefault(cell.id, cell)
         self._results[cell.id] += 1
+        self.results += 1
         return self._results[cell.id] - 1
 
 
@@ -174,13 +179,29 @@ def _verification(result: Result) -> Verification | None:
 
 
 def read_source(name: str, cells: Cells, stream: BinaryIO) -> ImportedSource:
-    """Read one file, "-" for standard input; its records go to ``stream``. Raises AssayError."""
+    """Read one file, "-" for standard input; its records go to ``stream``.
+
+    Raises AssayError for a file that can't be read, and for more than ``MOST_RESULTS``.
+    """
     collector, source = Collector(cells, stream), SourceFile(name)
     reader = FileReader(collector)
     for line in source.read():
         reader.feed(line)
+        if cells.results > MOST_RESULTS:
+            raise _too_many(f"{name}:{line.number}")
     reader.finish()
+    if cells.results > MOST_RESULTS:
+        raise _too_many(name)
     return collector.source(source)
+
+
+def _too_many(where: str) -> AssayError:
+    return AssayError(
+        f"There are more than {MOST_RESULTS:,} results up to here, and a run holds no more.",
+        where=where,
+        fix="Import parts of the file as runs of their own, such as those that "
+        "`split -l 1000000 FILE` writes.",
+    )
 
 
 def import_files(

@@ -75,7 +75,7 @@ _LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
 # Maximum characters of a command in a cell's name, and of a rank order in a label.
 _COMMAND_LENGTH = 40
 # Words of a command before the name of its program.
-_LAUNCHERS = frozenset({"mpirun", "mpiexec", "mpiexec.hydra", "srun", "aprun", "jsrun", "flux"})
+_LAUNCHERS = frozenset({"mpirun", "mpiexec", "mpiexec.hydra", "srun", "aprun", "jsrun"})
 _STARTERS = _LAUNCHERS | {"env", "nice", "numactl", "taskset", "time", "exec", "sh", "bash"} | {
     "python", "python3", "julia", "Rscript",
 }  # fmt: skip

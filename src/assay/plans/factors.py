@@ -139,10 +139,17 @@ def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
 
 
 def _of_all(word: str, nodes: int, context: PlanContext) -> str:
-    """The first adapter alone or all together; the library's choice where there are not several."""
-    if nodes == 1 or context.adapters is None or len(context.adapters) < 2:
+    """The first adapter alone or all together; the library's choice where there are not several.
+
+    Ports of fabric devices ("mlx5_0:1") where there are several of them, else interfaces: a library
+    sends over the one or over the other.
+    """
+    known = [name for name in context.adapters or () if name != "lo"]
+    ports = [name for name in known if ":" in name]
+    alike = ports if len(ports) > 1 else [name for name in known if ":" not in name]
+    if nodes == 1 or len(alike) < 2:
         return DEFAULT
-    return context.adapters[0] if word == "first" else ",".join(context.adapters)
+    return alike[0] if word == "first" else ",".join(alike)
 
 
 def _most(factor: str, names: Names) -> int:

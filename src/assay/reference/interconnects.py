@@ -23,6 +23,8 @@ class InterconnectClass:
 
     ``latency``: of a short message, s, half a round trip between programs (L + 2o); ``latencies``:
     its range. ``bandwidth``: of a long message, B/s. ``source``: where the numbers are from.
+    ``burst``: bytes that pass without delay after a pause, where links are limited by a token
+    bucket (the lab's, and shaped ones in data centres).
     """
 
     name: str
@@ -30,6 +32,7 @@ class InterconnectClass:
     latencies: tuple[float, float]
     bandwidth: float
     source: str
+    burst: float = 0.0
 
 
 @cache

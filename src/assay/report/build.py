@@ -156,6 +156,7 @@ def section_of(
         caveats=answer.caveats,
         findings=findings,
         impossible=answer.impossible,
+        published=answer.published,
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from assay.charts.drawing import csv_text, svg
 from assay.charts.figure import Figure
+from assay.charts.finish import finished
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
@@ -62,7 +63,7 @@ def _for_browser(figures: list[Figure]) -> dict[str, Any]:
     return {
         "configs": {"light": vega_config("light"), "dark": vega_config("dark")},
         "specs": {
-            figure.id: {**figure.spec, "data": {"values": figure.rows}} for figure in figures
+            figure.id: {**finished(figure), "data": {"values": figure.rows}} for figure in figures
         },
     }
 

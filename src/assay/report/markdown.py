@@ -84,6 +84,7 @@ def _section(section: Section, folder: str) -> list[str]:
             blocks += [f"### {_plain(table.title)}", *_table(table)]
     blocks += _list("Recommendations", section.advice)
     blocks += _list("Limits", section.limits)
+    blocks += _list("Published clusters, 2003 to 2005", section.published)
     blocks += _list("Method", section.method)
     return blocks
 

@@ -21,7 +21,8 @@ class Section(msgspec.Struct, frozen=True):
     """One question: its verdict and all that it is based on.
 
     ``findings``: the findings as plain data; ``docs/findings.md`` names each field.
-    ``impossible``: numbers that can't be, on which the verdict is not based.
+    ``impossible``: numbers that can't be, on which the verdict is not based. ``published``: what
+    published clusters achieved.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Section(msgspec.Struct, frozen=True):
     caveats: list[str]
     findings: Any = None
     impossible: list[ImpossibleValue] = []
+    published: list[str] = []
 
 
 class CompanionFile(msgspec.Struct, frozen=True):

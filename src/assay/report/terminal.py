@@ -23,9 +23,10 @@ _TIGHT = 78  # below this, fields wrap
 # From which a table column is shown.
 _ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
 _UNBOUND = 10_000  # more than any table needs
-_PAPERS = "papers"  # of whose tables the first is shown
+_PAPERS = "papers"  # of whose tables those before the figures are shown
 _BETWEEN = 3  # columns between two of a table
-_LONGEST_WORD = 24  # characters of a word that isn't broken between lines
+# Characters of a word that isn't broken between lines: paths are longer. The second, without room.
+_LONGEST_WORDS = (24, 16)
 _QUANTITY = 10  # of a number with its unit
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
@@ -75,7 +76,7 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
-            shown = shown[:1] if section.id == _PAPERS else shown
+            shown = [each for each in shown if each.leading] or shown
             for number, table in enumerate(shown):
                 print_table(table, console, titled=number > 0)
         caveats = [sentence for sentence in grouped(section.caveats) if sentence not in stated]
@@ -208,15 +209,19 @@ def _fit(grid: Grid, console: Console) -> bool:
     if Measurement.get(console, unbound, grid).maximum <= console.width:
         return True
     columns = [[str(text) for text in (column.header, *column.cells)] for column in grid.columns]
-    least = [
-        max(
-            _longest_word(texts[:1]), _longest_word(texts[1:], quantities=column.justify == "right")
-        )
-        for column, texts in zip(grid.columns, columns, strict=True)
-    ]
     most = [max(map(cell_len, texts)) for texts in columns]
-    free = console.width - sum(least) - _BETWEEN * (len(columns) - 1)
-    wanted = sum(most) - sum(least)
+    room = console.width - _BETWEEN * (len(columns) - 1)
+    for longest in _LONGEST_WORDS:
+        least = [
+            max(
+                _longest_word(texts[:1], longest),
+                _longest_word(texts[1:], longest, quantities=column.justify == "right"),
+            )
+            for column, texts in zip(grid.columns, columns, strict=True)
+        ]
+        if sum(least) <= room:
+            break
+    free, wanted = room - sum(least), sum(most) - sum(least)
     for column, low, high in zip(grid.columns, least, most, strict=True):
         column.no_wrap = False
         if 0 <= free < wanted:  # what words leave is divided in proportion to what is wanted
@@ -224,8 +229,10 @@ def _fit(grid: Grid, console: Console) -> bool:
     return free >= 0
 
 
-def _longest_word(texts: list[str], *, quantities: bool = False) -> int:
-    """Characters of the longest word that isn't broken; ``quantities``: number and unit are one."""
+def _longest_word(texts: list[str], longest: int, *, quantities: bool = False) -> int:
+    """Characters of the longest word of at most ``longest``, which isn't broken; ``quantities``:
+    number and unit are one.
+    """
     from rich.cells import cell_len
 
     words = [
@@ -233,7 +240,7 @@ def _longest_word(texts: list[str], *, quantities: bool = False) -> int:
         for text in texts
         for word in ([text] if quantities and cell_len(text) <= _QUANTITY else text.split())
     ]
-    return max((n for n in map(cell_len, words) if n <= _LONGEST_WORD), default=1)
+    return max((n for n in map(cell_len, words) if n <= longest), default=1)
 
 
 def _by_row(table: Table, shown: list[int]) -> Grid:

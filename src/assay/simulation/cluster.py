@@ -112,6 +112,14 @@ class SimulatedCluster:
         """Number of nodes."""
         return hosts_of(self.topology)
 
+    def message(self, size: int, crowd: float = 1.0) -> float:
+        """Seconds of a message between neighbours, whose bytes take ``crowd`` times as long."""
+        latency, bandwidth = self.latency.value, self.bandwidth.value
+        for one in self.sizes:
+            if size > one.above:
+                latency, bandwidth = one.latency, one.bandwidth
+        return latency + size * crowd / bandwidth
+
 
 def read_cluster(path: Path) -> SimulatedCluster:
     """A cluster from its file. Raises AssayError with file, line and fix."""

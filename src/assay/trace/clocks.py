@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.errors import AssayError
 from assay.trace.events import Floats, Integers, Trace
-from assay.trace.matching import FlatTrace, match
+from assay.trace.matching import FlatTrace, MatchedTrace, match
 from assay.trace.native import put_in_order
 
 # s: intervals are rounded by at most half of 1.024 us (docs/formats/trace.md).
@@ -92,6 +92,11 @@ def _interpolated(points: ClockPoints, times: Integers) -> Floats:
 
 
 def in_order(trace: Trace) -> Trace:
+    """The trace without a message that is received before its send began (`matched_in_order`)."""
+    return matched_in_order(match(trace)).trace
+
+
+def matched_in_order(matched: MatchedTrace) -> MatchedTrace:
     """The trace without a message that is received before its send began.
 
     A receive that ended too early ends at the begin of its send, and what follows on its rank is
@@ -102,12 +107,11 @@ def in_order(trace: Trace) -> Trace:
 
     Raises AssayError if messages need each other (the record of them is damaged then).
     """
-    matched = match(trace)
-    flat, messages = matched.flat, matched.messages
+    trace, flat, messages = matched.trace, matched.flat, matched.messages
     known = messages.received_in >= 0
     send, receive = messages.send[known], messages.received_in[known]
     if not np.any(flat.begin[send] > flat.end[receive]):
-        return trace
+        return matched
     count = len(flat.begin)
     first, at = _chains(flat)
     begins, ends = (points[at] for points in _points(first, flat.begin, flat.end, at))
@@ -131,7 +135,9 @@ def in_order(trace: Trace) -> Trace:
         last = max(rank.end, float(end[part].max(initial=rank.end)))
         events = replace(rank.events, begin=begin[part], end=end[part])
         ranks.append(replace(rank, end=last, events=events))
-    return replace(trace, ranks=tuple(ranks))
+    # What belongs together doesn't depend on times.
+    moved = replace(flat, trace=replace(trace, ranks=tuple(ranks)), begin=begin, end=end)
+    return replace(matched, flat=moved)
 
 
 def _chains(flat: FlatTrace) -> tuple[Integers, Integers]:

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.trace.clocks import ROUNDING, ClockTree, in_order, points_of
+from assay.trace.clocks import ROUNDING, ClockTree, in_order, matched_in_order, points_of
 from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
+from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
+from assay.trace.polling import joined_tests
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
@@ -24,6 +26,11 @@ _NO_COMMUNICATOR = 0xFFFF
 def has_trace(folder: Path) -> bool:
     """Whether the folder has the trace of a rank."""
     return any(folder.glob(TRACE_FILES))
+
+
+def read_matched(folder: Path) -> MatchedTrace:
+    """As `read_trace`, with which of its calls belong together."""
+    return matched_in_order(match(read_trace(folder, corrected=False)))
 
 
 def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
@@ -67,10 +74,10 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
 
 def trace_summary(folder: Path) -> str:
     """How much the ranks recorded, and which of them not to the end, in one line."""
-    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    files = [read_rank_file(path, events=False) for path in sorted(folder.glob(TRACE_FILES))]
     if not files:
         return "trace: no process of the program wrote one."
-    events = sum(len(file.columns["begin"]) for file in files)
+    events = sum(file.count for file in files)
     size = sum(file.size for file in files)
     text = f"trace: {events} events of {len(files)} ranks, {size} B"
     text += f" ({size / events:.2f} B per event)" if events else ""
@@ -139,15 +146,16 @@ def _rank(
     functions: list[str],
     sites: dict[tuple[str, int], int],
 ) -> RankTrace:
+    # Columns are taken out of the file as they are used, so that their memory can be used again.
     columns = file.columns
+    first = file.header.begin
 
     def seconds(local: Integers) -> Floats:
         return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
 
-    first = file.header.begin
-    begin = seconds(columns["begin"] + first)
-    end = seconds(columns["end"] + first)
     last = file.end.end if file.end else max([first, *columns["end"][-1:] + first])
+    begin = seconds(columns.pop("begin") + first)
+    end = seconds(columns.pop("end") + first)
     whole = seconds(_ns([first, int(last)]))
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
     place[0] = sites.setdefault(("", 0), len(sites))
@@ -159,13 +167,13 @@ def _rank(
     events = Events(
         begin=begin,
         end=end,
-        function=_mapped(columns["function"], function).astype(np.uint16),
-        site=np.array(place, dtype=np.uint32)[np.minimum(columns["site"], len(place) - 1)],
+        function=_mapped(columns.pop("function"), function).astype(np.uint16),
+        site=np.array(place, dtype=np.uint32)[np.minimum(columns.pop("site"), len(place) - 1)],
         communicator=_mapped(
-            columns["communicator"], {**communicators, _NO_COMMUNICATOR: 0}
+            columns.pop("communicator"), {**communicators, _NO_COMMUNICATOR: 0}
         ).astype(np.uint32),
         **{
-            name: columns[name]
+            name: columns.pop(name)
             for name in (
                 "peer", "tag", "source", "source_tag", "sent", "received", "request",
                 "completed_start", "completed_request", "count", "thread",
@@ -179,7 +187,7 @@ def _rank(
         begin=float(whole[0]),
         end=float(max(whole[1], end.max(initial=0.0))),
         complete=not stopped,
-        events=_sorted(events),
+        events=joined_tests(_sorted(events), tuple(functions)),
     )
 
 

@@ -97,7 +97,8 @@ TraceRecord = (
 class RankFile:
     """What the file of one rank holds. Times of ``columns`` are ns since the header's ``begin``.
 
-    ``size``: bytes up to the last whole block; ``torn``: bytes behind it.
+    ``count``: number of events. ``size``: bytes up to the last whole block; ``torn``: bytes behind
+    it.
     """
 
     path: Path
@@ -110,12 +111,13 @@ class RankFile:
     leader: int | None = None
     offsets: list[OffsetRecord] = field(default_factory=list)
     end: TraceEnd | None = None
+    count: int = 0
     size: int = 0
     torn: int = 0
 
 
-def read_rank_file(path: Path) -> RankFile:
-    """The trace of one rank, up to its last whole block.
+def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
+    """The trace of one rank, up to its last whole block; ``events`` False: without columns.
 
     Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
     """
@@ -147,7 +149,7 @@ def read_rank_file(path: Path) -> RankFile:
     return RankFile(
         path=path,
         header=records[0],
-        columns=_decoded(data, blocks, path),
+        columns=_decoded(data, blocks, path) if events else {},
         sites=[one for one in records if isinstance(one, SiteRecord)],
         images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
@@ -155,6 +157,7 @@ def read_rank_file(path: Path) -> RankFile:
         leader=clocks[0] if clocks else None,
         offsets=[one for one in records if isinstance(one, OffsetRecord)],
         end=ends[0] if ends else None,
+        count=sum(block[2] for block in blocks),
         size=end,
         torn=len(data) - end,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,12 @@ def run_watch(
     fail_on_alarm: bool,
     json: bool,
     console: Console,
+    environment: Mapping[str, str] | None = None,
 ) -> int:
-    """Follow the command to its end, print the summary, and return the exit status."""
+    """Follow the command to its end, print the summary, and return the exit status.
+
+    ``environment``: further variables of the program.
+    """
     if step is not None and folder is not None:
         raise AssayError(
             "Steps are followed by lines or by heartbeats, not by both.",
@@ -57,6 +61,7 @@ def run_watch(
         quiet=quiet,
         log=log,
         settings=settings,
+        environment=environment or {},
     )
     found = watch_program(command, options)
     if not quiet or found.alarms:

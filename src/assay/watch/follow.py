@@ -7,7 +7,7 @@ import os
 import platform
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -43,7 +43,7 @@ class Options:
     one).
 
     ``use_pty``: the program gets a pseudo-terminal. ``terminal``: show a status line. ``quiet``:
-    print nothing while it runs.
+    print nothing while it runs. ``environment``: further variables of the program.
     """
 
     pattern: str | None = None
@@ -53,6 +53,7 @@ class Options:
     quiet: bool = False
     log: Path | None = None
     settings: Settings = field(default_factory=Settings)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
@@ -65,7 +66,9 @@ def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
         folder = own_folder = make_folder()
     elif folder is not None:
         folder = check_folder(folder)
-    environment = {"ASSAY_HEARTBEAT": str(folder)} if lines is None else {}
+    environment = {**options.environment}
+    if lines is None:
+        environment["ASSAY_HEARTBEAT"] = str(folder)
     try:
         program = Program(
             command,

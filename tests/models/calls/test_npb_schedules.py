@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-
 import pytest
 
 from assay.kernels import find_kernel
 from assay.models.calls.actions import CallSchedule
-from assay.models.calls.npb import NPB, npb_communication, npb_schedule
+from assay.models.calls.npb import NPB, npb_messages, npb_schedule
 from assay.trace.exports.simgrid import SPEED
+from call_schedules import executed
 
 ALL = 10**9
 RANKS = (1, 2, 4, 6, 9)
@@ -55,35 +54,6 @@ def test_every_rank_comes_to_its_end(kernel: str, ranks: int) -> None:
     assert executed(npb_schedule(kernel, "S", ranks, 1.0, 2).schedule) == ranks
 
 
-def executed(schedule: CallSchedule) -> int:
-    """How many ranks end, if blocking sends wait for their receives, as without any buffer."""
-    at = [0] * schedule.ranks
-    posted: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    moved = True
-    while moved:
-        moved = False
-        for rank, lines in enumerate(schedule.lines):
-            while at[rank] < len(lines):
-                words = lines[at[rank]].split()
-                kind, rest = words[1], words[2:]
-                if kind in ("send", "isend"):
-                    key = (str(rank), rest[0], rest[1])
-                    posted["sent"][key] = int(rest[2])
-                elif kind in ("recv", "irecv"):
-                    key = (rest[0], str(rank), rest[1])
-                    posted["received"][key] = int(rest[2])
-                else:
-                    key = tuple(rest)
-                waits = kind in ("send", "recv", "wait")
-                if waits and not (key in posted["sent"] and key in posted["received"]):
-                    break
-                if waits:
-                    assert posted["sent"][key] == posted["received"][key]
-                at[rank] += 1
-                moved = True
-    return sum(place == len(lines) for place, lines in zip(at, schedule.lines, strict=True))
-
-
 def test_a_receive_without_a_send_is_seen() -> None:
     schedule = CallSchedule(2)
     schedule.receive(0, 1, 8)
@@ -93,18 +63,19 @@ def test_a_receive_without_a_send_is_seen() -> None:
 def test_collectives_pass_the_messages_of_their_algorithm() -> None:
     schedule = CallSchedule(4)
     schedule.allreduce(16)
-    assert (schedule.passed, schedule.passed_bytes) == (8, 128)  # two steps of each rank
+    assert schedule.passed == {16: 8}  # two steps of each rank
     schedule = CallSchedule(4)
     schedule.allgather(100)
-    assert (schedule.passed, schedule.passed_bytes) == (12, 1200)
+    assert schedule.passed == {100: 12}
     schedule = CallSchedule(3)
     schedule.alltoall(10)
-    assert (schedule.passed, schedule.passed_bytes, schedule.sent) == (6, 60, 60)
+    assert (schedule.passed, schedule.sent) == ({10: 6}, 60)
 
 
 def test_a_part_of_the_iterations_stands_for_all() -> None:
     whole = npb_schedule("bt", "S", 4, 60.0, ALL)
     part = npb_schedule("bt", "S", 4, 60.0, 3)
     assert part.factor == 20.0
-    assert part.schedule.passed * part.factor == whole.schedule.passed
-    assert npb_communication("bt", "S", 4)[0] == pytest.approx(whole.schedule.passed)
+    for size, number in part.schedule.passed.items():
+        assert number * part.factor == whole.schedule.passed[size]
+    assert npb_messages("bt", "S", 4) == pytest.approx(whole.schedule.passed)

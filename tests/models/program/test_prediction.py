@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.errors import AssayError
@@ -127,6 +129,30 @@ def test_a_model_that_doesn_t_give_its_own_run_is_doubtful() -> None:
     ranks = tuple(replace(rank, end=rank.end) for rank in trace.ranks)
     run = replace(_model(replace(trace, ranks=ranks)), seconds=trace.end * 1.5)
     assert "less than the run" in predict(run, interconnects()[0]).doubtful
+
+
+def test_a_burst_passes_without_delay() -> None:
+    """Of messages in a row, each of s bytes is faster by min(s, burst) G."""
+    run = _model(simulate(2, _ping_pong, Net(ETHERNET, FAST)))
+    plain = InterconnectClass("plain", 3e-5, (3e-5, 3e-5), 12.5e6, "")
+    shaped = replace(plain, burst=3200.0)
+    saved = 2 * 10 * (8 + 1000 + 3200 + 3200) / 12.5e6
+    difference = predict(run, plain).seconds - predict(run, shaped).seconds
+    assert difference == pytest.approx(saved, rel=1e-6)
+
+
+def test_runs_without_enough_cpus_are_doubted() -> None:
+    trace = stencil(4, 20)
+
+    def waiting(share: float | None) -> str:
+        ranks = tuple(
+            replace(rank, cpu_wait=None if share is None else share * rank.wall)
+            for rank in trace.ranks
+        )
+        return predict(_model(replace(trace, ranks=ranks)), interconnects()[0]).doubtful
+
+    assert "waited for a CPU for 10% of their time" in waiting(0.1)
+    assert waiting(0.04) == waiting(None) == ""
 
 
 def test_classes_are_in_order_and_have_sources() -> None:

@@ -99,7 +99,7 @@ def test_damage_is_found() -> None:
 def test_wrong_parameters_are_reported() -> None:
     high = int(PINGPONG.parameter("bytes").high)
     wrong = {
-        "between 0 and 1073741824, not 1073741825": {"bytes": high + 1},
+        f"between 0 and {high}, not {high + 1}": {"bytes": high + 1},
         "not -1": {"bytes": -1},
         "both rank 1": {"from": 1, "to": 1},
         "'to' is rank 2, but the last rank is 1": {"to": 2},

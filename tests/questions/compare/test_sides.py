@@ -403,6 +403,11 @@ def test_every_question_is_shown_side_by_side(tmp_path: Path) -> None:
     shares = {(row["side"], row["share"]) for row in figure.rows}
     assert ("A", first.share) in shares
     assert "share of limit" in svg(figure)
-    (path,) = write_report(build_comparison(find(sides), views), tmp_path / "c", ["markdown"])
+    model = build_comparison(find(sides), views)
+    # Pages find figures and tables by their ids.
+    ids = [part.id for each in model.sections for part in (*each.figures, *each.tables)]
+    assert len(ids) == len(set(ids))
+    assert {"compare-speed", "compare-speed-shares"} <= set(ids)
+    (path,) = write_report(model, tmp_path / "c", ["markdown"])
     text = path.read_text()
     assert all(view.title in text for view in views)

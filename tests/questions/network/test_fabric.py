@@ -314,7 +314,7 @@ def test_a_cut_is_set_against_a_single_pair() -> None:
     assert part.remark.startswith("across the worst cut pairs get 40")
     (advice,) = part.advice
     assert "4 pairs exchange concurrently across the worst cut" in advice
-    assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.limits)
+    assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.published)
     assert [point.parameter("cut") for point in part.headline] == ["worst"]
     bars = {row["cut"]: row["median"] for row in figure.rows}
     assert bars["worst"] == pytest.approx(size / 0.02, rel=0.02)  # one rank, each direction

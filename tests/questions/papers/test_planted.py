@@ -26,6 +26,8 @@ SCENARIOS = Path(__file__).parents[2] / "data" / "papers"
 # Statements that need what a fake machine has not: an adapter with a known rate, and CPU time.
 UNKNOWN = re.compile(r"adapter whose bus|bus of the adapter|of its rate|of the network|accounting")
 UNKNOWN_MORE = re.compile(r"network's hardware|CPU time|memory per flop|bytes per flop")
+# Simulated time for six launches of each cell at the speed of those years.
+BUDGETS = {"seth-2004": "5 h", "dell-2005": "40 min"}
 # The Opteron's conclusions, which the Xeon contradicts.
 OPTERON = re.compile(r"as on the Opteron")
 
@@ -50,7 +52,8 @@ def asked(
             (Path(folder) / "assay.toml").write_text(config)
             more = (*more, "--config", str(Path(folder) / "assay.toml"))
         words = ["run", suite, "--fake", str(plan), "--runs", folder, "--no-report"]
-        quietly([*words, "--launches", str(launches), "--seed", "1", *more])
+        budget = ["--budget", BUDGETS[suite]] if suite in BUDGETS else []
+        quietly([*words, "--launches", str(launches), "--seed", "1", *budget, *more])
         (path,) = Path(folder).glob("*/manifest.json")
         run = read_run(path.parent)
         replies = ask_all(Measured(run, summarise_cells(run)))
@@ -89,7 +92,13 @@ def here(reply: Reply[PaperFindings], name: str) -> float:
 SUITES = ("dell-2005", "helix-2003", "isu-2005", "nersc-2003", "seth-2004")
 
 
-@pytest.mark.parametrize("suite", SUITES)
+LONG = ("isu-2005", "nersc-2003")
+
+
+@pytest.mark.parametrize(
+    "suite",
+    [pytest.param(suite, marks=pytest.mark.long) if suite in LONG else suite for suite in SUITES],
+)
 def test_the_paper_s_machine_gives_the_paper_s_conclusions(suite: str) -> None:
     for says, outcome in outcomes(planted(suite)).items():
         if OPTERON.search(says):
@@ -98,43 +107,39 @@ def test_the_paper_s_machine_gives_the_paper_s_conclusions(suite: str) -> None:
             assert UNKNOWN.search(says) or UNKNOWN_MORE.search(says), says
         else:
             assert outcome == "holds", says
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("suite", [suite for suite in SUITES if suite != "nersc-2003"])
-def test_the_conclusions_hold_with_intervals(suite: str) -> None:
-    """With six launches of each cell, so that whole intervals decide."""
-    reply = asked(suite, scenario(suite), 6, "--budget", "20 h")
-    for says, outcome in outcomes(reply).items():
-        unknown = UNKNOWN.search(says) or UNKNOWN_MORE.search(says)
-        expected = "does not hold" if OPTERON.search(says) else "holds"
-        assert outcome == ("not measured" if unknown else expected), says
-    measured = [
+    values = [
         quantity.here
-        for exhibit in reply.findings.exhibits
+        for exhibit in planted(suite).findings.exhibits
         for quantity in exhibit.quantities
         if quantity.here is not None and quantity.here.launches is not None
     ]
-    assert sum(value.ci95 is not None for value in measured) > 0.8 * len(measured)
+    # Whole intervals decide; means, deviations and orders have none.
+    without = sum(value.ci95 is None for value in values)
+    assert without < (0.5 if suite == "nersc-2003" else 0.2) * len(values)
 
 
 # A change of each machine, and the conclusion that it contradicts.
 CONTRADICTIONS = [
     ("seth-2004", "1 - 0.3 * (ppn == 2)", "1 - 0.05 * (ppn == 2)", "BT uses the second processor"),
-    ("helix-2003", "5e-3 * (order == 'cyclic'", "0 * (order == 'cyclic'", "The rank order matters"),
-    ("isu-2005", "(10e6 * ranks)", "(10e6 * ranks / ppn)", "EP does not care"),
-    ("isu-2005", "(0.8 + 0.2", "(0.0 + 0.0", "The node's memory serves one processor at a time"),
     (
         "dell-2005",
         "compute = 0.99, allreduce = 0.01",
         "compute = 0.5, allreduce = 0.5",
         "EP is coa",
     ),
+]
+MORE = [
+    ("helix-2003", "5e-3 * (order == 'cyclic'", "0 * (order == 'cyclic'", "The rank order matters"),
+    ("isu-2005", "(10e8 * ranks)", "(10e8 * ranks / ppn)", "EP does not care"),
+    ("isu-2005", "(0.8 + 0.2", "(0.0 + 0.0", "The node's memory serves one processor at a time"),
     ("nersc-2003", "launch_sigma = 0.02 }", "launch_sigma = 0.4 }", "Two adapters raise"),
 ]
 
 
-@pytest.mark.parametrize(("suite", "old", "new", "says"), CONTRADICTIONS)
+@pytest.mark.parametrize(
+    ("suite", "old", "new", "says"),
+    [*CONTRADICTIONS, *(pytest.param(*each, marks=pytest.mark.long) for each in MORE)],
+)
 def test_a_machine_without_the_effect_contradicts_the_conclusion(
     suite: str, old: str, new: str, says: str
 ) -> None:
@@ -172,6 +177,7 @@ def test_published_numbers_and_their_ratios() -> None:
     assert here(helix, "bisection one way") == pytest.approx(110e6 / 8, rel=0.02)
 
 
+@pytest.mark.long
 def test_prices_are_compared_where_they_are_known() -> None:
     assert quantity(planted("seth-2004"), "linpack per dollar").here is None
     prices = '[prices]\ncurrency = "USD"\nnode = 4166.67\n'
@@ -183,17 +189,15 @@ def test_prices_are_compared_where_they_are_known() -> None:
     assert published.value == pytest.approx(480.7e9 / 500e3)
     assert per_dollar.here is not None and per_dollar.here.unit == "flop/s/USD"
     assert published.ratio == pytest.approx(16.1 / 4 / 480.7 * 120, rel=0.03)
-    kronor = prices.replace("USD", "SEK")
-    reply = asked("seth-2004", scenario("seth-2004"), 6, config=kronor)
-    assert quantity(reply, "price").here is None
 
 
+@pytest.mark.long
 def test_ratios_and_counts_of_nodes() -> None:
     isu = planted("isu-2005")
     assert here(isu, "mg loss") == pytest.approx(0.44, abs=0.01)
     assert here(isu, "read ratio") == pytest.approx(2.0, rel=0.01)
     # On the Xeon's numbers two ranks per node pay everywhere, as 2 × 0.72 is more than 1.
-    assert here(isu, "cg gains to") == 8
+    assert here(isu, "cg gains to") == 4
     (tungsten, delicatearch) = quantity(isu, "mg loss").published
     assert tungsten.ratio == 1.0  # within 37% to 50%
     assert delicatearch.ratio == pytest.approx(0.44 / 0.17, rel=0.03)
@@ -212,8 +216,9 @@ def test_the_answer_says_what_was_left_out_and_what_has_changed() -> None:
     findings_json(reply.findings)
 
 
+@pytest.mark.long
 def test_one_node_does_what_it_can() -> None:
-    alone = scenario("isu-2005").replace("nodes = 8", "nodes = 1")
+    alone = scenario("isu-2005").replace("nodes = 4", "nodes = 1")
     reply = asked("isu-2005", alone)
     left_out = " ".join(reply.answer.caveats)
     assert "Figure 9 is left out: it takes three nodes with two cores each." in left_out

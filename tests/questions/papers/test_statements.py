@@ -7,7 +7,7 @@ import pytest
 from assay.questions.papers.curves import CurvePoint, PaperCurve, up_to
 from assay.questions.papers.model import ExhibitCurve, Statement
 from assay.questions.papers.quantities import PaperValue
-from assay.questions.papers.statements import judged
+from assay.questions.papers.statements import judged, number_text
 
 CURVE = ExhibitCurve(name="c", kernel=("memory.strided",), metric="access", x="stride")
 
@@ -26,7 +26,7 @@ def outcome(statement: Statement, **values: PaperValue | None) -> str:
         ((1.1, 1.3), "holds"),
         ((0.9, 1.3), "undecided"),
         ((0.7, 0.9), "does not hold"),
-        (None, "holds"),
+        (None, "undecided"),
     ],
 )
 def test_the_whole_interval_decides(interval: tuple[float, float] | None, expected: str) -> None:
@@ -38,6 +38,12 @@ def test_the_whole_interval_decides(interval: tuple[float, float] | None, expect
     assert outcome(below, q=value(1.2, interval)) == opposite.get(expected, expected)
 
 
+def test_a_property_of_the_machine_decides_without_an_interval() -> None:
+    known = PaperValue(1.2, None, "", "")
+    assert outcome(Statement(says="…", quantity="q", above=1.0), q=known) == "holds"
+    assert outcome(Statement(says="…", quantity="q", above=1.3), q=known) == "does not hold"
+
+
 def test_both_bounds_and_names_of_quantities() -> None:
     between = Statement(says="…", quantity="q", within=(1.0, 2.0))
     assert outcome(between, q=value(1.5, (1.2, 1.9))) == "holds"
@@ -46,8 +52,23 @@ def test_both_bounds_and_names_of_quantities() -> None:
     named = Statement(says="…", quantity="q", above="low", below="high")
     ends = {"low": value(1.0), "high": value(2.0)}
     assert outcome(named, q=value(1.5, (1.2, 1.9)), **ends) == "holds"
-    assert outcome(named, q=value(1.5), low=value(1.0), high=None) == "not measured"
+    assert outcome(named, q=value(1.5, (1.2, 1.9)), low=value(1.0), high=None) == "not measured"
     assert outcome(named, q=None, **ends) == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        (0.304, "B/(flop/s)", "0.304 B/(flop/s)"),
+        (16.0, "count", "16"),
+        (116_100.0, "count", "116,100"),
+        (0.601, "1", "60.1%"),
+        (1.75, "", "1.75×"),
+        (2.664e9, "flop/s", "2.66 Gflop/s"),
+    ],
+)
+def test_numbers_as_text(number: float, unit: str, text: str) -> None:
+    assert number_text(number, unit) == text
 
 
 def curve(*lines: list[float], half_width: float = 0.01) -> PaperCurve:

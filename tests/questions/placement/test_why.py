@@ -364,7 +364,7 @@ OUTSIDE = {
 def test_commands_are_explained_as_far_as_can_be_seen(cause: str) -> None:
     run = commands(OUTSIDE[cause])
     result = causes(run)
-    assert result.remark.startswith("Why, seen from outside: ./a.out with 4 ranks loses")
+    assert result.remark.startswith("Why, seen from outside: a.out with 4 ranks loses")
     assert cause in result.remark
     assert all("seen from outside" in row.label for row in result.evidence)
     assert any("12 involuntary context switches" in row.note for row in result.evidence)
@@ -436,4 +436,4 @@ def test_without_an_own_time_the_wall_time_counts() -> None:
 
 def test_a_command_that_scales_is_reported_so() -> None:
     run = commands(lambda ppn: (1.0 / ppn, 0.99, 0.01))
-    assert causes(run).remark == ("Why, seen from outside: ./a.out with 4 ranks: little is lost.")
+    assert causes(run).remark == ("Why, seen from outside: a.out with 4 ranks: little is lost.")

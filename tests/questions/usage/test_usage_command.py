@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,11 @@ from assay.report.markdown import to_markdown
 from assay.report.usage.write import build_usage
 from assay.usage.accounts.reading import read_accounts
 from browser import CHROMIUM, look, with_probe
+from named_runs import leaks, shown
 from usage_logs import PBS, SAMPLES, SLURM, SWF, read_text, swf_of
 
 EXCERPT = Path(__file__).parents[2] / "data" / "usage" / "seth-2002-excerpt.swf"
+LONG = pytest.mark.long
 JOBS = [(n, 700 * n, 40 * (n % 7), 300 * (n % 9), 1 + n % 8) for n in range(1, 900)]
 
 
@@ -87,6 +90,36 @@ def test_every_format_has_a_report(tmp_path: Path, name: str) -> None:
         assert len(set(ids)) == len(ids)
     for figure in figures(found):
         assert {field.name for field in figure.fields} == set(figure.rows[0])
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["terminal", "findings", "json", *(pytest.param(f, marks=LONG) for f in ("markdown", "html"))],
+)
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"slurm_events"}))  # has no jobs
+def test_no_name_of_a_log_is_in_its_report(
+    tmp_path: Path, name: str, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"ann": "zqann", "phys": "zqphys", "proj": "zqproj", "/home": "/zqhome"}
+    text = SAMPLES[name]
+    for plain, private in names.items():
+        text = re.sub(rf"{re.escape(plain)}\b", private, text)
+    log = tmp_path / "zqfolder" / "zqlog"
+    log.parent.mkdir()
+    log.write_text(text)
+    words = {"terminal": [], "findings": ["--json"]}.get(
+        form, ["--format", form, "--output", str(tmp_path / "usage")]
+    )
+    assert run(log, *words, "--processors", "64") == 0
+    shown_text = capsys.readouterr().out
+    written = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert bool(written) == (form in ("markdown", "json", "html"))
+    for path in written:
+        shown_text = shown(path.read_bytes())
+    assert leaks(shown_text) == []
+    if form == "findings" and name == "slurm":
+        assert run(log, *words, "--processors", "64", "--identify") == 0
+        assert leaks(capsys.readouterr().out) != []
 
 
 def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

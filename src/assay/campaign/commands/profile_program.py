@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,11 +38,12 @@ _FLAVOURS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 
 
 @dataclass(frozen=True)
-class _ProgramMpi:
-    """The MPI of a program: its launcher ("" if unknown)."""
+class ProgramMpi:
+    """The MPI of a program: its launcher and version ("" if unknown)."""
 
     flavour: Flavour
     launcher: str
+    version: str = ""
 
 
 def profile_program(
@@ -66,13 +67,7 @@ def profile_program(
         raise AssayError(
             "There is no such program.", where=command[0], fix="Name a program or its path."
         )
-    mpi = _mpi_of(command)
-    toolchain = _toolchain_of(mpi, config)
-    library = build_trace(
-        toolchain.mpicxx,
-        toolchain.wrapper_environment,
-        lambda text: console.print(text, style="dim", markup=False),
-    )
+    library, mpi = program_library(command, config, console)
     kept = new_profile_folder(folder)
     utc, began = time.time(), time.monotonic()
     status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace))
@@ -85,7 +80,7 @@ def profile_program(
         utc=utc,
         wall=wall,
         status=status,
-        mpi=" ".join(filter(None, (_FLAVOURS.get(mpi.flavour, "MPI"), toolchain.mpi_version))),
+        mpi=" ".join(filter(None, (_FLAVOURS.get(mpi.flavour, "MPI"), mpi.version))),
         library=str(library),
     )
     _keep(run, kept)
@@ -100,7 +95,21 @@ def profile_program(
     return read_profile(kept), kept
 
 
-def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
+def program_library(
+    command: Sequence[str], config: Config, console: Console
+) -> tuple[Path, ProgramMpi]:
+    """The library to preload into a program, and the program's MPI. Raises AssayError."""
+    mpi = _mpi_of(command)
+    toolchain = _toolchain_of(mpi, config)
+    library = build_trace(
+        toolchain.mpicxx,
+        toolchain.wrapper_environment,
+        lambda text: console.print(text, style="dim", markup=False),
+    )
+    return library, replace(mpi, version=toolchain.mpi_version or "")
+
+
+def _mpi_of(command: Sequence[str]) -> ProgramMpi:
     """By the first executable that is linked with MPI; otherwise, of a script, by its launcher."""
     for word in command:
         path = shutil.which(word)
@@ -131,14 +140,14 @@ def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
             ) from None
         if parallel != "mpi" or not flavour:
             continue
-        return _ProgramMpi(flavour, launcher)
+        return ProgramMpi(flavour, launcher)
     launcher = next((word for word in command if Path(word).name in LAUNCHERS), "")
     path = shutil.which(launcher) if launcher else None
     flavour, _ = mpi_of_launcher(path)
-    return _ProgramMpi(flavour, path or "")
+    return ProgramMpi(flavour, path or "")
 
 
-def _toolchain_of(mpi: _ProgramMpi, config: Config) -> Toolchain:
+def _toolchain_of(mpi: ProgramMpi, config: Config) -> Toolchain:
     """One with the program's launcher, else one with its MPI, else the first usable one."""
     usable = [one for one in detect_toolchains(config) if one.mpicxx]
     same = [one for one in usable if mpi.launcher and _is_beside(one, mpi.launcher)]
@@ -199,7 +208,7 @@ def new_profile_folder(folder: Path | None) -> Path:
 def _variables(
     library: Path,
     folder: Path,
-    mpi: _ProgramMpi,
+    mpi: ProgramMpi,
     inherited: Mapping[str, str],
     *,
     trace: bool = False,
@@ -208,14 +217,22 @@ def _variables(
 
     Launchers hand it on by themselves, Open MPI's to other hosts only what it names.
     """
-    preloaded = " ".join(filter(None, (str(library), inherited.get("LD_PRELOAD", ""))))
-    mine = {"LD_PRELOAD": preloaded, "ASSAY_PROFILE_DIR": str(folder)}
+    mine = {"ASSAY_PROFILE_DIR": str(folder)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
+    return {**inherited, **variables_of(mine, library, mpi, inherited)}
+
+
+def variables_of(
+    mine: Mapping[str, str], library: Path, mpi: ProgramMpi, inherited: Mapping[str, str]
+) -> dict[str, str]:
+    """Variables for the library, and those that preload it into all ranks."""
+    preloaded = " ".join(filter(None, (str(library), inherited.get("LD_PRELOAD", ""))))
+    found = {"LD_PRELOAD": preloaded, **mine}
     if mpi.flavour == "openmpi":
         name = "OMPI_MCA_mca_base_env_list"
-        settings = [f"{key}={value}" for key, value in mine.items()]
-        mine[name] = ";".join(filter(None, (inherited.get(name, ""), *settings)))
-    return {**inherited, **mine}
+        settings = [f"{key}={value}" for key, value in found.items()]
+        found[name] = ";".join(filter(None, (inherited.get(name, ""), *settings)))
+    return found
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:

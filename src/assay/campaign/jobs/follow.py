@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +26,7 @@ from assay.records.jobs import JobBook, JobEnd, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobStatus, SchedulerSilent
 from assay.system.survey import read_nodes
-from assay.units import format_duration
+from assay.units import counted, format_duration, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,6 +45,16 @@ ENDING = 60.0
 ACCOUNTS = 4
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
+# Of tasks of a group: how they end regularly, and the other endings in words.
+_WHOLE = {"complete"}
+_ENDS = {
+    "time": "their time was over",
+    "warned": "they were warned that their time is over",
+    "asked": "they were asked to end",
+    "incomplete": "cells could not be measured",
+    "failed": "an error",
+    "refused": "another process measured",
+}
 
 
 @dataclass
@@ -132,16 +143,28 @@ class Follower:
         """Follow all jobs of a group, which run side by side. Raises AssayError."""
         jobs = [story.number for story in self._book.jobs() if not story.ended]
         problem: Ending | None = None
+        ends: Counter[str] = Counter()
         try:
             for number in jobs:
                 status = self._until_over(number)
-                end = self._book.end(number)
-                self._note_end(number, status, end)
-                if problem is None and not self._watch.over(number):
-                    problem = self._ended(number, status, end)
+                if self._watch.over(number):
+                    hows = Counter(end.how for end in self._book.task_ends(number).values())
+                    self._note_end(number, JobStatus("complete") if set(hows) <= _WHOLE else None)
+                    ends += hows
+                    continue
+                self._note_end(number, status)
+                problem = problem or self._ended(number, status, None)
         except KeyboardInterrupt:
             return self._stop(*jobs)
-        return Ending("complete") if self._complete() else problem or Ending("ended")
+        if self._complete():
+            return Ending("complete")
+        words = [
+            f"{_ENDS.get(how, how)} on {counted(count, 'node')}"
+            for how, count in ends.items()
+            if how not in _WHOLE
+        ]
+        sentence = f"Jobs ended before the run did: {listed(words)}." if words else ""
+        return problem or Ending("ended", sentence)
 
     def _complete(self) -> bool:
         if self._request.members is not None:
@@ -240,11 +263,11 @@ class Follower:
 
     # ---- after it --------------------------------------------------------------------------------
 
-    def _note_end(self, number: int, status: JobStatus | None, end: JobEnd | None) -> None:
+    def _note_end(self, number: int, status: JobStatus | None, end: JobEnd | None = None) -> None:
         with contextlib.suppress(AssayError):
             if end is not None:
                 self._book.ended(number, end.how, end.error or "")
-            elif status is not None:
+            elif status is not None and status.state not in ("queued", "running"):
                 self._book.ended(number, status.state, status.reason)
 
     def _account(self) -> None:

@@ -105,7 +105,7 @@ def profile(
     from assay.report.profile.write import present, profile_json
     from assay.trace.exports import parse_target, write_export
     from assay.trace.reading import read_profile
-    from assay.trace.reading_trace import has_trace, read_trace
+    from assay.trace.reading_trace import has_trace, read_matched
 
     targets = [parse_target(text) for text in export or ()]
     if trace and read is not None:
@@ -133,7 +133,7 @@ def profile(
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
-    events = read_trace(kept) if targets or has_trace(kept) else None
+    events = read_matched(kept) if targets or has_trace(kept) else None
     found = find(recorded)
     traced = None if events is None else find_trace(events)
     if json:
@@ -144,7 +144,7 @@ def profile(
         )
     if events is not None:
         for form, path in targets:
-            for sentence in write_export(events, form, path):
+            for sentence in write_export(events.trace, form, path):
                 notes.print(f"{path}: {sentence}", markup=False, soft_wrap=True)
             notes.print(f"exported: {path}", markup=False, soft_wrap=True)
     return status

@@ -4,6 +4,7 @@ Examples::
 
     assay watch --step 'step (?P<i>\d+) of (?P<n>\d+)' -- mpirun -n 4 ./model
     assay watch --step 'took (?P<seconds>\S+)' --log steps.jsonl -- python train.py
+    assay watch --steps app.profile -- mpirun -n 4 ./app    the iterations found in a trace
     assay watch -- ./model                        a program that calls assay_heartbeat()
     assay watch --heartbeat                       how to call it
 """
@@ -19,6 +20,7 @@ from cyclopts import Parameter
 def watch(
     *command: str,
     step: str | None = None,
+    steps: Path | None = None,
     pty: Annotated[bool, Parameter(negative=())] = False,
     heartbeat: Annotated[bool, Parameter(negative=())] = False,
     folder: Path | None = None,
@@ -40,6 +42,9 @@ def watch(
         A regular expression: a line of output that matches ends a step. Named groups:
         (?P<seconds>…) the step's time, otherwise the time between lines counts; (?P<i>…) its
         number; (?P<n>…) the total number of steps.
+    steps
+        The folder of a trace of the same program (`assay profile --trace`): steps are the
+        iterations found in it. The program isn't changed; a library is preloaded into it.
     pty
         Give the program a terminal as output, so that it doesn't buffer lines.
     heartbeat
@@ -73,8 +78,17 @@ def watch(
         raise AssayError(
             "No program is given.", fix="Name it after --, as in `assay watch -- ./model -n 4`."
         )
+    environment = None
+    if steps is not None:
+        if step is not None:
+            raise AssayError("--step and --steps exclude each other.", fix="Leave one of them out.")
+        from assay.campaign.commands.profiled_steps import step_environment
+        from assay.config import load_config
+
+        environment = step_environment(steps, command, load_config(None), console(stderr=True))
     return run_watch(
         command,
+        environment=environment,
         step=step,
         pty=pty,
         folder=folder,

@@ -7,6 +7,7 @@ Examples::
     assay design cluster.toml --json
     assay design --example > cluster.toml     a specification to begin with
     assay design --from 20260301T0910 > node.toml    a measured machine as a node
+    assay design --program app.profile > program.toml    a profiled program as a workload
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ def design(
     *,
     example: Annotated[bool, Parameter(negative=())] = False,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
+    program: Path | None = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
@@ -39,6 +41,8 @@ def design(
         Print a specification to begin with.
     from_
         Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
+    program
+        Print the program of a kept profile (assay profile) as [[program]] of a specification.
     format_
         terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
@@ -61,6 +65,11 @@ def design(
         from assay.report.design.measured import print_node
 
         print_node(from_)
+        return 0
+    if program is not None:
+        from assay.report.design.measured import print_program
+
+        print_program(program)
         return 0
     if spec is None:
         raise AssayError(

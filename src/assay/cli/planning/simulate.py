@@ -44,7 +44,7 @@ def simulate(
     Parameters
     ----------
     program
-        npb.KERNEL.CLASS, or the folder of a kept profile with a trace.
+        npb.KERNEL.CLASS, linpack.ORDER, or the folder of a kept profile with a trace.
     command
         An MPI program compiled by SimGrid's smpicc and its arguments, after --.
     on
@@ -54,7 +54,8 @@ def simulate(
     ppn
         Ranks per node [default: a rank per core].
     rate
-        Rate of an NPB kernel's computing on one rank, in official operations, such as "500 Mop/s".
+        Rate of an NPB kernel's computing on one rank, in official operations, such as "500 Mop/s";
+        of Linpack, that of DGEMM on one rank.
     simgrid
         SimGrid's smpirun, or a folder with it [default: smpirun on PATH].
     draws

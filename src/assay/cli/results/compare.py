@@ -29,6 +29,7 @@ def compare(
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     fail_on: str = "never",
     scale_clock: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -60,6 +61,9 @@ def compare(
         size.
     scale_clock
         Give ratios at equal clock rates, too.
+    anonymize
+        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
+        file's name is then comparison-anonymous by default.
     verbose
         Print all cells, caveats and recommendations, not only what fits on a screen.
     config
@@ -75,6 +79,12 @@ def compare(
     from assay.questions.compare.query import FailOn, parse_margin
     from assay.questions.compare.sides import read_sides
     from assay.report import write_report
+    from assay.report.anonymous.comparison import (
+        comparison_without_names,
+        names_of_sides,
+        sides_without_names,
+    )
+    from assay.report.anonymous.runs import anonymous_report
     from assay.report.comparison.brief import print_brief
     from assay.report.comparison.build import build_comparison
     from assay.report.comparison.terminal import print_comparison
@@ -85,6 +95,10 @@ def compare(
     root = runs or load_config(config).runs
     read = read_sides(root, sides)
     found = find(read, margin, scale_clock=scale_clock, others=read_other_runs(root, read))
+    failed = limit.fails(found)
+    names = names_of_sides(read) if anonymize else None
+    if names is not None:
+        found = comparison_without_names(found, names)
     screen = console()
     if json:
         print_json(findings_json(found))
@@ -92,8 +106,12 @@ def compare(
         (print_comparison if verbose else print_brief)(found, screen)
     else:
         suffix = {"markdown": "md"}.get(format_, format_)
-        target = output or Path(f"comparison.{suffix}")
-        model = build_comparison(found, find_views(read))
+        stem = "comparison" if names is None else "comparison-anonymous"
+        target = output or Path(f"{stem}.{suffix}")
+        shown = read if names is None else sides_without_names(read, names)
+        model = build_comparison(found, find_views(shown))
+        if names is not None:
+            model = anonymous_report(model, names)
         (written,) = write_report(model, target, [format_])
         screen.print(f"comparison: {written}", markup=False, soft_wrap=True)
-    return 1 if limit.fails(found) else 0
+    return 1 if failed else 0

@@ -1,12 +1,16 @@
 """BabelStream, formerly GPU-STREAM, as text and as CSV.
 
 Source: ``main.cpp`` of versions 1 to 5. Rates are 10^6 bytes per second, or 2^20 where the table
-header has MiBytes/sec. The program reports only failed validations.
+header has MiBytes/sec. The program reports only failed validations. With
+``--triad-only`` versions up to 4 print one time of all repetitions and the rate from it instead of
+the table; that is a cell of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
 from assay.importers.numbers import FIELD, WHOLE, number
@@ -20,6 +24,11 @@ _ROW = re.compile(
 )
 _LIKE_ROW = re.compile(r"(?:Copy|Mul|Add|Triad|Dot|Nstream)\s+[\d.]")
 _CSV_HEAD = "function,num_times,n_elements,sizeof,"
+# The output with --triad-only.
+_ONE = re.compile(r"Running (triad|nstream) \d+ times\b.*")
+_RUNTIME = re.compile(rf"Runtime \(seconds\):\s*({FIELD})\s*")
+_BANDWIDTH = re.compile(rf"Bandwidth \(({_UNIT})/s\):\s*({FIELD})\s*")
+_WHOLE_COLUMN = re.compile(rf"({_UNIT})_per_sec", re.I)
 _ELEMENTS = re.compile(rf"Number of elements:\s*({WHOLE})\s*")
 _WORDS = {
     "implementation": re.compile(r"(?:Implementation:|Using)\s*([A-Za-z][\w +.-]{0,40}?)\s*"),
@@ -44,6 +53,8 @@ class BabelStreamImporter(TextImporter):
         self._columns: list[str] = []
         self._rows: list[tuple[dict[str, FoundValue], list[Series]]] = []
         self._wrong = False
+        self._runtime: tuple[str, int] | None = None
+        self._only: FoundValue | None = None
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -62,6 +73,10 @@ class BabelStreamImporter(TextImporter):
             self._csv(text.split(","), line.number)
         elif row := _ROW.fullmatch(text):
             self._row(row, line.number)
+        elif runtime := _RUNTIME.fullmatch(text):
+            self._runtime = runtime[1], line.number
+        elif bandwidth := _BANDWIDTH.fullmatch(text):
+            self._whole(bandwidth, line.number)
         elif _LIKE_ROW.match(text):
             self.out.skip(line.number, "This row of BabelStream's table is damaged.")
         else:
@@ -71,6 +86,8 @@ class BabelStreamImporter(TextImporter):
         for name, pattern in _WORDS.items():
             if found := pattern.fullmatch(text):
                 self._settings[name] = words(found[1], line)
+        if one := _ONE.fullmatch(text):
+            self._only = words(one[1], line)
         if times := _TIMES.fullmatch(text):
             self._settings["times"] = FoundValue(int(times[1]), times[1], line)
         if elements := _ELEMENTS.fullmatch(text):
@@ -89,11 +106,28 @@ class BabelStreamImporter(TextImporter):
         printed = dict(zip(("rate", "time.min", "time.max", "time"), row.groups()[1:], strict=True))
         self._take({"op": operation}, printed, self._factor, line)
 
+    def _whole(self, bandwidth: re.Match[str], line: int) -> None:
+        """The two lines of ``--triad-only``, of which the bandwidth is the second."""
+        time, self._runtime = self._runtime, None
+        if time is None or time[1] != line - 1 or self._only is None:
+            self.out.skip(line, "The operation or the run time of this bandwidth is missing.")
+            return
+        self._take(
+            {"op": self._only, "timed": FoundValue("all repetitions", "", line)},
+            {"rate": bandwidth[2], "time.all": time[0]},
+            _factor(bandwidth[1]),
+            line,
+            {"time.all": time[1]},
+        )
+
     def _csv(self, fields: list[str], line: int) -> None:
         row = dict(zip(self._columns, fields, strict=True))
         rate = next((name for name in row if _RATE_COLUMN.fullmatch(name)), "")
         names = {"rate": rate, "time.min": "min_runtime", "time.max": "max_runtime"}
         names["time"] = "avg_runtime"
+        whole = next((name for name in row if _WHOLE_COLUMN.fullmatch(name)), "")
+        if whole and "runtime" in row:
+            rate, names = whole, {"rate": whole, "time.all": "runtime"}
         if not all(name in row for name in names.values()):
             self.out.skip(line, "This row of BabelStream's CSV has unknown columns.")
             return
@@ -108,19 +142,28 @@ class BabelStreamImporter(TextImporter):
                 self.out.skip(line, f"'{row.get(column, '')}' is not a number.")
                 return
             parameters[name] = found
-        unit = _RATE_COLUMN.fullmatch(rate)
+        if rate == whole:
+            parameters["timed"] = FoundValue("all repetitions", "", line)
+        unit = _RATE_COLUMN.fullmatch(rate) or _WHOLE_COLUMN.fullmatch(rate)
         assert unit is not None
         self._take(parameters, {m: row[name] for m, name in names.items()}, _factor(unit[1]), line)
 
     def _take(
-        self, parameters: dict[str, FoundValue], printed: dict[str, str], factor: int, line: int
+        self,
+        parameters: dict[str, FoundValue],
+        printed: dict[str, str],
+        factor: int,
+        line: int,
+        lines: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
+        """Keep a row. ``lines``: of metrics that are not printed in ``line``."""
         series = []
         for metric, text in printed.items():
             rate = metric == "rate"
-            found = number(text, line, factor if rate else 1)
+            place = lines.get(metric, line)
+            found = number(text, place, factor if rate else 1)
             if found is None:
-                self.out.skip(line, f"'{text}' is not a number.")
+                self.out.skip(place, f"'{text}' is not a number.")
                 return
             series.append(Series(metric, "B/s" if rate else "s", [found]))
         self._rows.append((parameters, series))
@@ -141,6 +184,7 @@ class BabelStreamImporter(TextImporter):
             )
         self._version, self._settings, self._factor = None, {}, None
         self._columns, self._rows, self._wrong = [], [], False
+        self._runtime = self._only = None
 
 
 def _factor(unit: str) -> int:

@@ -1,8 +1,9 @@
-"""NetPIPE 2 to 5: the lines that it prints while it measures.
+"""NetPIPE 2 to 5: the lines that it prints while it measures; and ``np.out`` of version 3.
 
 Source: ``netpipe.c``. Mbps are 2^20 bits per second where lines have "bytes" (versions 2 and 3),
 and 10^6 where they have "B", "KB" or "MB" (later versions); in the latter, rows with inconsistent
-size, rate and time are left out. The time is one-way. No version is printed.
+size, rate and time are left out. The time is one-way. No version is printed. ``np.out`` has rows of
+bytes, Mbps (2^20 bits) and seconds without any heading: a row counts only if these agree.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ _NEW = re.compile(
     rf"\d{{1,4}}:\s+({WHOLE})\s+(B|KB|MB|GB)\s+({WHOLE}) times -->\s*({FIELD})\s+(Mbps|Gbps)"
     rf"\s+in\s+({FIELD})\s+(nsecs|usecs|msecs|secs)"
 )
+# As "%8d %lf %12.8lf" prints them.
+_FILE_ROW = re.compile(r"(\d{1,12}) (\d{1,9}\.\d{6})\s+(\d{1,6}\.\d{8})")
 _LIKE_ROW = re.compile(r"\d{1,4}:\s+\d+ .*(?:-->|times)")
 _OLD_MEGABIT = Decimal(1 << 20) / 8
 _NEW_UNITS = {"Mbps": Decimal(10) ** 6 / 8, "Gbps": Decimal(10) ** 9 / 8}
 # Relative tolerance; 2^20 instead of 10^6 is a deviation of 0.049.
 _ROUNDING = 0.02
+_LAST_DIGIT = 5e-9  # s; rounding of the times in np.out
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -35,6 +39,7 @@ class NetpipeImporter(TextImporter):
     SIGNATURE = (
         r"Send and receive buffers are \d+ and \d+ bytes|Now starting (?:the )?main loop"
         r"|\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times -->"
+        r"|\d{1,12} \d{1,9}\.\d{6}\s{1,12}\d{1,6}\.\d{8}\s*$"
     )
     UNLABELLED = r"\s*\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times"
 
@@ -53,6 +58,14 @@ class NetpipeImporter(TextImporter):
                 self.out.skip(line.number, "Size, rate and time of this row are inconsistent.")
                 return
             self._put(size, rate, time, new[3])
+        elif row := _FILE_ROW.fullmatch(text):
+            size = FoundValue(int(row[1]), row[1], line.number)
+            rate = number(row[2], line.number, _OLD_MEGABIT)
+            time = number(row[3], line.number)
+            if rate is None or time is None or not _fit(size, rate, time, _LAST_DIGIT):
+                self.out.skip(line.number, "Size, rate and time of this row are inconsistent.")
+                return
+            self._put(size, rate, time)
         elif _LIKE_ROW.match(text):
             self.out.skip(line.number, "This row of NetPIPE is damaged.")
 
@@ -61,30 +74,33 @@ class NetpipeImporter(TextImporter):
         size: FoundValue,
         rate: FoundValue | None,
         time: FoundValue | None,
-        times: str,
+        times: str | None = None,
     ) -> None:
         if rate is None or time is None:
             self.out.skip(size.line, "Rate and time of this row of NetPIPE are not both numbers.")
             return
+        series = [Series("bandwidth", "B/s", [rate]), Series("time", "s", [time])]
+        if times is not None:
+            repeated = FoundValue(int(times), times, size.line)
+            series.append(Series("repetitions", "", [repeated]))
         self.out.result(
             Result(
                 code="netpipe",
                 tool="NetPIPE",
                 version=None,
                 parameters={"bytes": size},
-                series=[
-                    Series("bandwidth", "B/s", [rate]),
-                    Series("time", "s", [time]),
-                    Series("repetitions", "", [FoundValue(int(times), times, size.line)]),
-                ],
+                series=series,
             )
         )
 
 
-def _fit(size: FoundValue, rate: FoundValue, time: FoundValue) -> bool:
-    """Whether the rate is size over time, up to rounding; else its unit differs."""
-    moved = float(rate.value) * float(time.value)
-    return abs(moved - float(size.value)) <= _ROUNDING * float(size.value)
+def _fit(size: FoundValue, rate: FoundValue, time: FoundValue, digit: float = 0.0) -> bool:
+    """Whether the rate is size over time, up to rounding; else its unit differs.
+
+    ``digit``: half a unit of the time's last decimal, s.
+    """
+    per_second, whole = float(rate.value), float(size.value)
+    return abs(per_second * float(time.value) - whole) <= _ROUNDING * whole + per_second * digit
 
 
 def _factor(unit: str) -> Decimal:

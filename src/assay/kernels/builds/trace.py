@@ -28,6 +28,8 @@ _NAME = "The profiling library"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti")
 # No name of C++ leaves the library, and it needs no library of C++.
 _LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
+# What marks steps (native/heartbeat) is C.
+_STEPS = ("-x", "c", "-std=c99", "-O2", "-fPIC", "-Wall", "-Wextra", "-c")
 _HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
 # Without the C++ functions of MPI, whose library programs in C and Fortran don't load.
 _C_ONLY = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
@@ -59,6 +61,7 @@ def build_trace(
     with working_folder(builds) as work:
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = copy_sources(folder, work / "trace")
+        copy_sources(folder.parent / "heartbeat", work / "heartbeat")
         content = _content(mpicxx, header, copy)
         library = builds / key_of(content) / LIBRARY
         functions, definitions = wrappers(read_rules(copy / "functions.txt"), header)
@@ -69,7 +72,10 @@ def build_trace(
         flags = [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, "-I."]
         # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
-        log = compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)
+        steps = [*needed, *_STEPS, "../heartbeat/heartbeat.c"]
+        log = compiled(_NAME, steps, environment, copy)
+        files.append("heartbeat.o")
+        log += compiled(_NAME, [*needed, *flags, *files, "-o", LIBRARY], environment, copy)
         (copy / BUILD_LOG).write_text("".join(log), "utf-8")
         install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)
     return library
@@ -85,9 +91,10 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "program": LIBRARY,
         "assay": assay.__version__,
         "sources": source_digest(sources),
+        "steps": source_digest(sources.parent / "heartbeat"),
         "generator": digest_of(Path(trace_wrappers.__file__)),
         "header": header,
         "compiler": mpicxx,
-        "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK],
+        "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, *_STEPS],
         "machine": os.uname().machine,
     }

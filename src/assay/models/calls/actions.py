@@ -18,16 +18,15 @@ class CallSchedule:
     """Actions of ``ranks``, in order; and how many ``messages`` and bytes (``sent``) they send.
 
     A collective counts as a message of each of its ranks, with the bytes that the rank gives to it,
-    as in the work of the catalogue's kernels. ``passed``, ``passed_bytes``: the messages between
-    two ranks that all of it comes to, and their bytes.
+    as in the work of the catalogue's kernels. ``passed``: the messages between two ranks that all
+    of it comes to, by their size in bytes.
     """
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
         self.messages = 0
         self.sent = 0.0
-        self.passed = 0
-        self.passed_bytes = 0.0
+        self.passed: Counter[int] = Counter()
         self.lines: list[list[str]] = [[f"{rank} init"] for rank in range(ranks)]
         self._tags: Counter[tuple[int, int]] = Counter()
         self._taken: Counter[tuple[int, int]] = Counter()
@@ -114,16 +113,14 @@ class CallSchedule:
         if step.to is not None:
             tag = self._next(self._tags, rank, step.to)
             lines.append(f"{rank} isend {step.to} {tag} {size}")
-            self.passed += 1
-            self.passed_bytes += size
+            self.passed[size] += 1
             waits.append(f"{rank} wait {rank} {step.to} {tag}")
         lines += waits
 
     def _count(self, size: float) -> None:
         self.messages += 1
         self.sent += size
-        self.passed += 1
-        self.passed_bytes += size
+        self.passed[_whole(size)] += 1
 
     @staticmethod
     def _next(tags: Counter[tuple[int, int]], sender: int, receiver: int) -> int:

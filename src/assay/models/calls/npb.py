@@ -76,11 +76,10 @@ def npb_operations(kernel: str, npb_class: str, ranks: int) -> float:
 
 
 @cache
-def npb_communication(kernel: str, npb_class: str, ranks: int) -> tuple[float, float]:
-    """Messages between two ranks that the run comes to, collectives included, and their bytes."""
+def npb_messages(kernel: str, npb_class: str, ranks: int) -> Mapping[int, float]:
+    """Messages between two ranks that the run comes to, collectives included, by size in bytes."""
     made = npb_schedule(kernel, npb_class, ranks, 0.0)
-    passed, size = made.schedule.passed, made.schedule.passed_bytes
-    return passed * made.factor, size * made.factor
+    return {size: number * made.factor for size, number in made.schedule.passed.items()}
 
 
 def _work(kernel: str, npb_class: str, ranks: int) -> Mapping[str, float]:

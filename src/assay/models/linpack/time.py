@@ -15,11 +15,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.models.machine.machine import DescribedMachine
 from assay.topologies.grids import grid_loads
 from assay.topologies.loads import Loads
 
+Array = npt.NDArray[np.float64]
 # Steps that are computed; with more panels, each stands for several.
 _STEPS = 200
 _WORD = 8
@@ -111,6 +113,32 @@ class LinpackTime:
 
 
 @dataclass(frozen=True)
+class ProcessFigures:
+    """What the terms of HPL need of a machine, as arrays of one shape.
+
+    ``dgemm``: flop/s of a process. ``latency``: s. ``adapter``: B/s that a node's adapters achieve.
+    ``along``, ``exchanged``: s per byte that each process sends at once with all others, to the
+    next in its row and to all others of its column.
+    """
+
+    dgemm: Array
+    latency: Array
+    adapter: Array
+    along: Array
+    exchanged: Array
+
+
+@dataclass(frozen=True)
+class PanelParts:
+    """Seconds; ``panel`` and ``broadcast`` without what is hidden."""
+
+    update: Array
+    panel: Array
+    broadcast: Array
+    swap: Array
+
+
+@dataclass(frozen=True)
 class Linpack:
     """A prediction: at the largest order, with N½ and what a small order costs.
 
@@ -145,6 +173,43 @@ def order_of(machine: DescribedMachine, fill: float = FILL) -> int:
     return math.isqrt(int(fill * machine.nodes * machine.node.memory.value / _WORD))
 
 
+def panel_parts(
+    n: Array,
+    nb: int,
+    p: Array,
+    q: Array,
+    of: ProcessFigures,
+    coefficients: Coefficients,
+    steps: int,
+) -> PanelParts:
+    """Seconds of the parts of solutions, panel by panel, for arrays of one shape.
+
+    ``steps``: panels that are computed, each of which stands for several.
+    """
+    n, p, q = n[..., None], p[..., None], q[..., None]
+    dgemm, latency, adapter, along, exchanged = (
+        value[..., None] for value in (of.dgemm, of.latency, of.adapter, of.along, of.exchanged)
+    )
+    left = n * (1.0 - (np.arange(steps) + 0.5) / steps)  # rows of the panel
+    log_p = np.log2(p)
+    update = 2.0 * nb * left**2 / (p * q) / (coefficients.update * dgemm)
+    exchange = nb * log_p * (latency + _WORD * (2 * nb + 4) / adapter)
+    panel = left / p * nb**2 / (coefficients.panel * dgemm) + exchange
+    broadcast = np.where(q == 1, 0.0, 2 * latency + _WORD * nb * left / p * along)
+    swapped = (log_p + p - 1) * latency + 3.0 * _WORD * nb * left / q * exchanged
+    swap = np.where(p == 1, 0.0, swapped)
+    early = panel + broadcast
+    kept = early - np.minimum(coefficients.hidden * early, update)
+    share = panel / np.maximum(early, 1e-300)
+    weight = np.ceil(n[..., 0] / nb) / steps
+    return PanelParts(
+        update=update.sum(axis=-1) * weight,
+        panel=(kept * share).sum(axis=-1) * weight,
+        broadcast=(kept * (1 - share)).sum(axis=-1) * weight,
+        swap=swap.sum(axis=-1) * weight,
+    )
+
+
 def time_of(
     machine: DescribedMachine, problem: LinpackProblem, coefficients: Coefficients
 ) -> LinpackTime:
@@ -166,36 +231,27 @@ def time_of(
         """Seconds per byte that each process sends at once with all others."""
         return max(load.adapter / adapter, load.trunk / trunk)
 
-    along = max(per_byte(loads.rows), 1 / inside)
-    exchanged = max(per_byte(loads.columns), loads.inside / inside)
-    dgemm = machine.node.dgemm.value / per_node
-    panels = math.ceil(n / nb)
-    steps = min(panels, _STEPS)
-    weight = panels / steps
-    left = n * (1.0 - (np.arange(steps) + 0.5) / steps)  # rows of the panel
-    log_p = math.log2(p) if p > 1 else 0.0
-    flops_update = 2.0 * nb * left**2 / (p * q)
-    update = flops_update / (coefficients.update * dgemm)
-    exchange = nb * log_p * (latency + _WORD * (2 * nb + 4) / adapter)
-    panel = left / p * nb**2 / (coefficients.panel * dgemm) + exchange
-    broadcast = np.zeros(steps) if q == 1 else 2 * latency + _WORD * nb * left / p * along
-    swap = (
-        np.zeros(steps)
-        if p == 1
-        else (log_p + p - 1) * latency + 3.0 * _WORD * nb * left / q * exchanged
-    )
-    early = panel + broadcast
-    kept = early - np.minimum(coefficients.hidden * early, update)
-    share = np.where(early > 0, panel / np.maximum(early, 1e-300), 0.0)
+    parts = panel_parts(
+        np.asarray(float(n)), nb, np.asarray(float(p)), np.asarray(float(q)),
+        ProcessFigures(
+            dgemm=np.asarray(machine.node.dgemm.value / per_node),
+            latency=np.asarray(1.0 * latency),
+            adapter=np.asarray(1.0 * adapter),
+            along=np.asarray(1.0 * max(per_byte(loads.rows), 1 / inside)),
+            exchanged=np.asarray(1.0 * max(per_byte(loads.columns), loads.inside / inside)),
+        ),
+        coefficients,
+        min(math.ceil(n / nb), _STEPS),
+    )  # fmt: skip
     flops = 2.0 * n**3 / 3.0 + 1.5 * n**2
     arithmetic = flops / machine.peak
     return LinpackTime(
         problem,
         arithmetic,
-        max(float(update.sum() * weight) - arithmetic, 0.0),
-        float((kept * share).sum() * weight),
-        float((kept * (1 - share)).sum() * weight),
-        float(swap.sum() * weight),
+        max(float(parts.update) - arithmetic, 0.0),
+        float(parts.panel),
+        float(parts.broadcast),
+        float(parts.swap),
         flops,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.kernels import find_kernel
-from assay.models.calls.npb import npb_communication
+from assay.models.calls.npb import npb_messages
 from assay.models.machine.figure import MachineFigure
 from assay.models.machine.machine import DescribedMachine
 from assay.models.machine.programs import (
@@ -45,8 +45,9 @@ def npb_work(kernel: str, npb_class: str, ranks: int) -> ProgramWork:
     counted = dict(entry.work(parameters, ranks, 1))
     if not counted.get("flops"):
         counted["flops"] = counted["operations"]
-    messages, sent = npb_communication(kernel.removeprefix("npb."), npb_class, ranks)
-    return ProgramWork(counted["flops"], counted["traffic"], messages, sent)
+    messages = npb_messages(kernel.removeprefix("npb."), npb_class, ranks)
+    sent = sum(size * number for size, number in messages.items())
+    return ProgramWork(counted["flops"], counted["traffic"], sum(messages.values()), sent)
 
 
 def core_rate(machine: DescribedMachine, measured: NodeMeasurement) -> float:

@@ -43,6 +43,18 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
     return graph
 
 
+def with_burst(graph: ProgramGraph, burst: float) -> ProgramGraph:
+    """The graph of links that pass ``burst`` bytes without delay after a pause.
+
+    A message of s bytes then takes (s - burst) G in place of s G (Cruz, IEEE Trans. Inf. Theory
+    37(1), 1991: a link with rate 1/G and burstiness). Messages of one adapter still take turns at
+    its rate, as if each found the bucket empty.
+    """
+    far = graph.across.link == BETWEEN
+    size = np.where(far, np.maximum(graph.across.bytes - round(burst), 0), graph.across.bytes)
+    return replace(graph, across=replace(graph.across, bytes=size))
+
+
 def _orders(
     graph: ProgramGraph, network: ProgramNetwork, times: Floats
 ) -> tuple[Integers, Integers]:

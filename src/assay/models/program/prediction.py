@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.errors import AssayError
-from assay.models.program.adapters import with_adapters
+from assay.models.program.adapters import with_adapters, with_burst
 from assay.models.program.calibration import CalibratedNetwork, calibrate
 from assay.models.program.efficiency import computing_times
 from assay.models.program.excerpt import excerpt
@@ -174,7 +174,7 @@ def predict(run: ModelledRun, kind: InterconnectClass) -> RunTimePrediction:
         network_of(run, latency, kind.bandwidth) for latency in (kind.latency, *kind.latencies)
     ]
     # The order of messages at the adapters is that of the middle of the range.
-    graph = with_adapters(run.graph, networks[0])
+    graph = with_adapters(with_burst(run.graph, kind.burst), networks[0])
     return predicted(run, kind.name, [replay(graph, network) for network in networks])
 
 

@@ -69,7 +69,8 @@ class Answer(msgspec.Struct, frozen=True):
 
     ``method``: how it was measured. ``limits``: what bounds the results. Both are sentences.
     ``impossible``: numbers that can't be; the verdict is not based on them. ``urgent``: what has to
-    be known before any of its numbers is used, such as a setting that halves them.
+    be known before any of its numbers is used, such as a setting that halves them. ``published``:
+    what published clusters achieved.
     """
 
     question: str
@@ -85,3 +86,4 @@ class Answer(msgspec.Struct, frozen=True):
     limits: list[str] = []
     impossible: list[ImpossibleValue] = []
     urgent: list[str] = []
+    published: list[str] = []

@@ -32,6 +32,7 @@ class Part:
     method: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
     urgent: list[str] = field(default_factory=list)
+    published: list[str] = field(default_factory=list)
     headline: list[Point] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
     remark: str = ""
@@ -46,6 +47,7 @@ def merge(parts: Sequence[Part]) -> Part:
         method=[sentence for part in parts for sentence in part.method],
         limits=[sentence for part in parts for sentence in part.limits],
         urgent=[sentence for part in parts for sentence in part.urgent],
+        published=[sentence for part in parts for sentence in part.published],
         headline=[point for part in parts for point in part.headline],
         growth=[growth for part in parts for growth in part.growth],
         remark="; ".join(part.remark for part in parts if part.remark),
@@ -85,4 +87,5 @@ def answer_of(
         method=part.method,
         limits=part.limits,
         urgent=part.urgent,
+        published=part.published,
     )

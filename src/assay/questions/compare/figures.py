@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec
+from assay.charts.marks import LABEL_LIMIT, Row, Spec
+from assay.questions.compare.labels import brief_labels
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import origin_words
 from assay.units import format_limit
 
 # Maximum number of cells in the figure, and height of one in pixels.
 _MOST, _STEP = 40, 18
+_NARROW = 560  # pixels below which the legend has two columns
 _COLOURS = {
     "faster": "#2a7f62",
     "slower": "#b3392f",
@@ -24,10 +26,13 @@ def figures(found: CompareFindings) -> list[Figure]:
     known = [cell for cell in found.cells if cell.speed]
     if len(known) < 2:
         return []
-    shown = known[:_MOST]
-    rows = [_row(cell) for cell in shown]
-    left_out = len(known) - len(shown)
+    sides = [run.name for run in found.runs[1:]]
+    each = max(1, _MOST // len(sides))
+    shown = [cell for side in sides for cell in [c for c in known if c.side == side][:each]]
+    labels = brief_labels(found.cells)
     several = len(found.runs) > 2
+    rows = [_row(cell, labels[cell.name], several) for cell in shown]
+    left_out = len(known) - len(shown)
     return [
         Figure(
             id="compare-speed",
@@ -42,6 +47,7 @@ def figures(found: CompareFindings) -> list[Figure]:
             fields=[
                 Field("side", "", "run that is compared with A"),
                 Field("cell", "", "kernel, parameters and placement"),
+                Field("label", "", "what distinguishes the cell from others of its kernel"),
                 Field("speed", "", "factor by which it is faster than A"),
                 Field("low", "", "lower end of its 95% interval"),
                 Field("high", "", "upper end of its 95% interval"),
@@ -49,17 +55,18 @@ def figures(found: CompareFindings) -> list[Figure]:
                 Field("verdict", "", "faster, slower, same, open or none (another code)"),
             ],
             rows=rows,
-            spec=_spec(rows, found.margin, several),
+            spec=_spec(rows, found.margin),
             width="full",
         )
     ]
 
 
-def _row(cell: ComparedCell) -> Row:
+def _row(cell: ComparedCell, label: str, several: bool) -> Row:
     low, high = cell.speed_ci95 or (None, None)
     return {
         "side": cell.side,
         "cell": cell.name,
+        "label": f"{cell.side}: {label}" if several else label,
         "speed": cell.speed,
         "low": low,
         "high": high,
@@ -68,21 +75,35 @@ def _row(cell: ComparedCell) -> Row:
     }
 
 
-def _spec(rows: list[Row], margin: float, several: bool) -> Spec:
+def _spec(rows: list[Row], margin: float) -> Spec:
     y: Spec = {
-        "field": "label" if several else "cell",
+        "field": "label",
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"ticks": False, "labelLimit": 320, "grid": False},
+        "axis": {"ticks": False, "labelLimit": LABEL_LIMIT, "grid": False},
     }
     scale = {"type": "log", "zero": False, "nice": False, "padding": 12}
-    x: Spec = {"field": "speed", "type": "quantitative", "scale": scale, "title": "speed over A"}
+    # Without an expression a logarithmic axis has no labels at most values below 1.
+    axis = {
+        "labelExpr": "format(datum.value, '.3~g')",
+        "labelOverlap": "greedy",
+        "labelFlush": True,
+    }
+    x: Spec = {
+        "field": "speed",
+        "type": "quantitative",
+        "scale": scale,
+        "axis": axis,
+        "title": "speed over A",
+    }
+    verdicts = [verdict for verdict in _COLOURS if any(row["verdict"] == verdict for row in rows)]
     colour: Spec = {
         "field": "verdict",
         "type": "nominal",
         "title": "verdict",
-        "scale": {"domain": list(_COLOURS), "range": list(_COLOURS.values())},
+        "scale": {"domain": verdicts, "range": [_COLOURS[verdict] for verdict in verdicts]},
+        "legend": {"columns": {"expr": f"room < {_NARROW} ? 2 : {len(verdicts)}"}},
     }
     band = {"low": 1.0 / (1.0 + margin), "high": 1.0 + margin}
     layers: list[Spec] = [
@@ -126,9 +147,7 @@ def _spec(rows: list[Row], margin: float, several: bool) -> Spec:
             },
         },
     ]
-    label = "datum.side + ': ' + datum.cell"
     return {
-        "transform": [{"calculate": label, "as": "label"}] if several else [],
         "height": {"step": _STEP},
         "layer": layers,
     }

@@ -143,7 +143,7 @@ def _run(
         kind="imported" if manifest.imported else "run",
         toolchain=side.toolchain,
         nodes=None if side.nodes is None else list(side.nodes),
-        system=system_name(manifest, side.name),
+        system=system_name(manifest, "" if side.pooled else side.name),
         suite=manifest.plan.name,
         utc=manifest.utc,
         complete=all(run.complete for run in side.members or (side.run,)),

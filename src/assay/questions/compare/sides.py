@@ -137,6 +137,12 @@ def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
 
 def _read(root: Path, name: str) -> _Named:
     words, *options = _OPTION.split(name)
+    run, colon, part = words.rpartition(":")
+    if colon and any(run and run in each.name for each in list_runs(root)):
+        raise AssayError(
+            f"'{name}': '{part}' is not a part of a run that can be compared.",
+            fix=f"Parts are {run}:nodes={part or 'n[1-4]'}, {run}:toolchain=NAME and {run}:rest.",
+        )
     if _PLUS in words and not is_run(Path(words)):
         side = _pooled(root, name, words.split(_PLUS))
     else:

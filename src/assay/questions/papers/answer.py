@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
 from assay.questions.common.unmeasured import unmeasured_answer
-from assay.questions.papers.findings import PaperFindings
+from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound
 from assay.questions.papers.words import statements_of
 from assay.units import counted
@@ -31,6 +31,12 @@ def answer(found: PaperFindings | None) -> Answer:
         verdict=_verdict(found, statements),
         confidence=confidence,
         confidence_why=why,
+        evidence=[
+            row
+            for exhibit in found.exhibits
+            for quantity in exhibit.quantities
+            if (row := _evidence(exhibit, quantity)) is not None
+        ],
         caveats=[
             f"{exhibit.number} is left out: {exhibit.missing}."
             for exhibit in found.exhibits
@@ -40,12 +46,17 @@ def answer(found: PaperFindings | None) -> Answer:
             f"{found.paper}, {found.title}, asked: {found.asks}",
             found.scaled,
             "A conclusion holds if the whole 95% interval of the number here meets its bound, and "
-            "is undecided if the interval spans the bound.",
+            "is undecided if the interval spans the bound or there are too few launches for one.",
         ],
         limits=[
             "A ratio of a number here to a published one is that of the machines times that of the "
             "codes, which differ. It says nothing of the machines alone, unless the run measured "
-            "the code factor (`--beside`)."
+            "the code factor (`--beside`).",
+            *(
+                f"{exhibit.number}: {exhibit.also}"
+                for exhibit in found.exhibits
+                if exhibit.also and not exhibit.quantities
+            ),
         ],
     )
 
@@ -92,3 +103,24 @@ def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
         text = " and ".join(reasons)
         return "medium", text[:1].upper() + text[1:] + "."
     return "high", "Every number that decides has a 95% interval that is clear of its bound."
+
+
+def _evidence(exhibit: ExhibitFound, quantity: QuantityFound) -> Evidence | None:
+    """A share against its limit, so that one that can't be is found out (``common.gate``)."""
+    share, whole = quantity.here, quantity.whole
+    if share is None or whole is None:
+        return None
+    return Evidence(
+        label=f"{exhibit.number}: {quantity.title}",
+        metric=quantity.name,
+        unit=whole.unit,
+        value=whole.value,
+        ci95=whole.ci95,
+        limit=quantity.limit,
+        limit_source=f"{quantity.bound}, {share.where}",
+        share=share.value,
+        share_ci95=share.ci95,
+        cells=list(whole.cells),
+        note=whole.where,
+        bound=quantity.bound,
+    )

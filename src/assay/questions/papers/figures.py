@@ -58,7 +58,7 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
         height=230,
     )
     if launches:
-        chart.points(20)
+        chart.points(40)
     elif bars and written.logarithmic:
         chart.points(70, beside="line").whiskers()
     elif bars:
@@ -115,7 +115,8 @@ def _axis(curve: PaperCurve, bars: bool) -> Spec:
     written = curve.written
     title = _WORDS.get(written.x, written.x)
     if written.form == "launches":
-        return numbers("x", "launch", scale={"zero": False, "nice": True})
+        axis = {"format": "d", "tickMinStep": 1}
+        return numbers("x", "launch", scale={"zero": False, "padding": 12}, axis=axis)
     if bars:
         return named("x", title=None if isinstance(curve.points[0].x, str) else title)
     xs = sorted({int(point.x) for point in curve.points if not isinstance(point.x, str)})

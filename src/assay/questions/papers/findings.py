@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from assay.kernels.npb.own_code import OWN_CODE
+from assay.questions.common.answer import Bound
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval
@@ -58,8 +59,10 @@ class Beside:
 class QuantityFound:
     """A number of an exhibit. ``name``, ``title``: of the quantity; ``here``: on this machine.
 
-    ``code``: the program that measured it here. ``published``: the paper's numbers. ``since``: the
-    words for it in the summary of what has changed; ``note``: a reservation.
+    ``limit``: of a share, what the numerator can't pass, in its unit, and ``bound`` what that is;
+    ``whole``: the numerator. ``code``: the program that measured it here. ``published``: the
+    paper's numbers. ``since``: the words for it in the summary of what has changed; ``note``: a
+    reservation.
     """
 
     name: str
@@ -69,13 +72,17 @@ class QuantityFound:
     published: tuple[Beside, ...]
     since: str
     note: str
+    bound: Bound = ""
+    limit: float | None = None
+    whole: PaperValue | None = None
 
 
 @dataclass(frozen=True)
 class ExhibitFound:
     """A figure, table or section of the paper.
 
-    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "".
+    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "",
+    also where the exhibits have no numbers of it.
     ``also``: what else of assay answers it. ``quantities``, ``curves``, ``statements``: of it.
     """
 
@@ -177,20 +184,34 @@ def _exhibit(
             ),
             quantity.since,
             quantity.note,
+            quantity.bound,
+            *_limit(quantity, values),
         )
         for quantity in exhibit.quantity
     )
     drawn = tuple(found for curve in exhibit.curve if (found := curves[curve.name]) is not None)
     measured = drawn or any(each.here is not None for each in quantities)
+    parts = exhibit.quantity or exhibit.curve
     return ExhibitFound(
         exhibit.number,
         exhibit.title,
-        "" if measured else (exhibit.needs or "nothing of it was measured in this run"),
+        "" if measured or not parts else exhibit.needs or "nothing of it was measured in this run",
         exhibit.also,
         quantities,
         drawn,
         tuple(judged(each, values, curves) for each in exhibit.statement),
     )
+
+
+def _limit(
+    quantity: Quantity, values: Mapping[str, PaperValue | None]
+) -> tuple[float | None, PaperValue | None]:
+    """What the numerator of a share can't pass, and the numerator; None where none is known."""
+    share = values[quantity.name]
+    whole = values.get(quantity.of)
+    if not quantity.bound or share is None or whole is None or share.value == 0.0:
+        return None, None
+    return whole.value / share.value, whole
 
 
 def code_of(value: PaperValue | None) -> str:

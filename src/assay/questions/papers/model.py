@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from assay.questions.common.answer import Bound
+
 Statistic = Literal["median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs"]
 Pick = Literal["best", "worst", "largest", "smallest"]
 Derived = Literal["ratio", "gain", "loss", "product", "sum", "rest"]
@@ -41,7 +43,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     ``published``: ids of figures (``assay references``), with ``*`` as a wildcard;
     ``published_over``: the id of one by which they are divided. ``extensive``:
-    whether it grows with the machine, so that it is also compared per core and per node. ``since``:
+    whether it grows with the machine, so that it is also compared per core and per node. ``bound``:
+    of a share, what its denominator is to its numerator (``questions.common.answer``). ``since``:
     the words for it in the summary of what has changed. ``note``: a reservation.
     """
 
@@ -68,6 +71,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     published: tuple[str, ...] = ()
     published_over: str = ""
     extensive: bool = False
+    bound: Bound = ""
     since: str = ""
     note: str = ""
 

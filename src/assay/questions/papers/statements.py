@@ -1,10 +1,10 @@
 """The conclusions of a paper, tested on this machine.
 
 A statement on a number holds if the number's whole 95% interval meets its bounds, does not hold if
-none of it does, and is undecided otherwise. Without an interval the number decides, and the
-statement says so. A trend is Kendall's tau of the points of each line over x: it rises or falls if
-tau is at least ``_CLEAR``, and the first and the last point differ by their intervals in that
-direction.
+none of it does, and is undecided otherwise, as of a number of too few launches for an interval. A
+property of the machine is known, and decides without one. A trend is Kendall's tau of the points of
+each line over x: it rises or falls if tau is at least ``_CLEAR``, and the first and the last point
+differ by their intervals in that direction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from assay.questions.common.selection import quantity_text
+from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.model import Statement
 from assay.questions.papers.quantities import PaperValue
@@ -25,6 +25,8 @@ Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
 # Of all pairs of points, three quarters more in order than not.
 _CLEAR = 0.5
 _FEWEST = 3
+# Bytes of memory per flop/s, and of a network per flop.
+_BALANCES = ("B/(flop/s)", "B/flop")
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class StatementFound:
     """A conclusion of the paper on this machine.
 
     ``says``: the conclusion; ``section``: of the paper. ``outcome``: holds, does not hold,
-    undecided (the 95% interval spans the bound) or not measured. ``here``: the number that
-    decided, in words; empty if nothing was measured. ``cells``: ids of the cells it is based on.
+    undecided (the 95% interval spans the bound, or there is none) or not measured. ``here``: the
+    number that decided, in words; empty if nothing was measured. ``cells``: ids of the cells it is
+    based on.
     """
 
     says: str
@@ -68,12 +71,23 @@ def judged(
 
 
 def value_text(value: PaperValue) -> str:
-    """A number with its unit and interval. The unit "count" is that of numbers of things."""
-    if value.unit == "count":
-        return f"{value.value:,.10g}"
-    if value.unit == "1":
-        return format_share(value.value, value.ci95)
-    return quantity_text(value.value, value.unit, value.ci95)
+    """A number with its unit and interval."""
+    return number_text(value.value, value.unit, value.ci95)
+
+
+def number_text(value: float, unit: str, interval: Interval | None = None) -> str:
+    """As ``quantity_text``, with shares in per cent, counts whole, and balances in B/flop.
+
+    The unit "1" is that of shares, and "count" that of numbers of things.
+    """
+    if unit == "count":
+        return f"{value:,.10g}"
+    if unit == "1":
+        return format_share(value, interval)
+    if unit in _BALANCES:
+        ends = "" if interval is None else f" [{interval[0]:.3g}, {interval[1]:.3g}]"
+        return f"{value:.3g} {unit}{ends}"
+    return quantity_text(value, unit, interval)
 
 
 def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
@@ -84,6 +98,8 @@ def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -
 
 
 def _within(value: PaperValue, low: float, high: float) -> Outcome:
+    if value.ci95 is None and value.launches is not None:
+        return "undecided"
     ends = value.ci95 or (value.value, value.value)
     if low <= ends[0] and ends[1] <= high:
         return "holds"
@@ -125,8 +141,8 @@ def _line_trend(line: Sequence[CurvePoint], sign: int) -> Outcome:
     first, last = line[0], line[-1]
     if sign < 0:
         first, last = last, first
-    below = (first.ci95 or (first.value, first.value))[1]
-    above = (last.ci95 or (last.value, last.value))[0]
-    if tau >= _CLEAR and above > below:
+    if first.ci95 is None or last.ci95 is None:
+        return "undecided"
+    if tau >= _CLEAR and last.ci95[0] > first.ci95[1]:
         return "holds"
     return "does not hold" if tau <= 0.0 else "undecided"

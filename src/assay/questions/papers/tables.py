@@ -39,8 +39,8 @@ def _conclusions(found: PaperFindings) -> Table:
     rows = statements_of(found)
     build: TableBuilder[tuple[ExhibitFound, StatementFound]] = TableBuilder(rows)
     build.text("exhibit", "Exhibit", lambda row: row[0].number)
-    build.text("says", f"Conclusion of {found.paper}", lambda row: row[1].says)
     build.column("outcome", "Here", lambda row: Entry(row[1].outcome, tone=_TONES[row[1].outcome]))
+    build.text("says", f"Conclusion of {found.paper}", lambda row: row[1].says)
     build.text("number", "By", lambda row: row[1].here, tone="quiet")
     table = build.table(
         "papers-conclusions",
@@ -57,16 +57,21 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
     notes: list[str] = []
     build: TableBuilder[tuple[QuantityFound, Beside | None]] = TableBuilder(rows)
 
+    def noted(text: str, note: str) -> str:
+        """A text with the number of its note."""
+        if note not in notes:
+            notes.append(note)
+        return f"{text} ({notes.index(note) + 1})"
+
     def what(row: tuple[QuantityFound, Beside | None]) -> Entry:
-        if not row[0].note:
-            return Entry(row[0].title)
-        if row[0].note not in notes:
-            notes.append(row[0].note)
-        return Entry(f"{row[0].title} ({notes.index(row[0].note) + 1})")
+        return Entry(noted(row[0].title, row[0].note) if row[0].note else row[0].title)
+
+    def code(row: tuple[QuantityFound, Beside | None]) -> str:
+        return noted("assay", f"Code: {row[0].code}.") if row[0].code else ""
 
     build.column("what", "Quantity", what)
     build.numbers("here", "Here, median [95% interval]", _here)
-    build.text("code", "Code here", lambda row: row[0].code, tone="quiet")
+    build.text("code", "Code here", code, tone="quiet")
     build.numbers("published", "Published", _published)
     build.text("machine", "Machine", lambda row: _machine(row[1]))
     build.text("their_code", "Code there", lambda row: row[1].code if row[1] else "", tone="quiet")

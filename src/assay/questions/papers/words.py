@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
-from assay.questions.papers.statements import StatementFound, value_text
-from assay.units import format_share
+from assay.questions.papers.statements import StatementFound, number_text, value_text
 
 _BOUNDS = {
     "": "",
@@ -19,16 +18,10 @@ _BOUNDS = {
 
 def published_text(beside: Beside, unit: str) -> str:
     """``about 230 MB/s``, ``17.0% to 45.0%``: a published number in the unit of the measured."""
-    words = [_number(beside.value, unit)]
+    words = [number_text(beside.value, unit)]
     if beside.upper is not None:
-        words.append(_number(beside.upper, unit))
+        words.append(number_text(beside.upper, unit))
     return _BOUNDS[beside.bound] + " to ".join(words)
-
-
-def _number(value: float, unit: str) -> str:
-    if unit == "count":
-        return f"{value:,.10g}"
-    return format_share(value) if unit == "1" else quantity_text(value, unit)
 
 
 def here_text(found: QuantityFound) -> str:

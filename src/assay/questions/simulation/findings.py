@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import AssayError
-from assay.models.calls.npb import npb_communication, npb_operations, npb_schedule
+from assay.models.calls.linpack import linpack_schedule
+from assay.models.calls.npb import npb_messages, npb_operations, npb_schedule
+from assay.models.linpack.time import fitted_coefficients, grids_of
 from assay.models.program.adapters import with_adapters
 from assay.models.program.efficiency import computing_times
 from assay.models.program.prediction import model_run, network_of, spread_over
@@ -20,12 +22,15 @@ from assay.models.program.waits import wait_states
 from assay.questions.simulation.model import SIMULATION_SCHEMA, SimulationFindings
 from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.platform import hosts_for
-from assay.simulation.simgrid import SimGrid
+from assay.simulation.simgrid import HOW, SimGrid
 from assay.simulation.simulate import SimulatedProgram, simulate
 from assay.topologies.loads import host_share
 from assay.trace.events import Trace
 from assay.trace.exports.simgrid import write_actions
 from assay.trace.matching import match
+
+# Columns of a panel of Linpack.
+BLOCK = 96
 
 
 @dataclass(frozen=True)
@@ -88,15 +93,20 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
         return []
 
     def closed(cluster: SimulatedCluster, per_node: int) -> float:
-        messages, sent = npb_communication(kernel, npb_class, ranks)
+        messages = npb_messages(kernel, npb_class, ranks)
         own = seconds / ranks / cluster.speed
         if len(set(hosts_for(cluster, ranks, per_node))) == 1:
             latency, each = cluster.within_latency, cluster.within_bandwidth
-        else:
-            latency = cluster.latency.value
-            rate = cluster.adapters * cluster.bandwidth.value
-            each = host_share(cluster.topology, rate, cluster.trunk) / min(ranks, per_node)
-        return own + messages / ranks * latency + sent / ranks / each
+            return own + sum(
+                number / ranks * (latency + size / each) for size, number in messages.items()
+            )
+        # What shared adapters and links make of each byte.
+        rate = cluster.bandwidth.value
+        share = host_share(cluster.topology, cluster.adapters * rate, cluster.trunk)
+        crowd = rate * min(ranks, per_node) / share
+        return own + sum(
+            number / ranks * cluster.message(size, crowd) for size, number in messages.items()
+        )
 
     return SimulationInput(
         SimulatedProgram(f"npb.{kernel}.{npb_class}", ranks, made.factor, write),
@@ -105,6 +115,25 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
         unknown=(
             "The messages are those of assay's code of the NPB; NASA's sends others.",
             "Each rank computes at the given rate, however many share a node's memory.",
+        ),
+    )
+
+
+def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
+    """HPL of ``n`` unknowns. ``rate``: flop/s of one rank's DGEMM."""
+    p, q = grids_of(ranks)[-1]
+    made = linpack_schedule(n, BLOCK, p, q, rate, fitted_coefficients().values)
+
+    def write(folder: Path) -> list[str]:
+        made.schedule.write(folder)
+        return []
+
+    return SimulationInput(
+        SimulatedProgram(f"linpack.{n}", ranks, made.factor, write),
+        computing=2.0 * n**3 / 3.0 / ranks / rate,
+        unknown=(
+            f"Linpack has panels of {BLOCK} columns on a grid of {p} x {q} and no look-ahead; the "
+            "rates of panel and update relative to DGEMM are those of clusters of 2000 to 2005.",
         ),
     )
 
@@ -131,6 +160,8 @@ def find_simulation(
             closed = source.closed_form(cluster, settings.per_node)
         except AssayError as error:
             unknown.append(f"There is no closed form: {error.what}")
+    if simgrid is None and source.closed_form is None:
+        raise AssayError(f"{program.name} has no closed form without SimGrid.", fix=HOW)
     times = None
     if simgrid is not None:
         times = simulate(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.questions.compare.answer import answer, side_name
+from assay.questions.compare.labels import brief_labels
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import brief_words, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
@@ -31,11 +32,11 @@ _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%][.:]) (?=[A-Z])")
 
 def print_brief(found: CompareFindings, console: Console) -> None:
     """Print it in the console's width, and, if the sides permit, in its height."""
-    before, after = _before(found), _after(found, console.width)
+    labels = brief_labels(found.cells)
+    before, after = _before(found, labels), _after(found, console.width)
     taken = sum(_lines(each, console) for each in (*before, *after))
     room = max(console.height, _LEAST_HEIGHT) - 1 - taken  # less the line of the next prompt
     cells = most_important(found.cells)
-    labels = brief_labels(found.cells)
     shown = min(len(cells), _LEAST_CELLS)
     while shown < len(cells) and _height(found, cells[: shown + 1], labels, console) <= room:
         shown += 1
@@ -68,39 +69,7 @@ def most_important(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
     return sorted(cells, key=lambda cell: (rank(cell), -ratio(cell)))
 
 
-def brief_labels(cells: Sequence[ComparedCell]) -> dict[str, str]:
-    """Names of cells without what is the same in all cells of their kernel, by full name.
-
-    ``network.pingpong bytes=8 mode=blocking, 2 ranks`` is ``pingpong bytes=8`` if all cells of
-    network.pingpong are blocking and on two ranks.
-    """
-    names = list(dict.fromkeys(cell.name for cell in cells))
-    parts = {name: _parts(name) for name in names}
-    alike: dict[str, list[str]] = {}
-    for name in names:
-        alike.setdefault(parts[name][0], []).append(name)
-    labels = {}
-    for name in names:
-        of_kernel = alike[parts[name][0]]
-        counts = Counter(part for other in of_kernel for part in set(parts[other]))
-        head, *others = parts[name]
-        if len(of_kernel) > 1:
-            others = [part for part in others if counts[part] < len(of_kernel)]
-        words = [part for part in others if "=" in part]
-        rest = [part for part in others if "=" not in part]
-        labels[name] = ", ".join([" ".join([head.split(".")[-1], *words]), *rest])
-    return labels if len(set(labels.values())) == len(labels) else {name: name for name in names}
-
-
-def _parts(name: str) -> list[str]:
-    """The kernel, each parameter, and each part of the placement."""
-    head, *rest = name.split(", ")
-    words = head.split(" ")
-    plain = [word for word in words if "=" not in word]
-    return [" ".join(plain), *(word for word in words if "=" in word), *rest]
-
-
-def _before(found: CompareFindings) -> list[RenderableType]:
+def _before(found: CompareFindings, labels: dict[str, str]) -> list[RenderableType]:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -118,6 +87,8 @@ def _before(found: CompareFindings) -> list[RenderableType]:
     verdict = reply.verdict
     for run in found.runs:
         verdict = verdict.replace(f" {run.name} ({side_name(run)}) is ", f" {run.name} is ")
+    for name in sorted(labels, key=len, reverse=True):
+        verdict = verdict.replace(f"{name}, ", f"{labels[name]}, ")
     return [
         *lines,
         Padding(Text(verdict), (0, 0, 0, 2)),

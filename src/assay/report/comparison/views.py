@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec
+from assay.charts.marks import LABEL_LIMIT, Row, Spec
 from assay.questions import ask_all
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.common.findings import findings_json
@@ -198,7 +198,7 @@ def _figures(view: QuestionView, rows: Sequence[_EvidenceRow]) -> list[Figure]:
     ]
     return [
         Figure(
-            id=f"compare-{view.name}",
+            id=f"compare-{view.name}-shares",
             title="Shares of limits",
             caption="Each quantity as a share of its limit, by run. Whiskers: 95% intervals.",
             alt=f"Shares of limits of {len(shared[:_MOST])} quantities of "
@@ -234,7 +234,7 @@ def _spec() -> Spec:
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"ticks": False, "labelLimit": 320, "grid": False},
+        "axis": {"ticks": False, "labelLimit": LABEL_LIMIT, "grid": False},
     }
     x: Spec = {
         "field": "share",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import re
+from pathlib import Path
 
 
 def print_node(name: str) -> None:
@@ -16,3 +18,24 @@ def print_node(name: str) -> None:
     run = read_run(find_run(load_config(None).runs, name).path)
     day = datetime.datetime.fromtimestamp(run.manifest.utc, datetime.UTC).date().isoformat()
     print(node_of_run(run, summarise_cells(run), day), end="")
+
+
+def print_program(folder: Path) -> None:
+    """Print the program of a kept profile. Raises AssayError if the folder has none."""
+    from assay.questions.profile.findings import find
+    from assay.trace.reading import read_profile
+
+    found = find(read_profile(folder))
+    ranks = len(found.ranks)
+    computing = sum(rank.computing for rank in found.ranks) / ranks
+    messages = sum(rank.messages for rank in found.ranks) / ranks
+    # Collectives count as a message of each rank with what it gives to them.
+    messages += found.demand.collectives * found.wall
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name.removesuffix(".profile")).strip("-")
+    print(
+        f"# {found.size} ranks on {found.hosts} hosts, {found.wall:.4g} s of wall time.\n"
+        "# Add the node of a catalogue on which it ran, and how much of it is bound by memory.\n"
+        f'[[program]]\nname = "{name or "program"}"\nranks = {found.size}\nnode = ""\n'
+        f'computing = "{computing:.6g} s"\nmessages = {messages:.6g}\n'
+        f'bytes = "{sum(rank.bytes for rank in found.ranks) / ranks:.6g} B"\nmemory = "50%"'
+    )

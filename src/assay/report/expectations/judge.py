@@ -110,7 +110,7 @@ def _of_cell(
     metric = expectation.metric or (kernel.headline if kernel else next(iter(cell.metrics), "time"))
     if cell.status != "ok" or cell.verified is False or not cell.metrics:
         why = cell.error or ("its check failed" if cell.verified is False else "it has no result")
-        return Judgement(name, metric, "unmeasured", f"Not measured: {why}.", node)
+        return Judgement(name, metric, "unmeasured", f"Not measured: {why.rstrip('.')}.", node)
     if metric not in cell.metrics:
         raise unmatched(expectation, cell.metrics)
     summary = cell.metrics[metric]

@@ -22,8 +22,7 @@ from assay.report.build import report_without_cells, section_of
 from assay.report.model import CompanionFile, ReportModel, Section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
-from assay.trace.events import Trace
-from assay.trace.matching import match
+from assay.trace.matching import MatchedTrace
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def present(
     form: ShownFormat | None,
     output: Path | None,
     traced: TraceFindings | None = None,
-    trace: Trace | None = None,
+    trace: MatchedTrace | None = None,
     *,
     verbose: bool = False,
 ) -> None:
@@ -104,7 +103,7 @@ def present(
     if trace is not None and chosen_format(form, output) in ("html", "markdown"):
         timeline = _timeline_beside(output or usual)
         make_folder(timeline.parent, OUTPUT)
-        contents = write_timeline(trace, timeline, annotate(match(trace)))
+        contents = write_timeline(trace.trace, timeline, annotate(trace))
         title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
         report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
         console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)

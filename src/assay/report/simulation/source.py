@@ -10,14 +10,20 @@ from pathlib import Path
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.models.calls.npb import NPB
-from assay.questions.simulation.findings import SimulationInput, npb_input, traced_input
+from assay.questions.simulation.findings import (
+    BLOCK,
+    SimulationInput,
+    linpack_input,
+    npb_input,
+    traced_input,
+)
 from assay.simulation.simgrid import HOW, SimGrid
 from assay.simulation.simulate import SimulatedProgram
 from assay.trace.reading_trace import read_trace
 from assay.units import parse_quantity
 
 _COMMAND = "assay simulate"
-_MOST_RANKS, _MOST_DRAWS = 10_000, 10_000
+_MOST_RANKS, _MOST_DRAWS, _MOST_ORDER = 10_000, 10_000, 10_000_000
 
 
 def checked(on: Path | None, draws: int, ranks: int | None, ppn: int | None) -> Path:
@@ -50,13 +56,16 @@ def source_of(
         raise AssayError(
             "No program is named.",
             where=_COMMAND,
-            fix="Name npb.KERNEL.CLASS, the folder of a trace, or a command after --.",
+            fix="Name npb.KERNEL.CLASS, linpack.ORDER, a folder with a trace, or a command after "
+            "--.",
         )
     first = words[0]
     if first.startswith("npb.") and len(words) == 1:
         return _npb(first, ranks, rate)
+    if first.startswith("linpack.") and len(words) == 1:
+        return _linpack(first, ranks, rate)
     if rate is not None:
-        raise AssayError("--rate is for NPB kernels.", fix="Leave it out.")
+        raise AssayError("--rate is for NPB kernels and Linpack.", fix="Leave it out.")
     if len(words) == 1 and Path(first).is_dir():
         trace = read_trace(Path(first))
         if ranks is not None and ranks != len(trace.ranks):
@@ -67,6 +76,26 @@ def source_of(
             )
         return traced_input(Path(first).name, trace)
     return _command(words, ranks, simgrid)
+
+
+def _linpack(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
+    order = name.partition(".")[2]
+    if not order.isdecimal() or not BLOCK <= int(order) <= _MOST_ORDER:
+        raise AssayError(
+            f"'{name}' names no order of Linpack.",
+            fix=f"Such as linpack.20000; from {BLOCK} to {_MOST_ORDER:,}.",
+        )
+    if ranks is None or rate is None:
+        raise AssayError(
+            f"{'--ranks' if ranks is None else '--rate'} is missing.",
+            where=name,
+            fix=f'Such as: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "40 Gflop/s"; '
+            "`assay run speed` measures the rate of DGEMM.",
+        )
+    number = float(parse_quantity(rate, "flop/s", where="--rate"))
+    if not 0.0 < number < 1e18:
+        raise AssayError(f"--rate can't be {rate}.", fix='Such as "40 Gflop/s".')
+    return linpack_input(int(order), ranks, number)
 
 
 def _npb(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
@@ -101,7 +130,8 @@ def _command(words: Sequence[str], ranks: int | None, simgrid: SimGrid | None) -
     path = shutil.which(words[0])
     if path is None:
         raise AssayError(
-            f"'{words[0]}' is neither npb.KERNEL.CLASS, nor a folder, nor a program.",
+            f"'{words[0]}' is neither npb.KERNEL.CLASS, linpack.ORDER, nor a folder, nor a "
+            "program.",
             where=_COMMAND,
             fix="Check the name.",
         )

@@ -29,6 +29,10 @@
         ast: true, defaultStyle: false, tooltip: { theme: theme(), disableDefaultStyle: true },
       });
       views.set(id, drawn);
+      // Vega names the container by its own words; the figure's description says what it shows.
+      live.setAttribute("role", "img");
+      live.setAttribute("aria-label", still.alt);
+      live.removeAttribute("aria-roledescription");
       // The container has role and label; hide the SVG, or screen readers read them twice.
       live.querySelector("svg")?.setAttribute("aria-hidden", "true");
       still.style.display = "none";

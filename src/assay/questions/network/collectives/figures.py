@@ -89,7 +89,8 @@ def _size_figure(
 def _lines(chart: Chart) -> Chart:
     """Lines with points in the series' colour; also dashes for more series than colours."""
     many = len({row["series"] for row in chart.rows}) > _COLOURS
-    return chart.lines(strokeDash=chart.hue) if many and chart.hue else chart.lines()
+    dash = {**chart.hue, "legend": None} if chart.hue else None
+    return chart.lines(strokeDash=dash) if many and dash else chart.lines()
 
 
 def _by_ranks(found: Sequence[Point]) -> Figure:

@@ -259,8 +259,8 @@ def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
             "bytes both ways over the slowest pair's time. Worst: first half of the nodes with the "
             "second; best: neighbours."
         )
-        part.limits.append(
-            f"For comparison: {HELIX.cluster} ({HELIX.interconnect}) exchanged "
+        part.published.append(
+            f"{HELIX.cluster} ({HELIX.interconnect}) exchanged "
             f"{format_quantity(HELIX.both_ways, 'B/s')} per processor both ways across its "
             f"bisection ({HELIX.source})."
         )

@@ -317,6 +317,6 @@ def _describe_method(part: Part, sweeps: Sequence[MessageSweep]) -> None:
             "sizes scatter around their line."
         )
     if any(sweep.reach == "between nodes" for sweep in sweeps):
-        part.limits.append(published_text())
+        part.published.append(published_text())
     else:
         part.limits.append("No message left the node: the links between nodes were not measured.")

@@ -35,11 +35,12 @@ _MOST_WORST = 20
 _LEAST_SHARE = 0.001
 
 
-def find_trace(trace: Trace) -> TraceFindings:
-    """The findings of one traced run.
+def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
+    """The findings of one traced run, already matched or not.
 
     Raises AssayError if no time passed between the begin and the end of MPI.
     """
+    trace = of.trace if isinstance(of, MatchedTrace) else of
     wall = trace.end - trace.begin
     if wall <= 0.0:
         raise AssayError(
@@ -47,12 +48,12 @@ def find_trace(trace: Trace) -> TraceFindings:
             where=trace.run.folder,
             fix="Trace a program that works between MPI_Init and MPI_Finalize.",
         )
-    matched = match(trace)
+    matched = of if isinstance(of, MatchedTrace) else match(of)
     waits = wait_states(matched)
     phases = phases_of(matched, waits)
     run, network, unmodelled = _modelled(matched, waits, phases)
     whole = sum(rank.wall for rank in trace.ranks)
-    of = efficiencies(trace, None if run is None else run.ideal)
+    parts = efficiencies(trace, None if run is None else run.ideal)
     origins, unexplained, followed = _origins(matched, waits, phases)
     return TraceFindings(
         schema=TRACE_SCHEMA,
@@ -64,7 +65,11 @@ def find_trace(trace: Trace) -> TraceFindings:
         clock_error=trace.clock_error,
         incomplete=[rank.rank for rank in trace.ranks if not rank.complete],
         efficiencies=PopEfficiencies(
-            of.parallel, of.load_balance, of.communication, of.serialisation, of.transfer
+            parts.parallel,
+            parts.load_balance,
+            parts.communication,
+            parts.serialisation,
+            parts.transfer,
         ),
         waiting=float(waits.seconds.sum()) / whole,
         causes=_causes(waits, whole),

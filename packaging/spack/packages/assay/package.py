@@ -1,0 +1,34 @@
+"""The Spack recipe of assay.
+
+Spack installs assay with its Python dependencies from wheels: several of them (Polars, Vega-Lite's
+converter) are not in Spack's own repository. The site's compiler and MPI library are found on PATH
+when kernels are compiled.
+"""
+
+from spack.package import *
+
+
+class Assay(PythonPackage):
+    """Measure a machine or a cluster, and report how fast it is and with what confidence."""
+
+    homepage = "https://pypi.org/project/hpc-assay/"
+    pypi = "hpc-assay/hpc_assay-0.1.0.tar.gz"
+    license("MIT")
+
+    version("0.1.0")
+
+    variant("mpi", default=True, description="Compile kernels with the site's MPI library, too")
+
+    depends_on("python@3.11:", type=("build", "run"))
+    depends_on("py-pip", type=("build", "run"))
+    depends_on("py-hatchling@1.33:", type="build")
+    depends_on("cxx", type=("build", "run"))
+    depends_on("cmake@4:", type="run")
+    depends_on("ninja@1.13:", type="run")
+    depends_on("mpi", type="run", when="+mpi")
+
+    def install(self, spec, prefix):
+        pip("install", "--prefix", str(prefix), "--no-warn-script-location", ".")
+
+    def setup_run_environment(self, env):
+        env.prepend_path("MANPATH", self.prefix.share.man)

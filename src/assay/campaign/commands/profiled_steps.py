@@ -1,0 +1,80 @@
+"""``assay watch --steps``: the iterations found in a trace as the steps of a running program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.campaign.commands.profile_program import program_library, variables_of
+from assay.config import Config
+from assay.errors import AssayError
+from assay.models.program.repetition import IterationTimes, iterations
+from assay.questions.profile.places import place_name
+from assay.trace.events import RankTrace, Trace
+from assay.trace.model import SourcePlace
+from assay.trace.reading_trace import read_trace
+from assay.units import format_quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def step_environment(
+    folder: Path, command: Sequence[str], config: Config, console: Console
+) -> dict[str, str]:
+    """The variables with which the program marks each iteration that its trace shows.
+
+    ``folder``: of the trace. A sentence on the console names the call site that ends a step.
+
+    Raises AssayError if there is no trace, if no calls repeat in it, and as `profile_program`.
+    """
+    trace = read_trace(folder)
+    site, times, median = step_site(trace)
+    library, mpi = program_library(command, config, console)
+    console.print(
+        f"A step ends with each call from {place_name(site)}: {times:,} of median "
+        f"{format_quantity(median, 's')} in the trace.",
+        markup=False,
+        soft_wrap=True,
+    )
+    mine = {"ASSAY_STEP_SITE": f"{site.offset} {site.image}", "ASSAY_PROFILE_START": "off"}
+    return variables_of(mine, library, mpi, os.environ)
+
+
+def step_site(trace: Trace) -> tuple[SourcePlace, int, float]:
+    """The call site that each rank that iterates calls from once per iteration; how many iterations
+    there are, and their median time (s).
+
+    The first of such sites in an iteration. Raises AssayError if there is none.
+    """
+    found = [(rank, one) for rank in trace.ranks if (one := iterations(rank)) is not None]
+    sites: list[int] = []
+    for number, (rank, one) in enumerate(found):
+        mine = _once(rank, one)
+        sites = mine if number == 0 else [site for site in sites if site in mine]
+    if not sites:
+        raise AssayError(
+            "No calls of the trace repeat, or none is made once per iteration.",
+            where=trace.run.folder,
+            fix="Follow lines of output by --step, or mark steps by assay_heartbeat().",
+        )
+    first = found[0][1]
+    return trace.sites[sites[0]], first.repetition.times, float(np.median(first.seconds))
+
+
+def _once(rank: RankTrace, found: IterationTimes) -> list[int]:
+    """Sites with one call per iteration, and hardly any outside, in the order of an iteration."""
+    of = found.repetition
+    every = rank.events.site
+    inside = np.bincount(every[of.first : of.end], minlength=int(every.max()) + 1)
+    whole = np.bincount(every, minlength=len(inside))
+    one = every[of.first : of.first + of.period].tolist()
+    return [
+        site
+        for site in dict.fromkeys(one)
+        if inside[site] == of.times and whole[site] <= of.times + 2
+    ]

@@ -1,0 +1,69 @@
+"""What every figure needs, whoever built it: legends that fit, numbers that can be read.
+
+Specifications of figures say what is drawn; here they get what depends on the data and on the room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.charts.figure import Figure
+from assay.charts.marks import Spec, fitting_legend
+from assay.charts.theme import LONGEST_LABEL
+
+_CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
+
+
+def finished(figure: Figure) -> Spec:
+    """The specification with legends in as many columns as fit into the figure's width."""
+    labels: dict[str, set[str]] = {}
+    bounded = any(row.get("low") is not None for row in figure.rows)
+
+    def values_of(field: str) -> set[str]:
+        if field not in labels:
+            labels[field] = {str(row[field]) for row in figure.rows if row.get(field) is not None}
+        return labels[field]
+
+    def walk(part: object) -> object:
+        if isinstance(part, list):
+            return [walk(each) for each in part if bounded or not _draws_intervals(each)]
+        if not isinstance(part, Mapping):
+            return part
+        whole: dict[str, object] = {name: walk(value) for name, value in part.items()}
+        if whole.get("type") in ("log", "symlog"):
+            whole.pop("zero", None)  # which Vega-Lite would ignore with a warning
+        names = whole.get("y")
+        if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
+            whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
+        for channel in _CHANNELS:
+            encoding = whole.get(channel)
+            if isinstance(encoding, dict) and _needs_columns(encoding):
+                values = values_of(encoding["field"])
+                whole[channel] = {**encoding, "legend": fitting_legend(values, encoding)}
+        return whole
+
+    spec: Spec = {name: walk(value) for name, value in figure.spec.items()}
+    return spec
+
+
+def _narrow(axis: Spec | None) -> Spec | None:
+    """The axis of names along y with at most two fifths of the figure's width for its labels."""
+    if axis is None:
+        return None
+    limit = axis.get("labelLimit", LONGEST_LABEL)
+    if not isinstance(limit, int | float):
+        return axis
+    return {**axis, "labelLimit": {"expr": f"min({limit}, 0.4 * room)"}}
+
+
+def _draws_intervals(layer: object) -> bool:
+    """Whether a layer draws only rows with an interval: without any its extent is infinite."""
+    transforms = layer.get("transform", []) if isinstance(layer, Mapping) else []
+    return any(each.get("filter") == "isValid(datum.low)" for each in transforms)
+
+
+def _needs_columns(encoding: Spec) -> bool:
+    if "field" not in encoding or encoding.get("type") not in ("nominal", "ordinal"):
+        return False
+    legend = encoding.get("legend", {})
+    return legend is not None and not ({"columns", "orient", "values"} & set(legend or {}))

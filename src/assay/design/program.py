@@ -1,0 +1,126 @@
+"""Profiled programs as workloads of a design: ``[[program]]`` of a specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.design.figures import FigureReader, Origin, Written, read_share
+from assay.design.parts import Node
+from assay.errors import nearest
+from assay.toml import TomlDocument
+
+Array = NDArray[np.float64]
+PROGRAM = "program."
+_MOST_RANKS = 10_000_000
+
+
+class WrittenProgram(msgspec.Struct, frozen=True):
+    """A ``[[program]]`` of a file. ``node``: of the catalogue, where it was profiled."""
+
+    name: str
+    ranks: int
+    node: str
+    computing: Written
+    messages: float = 0.0
+    bytes: Written = "0 B"
+    memory: str | float = 0.5
+
+
+@dataclass(frozen=True)
+class DesignProgram:
+    """A run of ``ranks`` ranks. Of each: ``computing`` (s, on a core of the node where it was
+    profiled), ``messages`` and ``bytes`` that it sends. ``memory``: share of the computing that is
+    bound by memory. ``dgemm``, ``bandwidth``: of a core there, with all cores busy.
+    """
+
+    ranks: int
+    computing: float
+    messages: float
+    bytes: float
+    memory: float
+    dgemm: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class ProgramParts:
+    """Seconds of a run by what they are spent on; ``runs``: how many the machine does at once."""
+
+    runs: Array
+    compute: Array
+    latency: Array
+    link: Array
+
+
+def read_programs(
+    document: TomlDocument, table: object, nodes: Mapping[str, Node]
+) -> Mapping[str, DesignProgram]:
+    """By workload name, ``program.NAME``. Raises AssayError with file, line and fix."""
+    found: dict[str, DesignProgram] = {}
+    reader = FigureReader(document)
+    for index, one in enumerate(document.read(["program"], table, list[WrittenProgram])):
+        path: list[str | int] = ["program", index]
+        if PROGRAM + one.name in found or not one.name:
+            raise document.error(
+                [*path, "name"], f"There are two programs '{one.name}'.", "Rename one of them."
+            )
+        if one.node not in nodes:
+            raise document.error(
+                [*path, "node"], f"No catalogue has '{one.node}'.", nearest(one.node, nodes)
+            )
+        if not 1 <= one.ranks <= _MOST_RANKS or not 0.0 <= one.messages < 1e18:
+            key = "messages" if 1 <= one.ranks <= _MOST_RANKS else "ranks"
+            raise document.error(
+                [*path, key],
+                f"'{key}' can't be {getattr(one, key)}.",
+                "Write how many ranks the run had, at least 1."
+                if key == "ranks"
+                else "Write how many messages a rank sent, 0 or more.",
+            )
+        share = read_share(document, [*path, "memory"], one.memory)
+        if share > 1.0:
+            raise document.error([*path, "memory"], "'memory' is a share.", "Write 0% to 100%.")
+        node = nodes[one.node]
+        found[PROGRAM + one.name] = DesignProgram(
+            ranks=one.ranks,
+            computing=reader.figure([*path, "computing"], one.computing, "s", Origin()).value,
+            messages=one.messages,
+            bytes=reader.figure([*path, "bytes"], one.bytes, "B", Origin(), zero=True).value,
+            memory=share,
+            dgemm=node.dgemm.value / node.cores,
+            bandwidth=node.bandwidth.value / node.cores,
+        )
+    return found
+
+
+def program_parts(
+    program: DesignProgram,
+    *,
+    nodes: Array,
+    cores: Array,
+    dgemm: Array,
+    bandwidth: Array,
+    link: Array,
+    latency: Array,
+) -> ProgramParts:
+    """Runs on nodes with a rank per core: as many runs at once as fit, else one that takes longer.
+
+    ``cores``, ``dgemm``, ``bandwidth``, ``link``: of a node. A core is faster than where the
+    program was profiled by its share of DGEMM and of memory bandwidth.
+    """
+    needed = np.ceil(program.ranks / cores)
+    beside = np.minimum(cores, program.ranks)
+    slower = (1.0 - program.memory) * program.dgemm * cores / dgemm
+    slower = slower + program.memory * program.bandwidth * cores / bandwidth
+    several = needed > 1.0
+    return ProgramParts(
+        runs=np.where(nodes >= needed, np.floor(nodes / needed), nodes / needed),
+        compute=program.computing * slower,
+        latency=np.where(several, program.messages * latency, 0.0),
+        link=np.where(several, program.bytes * beside / link, 0.0),
+    )

@@ -1,0 +1,114 @@
+"""The manual page and the completions of shells, made from the commands.
+
+``python -m assay.manual FOLDER`` writes them below FOLDER as they are installed below a prefix:
+``share/man/man1/assay.1`` and the files that bash, zsh and fish read. A wheel contains them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.app import COMMANDS, SUBCOMMANDS, app, command_name, help_of
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+_COMPLETIONS = {
+    "bash": "share/bash-completion/completions/assay",
+    "zsh": "share/zsh/site-functions/_assay",
+    "fish": "share/fish/vendor_completions.d/assay.fish",
+}
+_MANUAL = "share/man/man1/assay.1"
+_STATUS = (
+    ("0", "Done."),
+    ("1", "A result that --fail-on names."),
+    ("2", "Wrong input, or an error; the message says where it is and how to fix it."),
+    ("130", "Interrupted; what was measured is kept, and --resume goes on."),
+)
+_ENVIRONMENT = (
+    ("ASSAY_CACHE", "The folder of built kernels [default: ~/.cache/assay]."),
+    ("NO_COLOR", "If set, output has no colours."),
+)
+
+
+def shared_files() -> dict[str, str]:
+    """The files by their path below an installation's prefix."""
+    files = {path: app.generate_completion(shell=shell) for shell, path in _COMPLETIONS.items()}
+    return {path: f"{text.rstrip()}\n" for path, text in {**files, _MANUAL: manual()}.items()}
+
+
+def manual() -> str:
+    """The manual page, in the man macros of roff."""
+    lines = [
+        '.TH ASSAY 1 "" assay "User commands"',
+        ".SH NAME",
+        "assay \\- measure a machine or a cluster",
+        ".SH SYNOPSIS",
+        ".B assay",
+        ".I COMMAND",
+        ".RI [ OPTIONS ]",
+        ".SH DESCRIPTION",
+        _text(str(app.help)),
+        ".SH COMMANDS",
+    ]
+    for name in COMMANDS:
+        lines += _command(app[command_name(name)], name)
+        for below in SUBCOMMANDS.get(name, ()):
+            lines += _command(app[name][below], name, below)
+    for title, rows in (("EXIT STATUS", _STATUS), ("ENVIRONMENT", _ENVIRONMENT)):
+        lines.append(f".SH {title}")
+        for head, meaning in rows:
+            lines += [".TP", f".B {_text(head)}", _text(meaning)]
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: App, *names: str) -> Iterator[str]:
+    """The section of a command: what it does, its options, its examples."""
+    summary, examples = help_of(*names)
+    yield f'.SS "{" ".join(("assay", *map(command_name, names)))}"'
+    yield _text(" ".join(summary.split()))
+    if names[0] not in SUBCOMMANDS or len(names) > 1:
+        for option, meaning in _options(command):
+            yield from (".TP", f".B {_text(option)}", _text(meaning))
+    if examples:
+        yield from (".PP", "Examples:", ".PP", ".nf", ".RS 2")
+        yield from (_text(line.strip()) for line in examples.splitlines()[1:])
+        yield from (".RE", ".fi")
+
+
+def _options(command: App) -> Iterator[tuple[str, str]]:
+    """Name and meaning of each argument and option."""
+    for argument in command.assemble_argument_collection(parse_docstring=True):
+        parameter = argument.parameter
+        if parameter.show is False or not argument.names:
+            continue
+        names = [name for name in argument.names if not name.startswith("--no-")]
+        if argument.field_info.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            names = [names[0].removeprefix("--").upper()]
+        yield ", ".join(names), " ".join((parameter.help or "").split())
+
+
+def _text(text: str) -> str:
+    """Text with the characters escaped that roff would interpret."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the files below a folder; return their paths."""
+    written = []
+    for path, text in shared_files().items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        written.append(target)
+    return written
+
+
+if __name__ == "__main__":
+    for _path in write(Path(sys.argv[1])):
+        print(_path)

@@ -1,0 +1,106 @@
+"""The manual page and completions are those of the commands, and their programs read them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.cli.app import COMMANDS, SUBCOMMANDS, command_name
+from assay.manual import shared_files
+
+ROOT = Path(__file__).parents[2]
+PACKAGING = ROOT / "packaging"
+FILES = shared_files()
+PAGE = FILES["share/man/man1/assay.1"]
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_the_files_are_those_of_the_commands(path):
+    assert (PACKAGING / path).read_text("utf-8") == FILES[path], "run `make docs`"
+
+
+def test_the_page_names_every_command_and_option():
+    names = [("assay", command_name(name)) for name in COMMANDS]
+    names += [("assay", name, below) for name, group in SUBCOMMANDS.items() for below in group]
+    for name in names:
+        assert f'.SS "{" ".join(name)}"' in PAGE
+    recorded = (ROOT / "tests/data/help/assay-run.txt").read_text("utf-8")
+    options = set(re.findall(r"^│ (--[a-z-]+)", recorded, re.MULTILINE)) - {"--help", "--version"}
+    assert len(options) > 20
+    for option in options:
+        assert f".B {option.replace('-', chr(92) + '-')}\n" in PAGE, option
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="There is no man on this machine.")
+def test_man_has_nothing_to_say_against_the_page(tmp_path):
+    page = tmp_path / "assay.1"
+    page.write_text(PAGE, encoding="utf-8")
+    done = subprocess.run(
+        ["man", "--warnings=all", "-l", str(page)], capture_output=True, text=True, check=True,
+        env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "Measure this machine with a suite or a plan" in done.stdout
+
+
+def completed(words: list[str]) -> list[str]:
+    """What bash offers for the last word."""
+    script = PACKAGING / "share/bash-completion/completions/assay"
+    quoted = " ".join(f"'{word}'" for word in words)
+    text = f'. "{script}"; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _assay; ' \
+        'printf "%s\\n" "${COMPREPLY[@]}"'  # fmt: skip
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine.")
+def test_bash_completes_commands_and_options():
+    assert completed(["assay", "ru"]) == ["run", "runs"]
+    assert completed(["assay", "lab", "d"]) == ["down"]
+    assert completed(["assay", "run", "--pre"]) == ["--precision"]
+
+
+@pytest.mark.parametrize(("shell", "path"), [
+    ("zsh", "share/zsh/site-functions/_assay"),
+    ("fish", "share/fish/vendor_completions.d/assay.fish"),
+])  # fmt: skip
+def test_other_shells_accept_theirs(shell, path):
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"There is no {shell} on this machine.")
+    subprocess.run([program, "-n", str(PACKAGING / path)], check=True)
+
+
+def test_the_version_is_the_same_everywhere():
+    for path in ("CITATION.cff", "packaging/spack/packages/assay/package.py"):
+        found = re.search(r'(?:^version: |version\(")([\d.]+)', (ROOT / path).read_text("utf-8"),
+                          re.MULTILINE)  # fmt: skip
+        assert found is not None and found[1] == assay.__version__, path
+
+
+def test_the_recipe_of_spack_requires_what_the_project_requires():
+    text = (PACKAGING / "spack/packages/assay/package.py").read_text("utf-8")
+    ast.parse(text)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    python = project["project"]["requires-python"].removeprefix(">=")
+    assert f'"python@{python}:"' in text
+    for name in ("cmake", "ninja"):
+        (least,) = (re.search(r">=([\d.]+)", each)[1] for each in project["project"]["dependencies"]
+                    if each.startswith(f"{name}>"))  # fmt: skip
+        assert re.search(rf'"{name}@{least.removesuffix(".0")}:"', text), name
+
+
+def test_the_definition_of_apptainer_is_a_sequence_of_valid_scripts():
+    text = (PACKAGING / "apptainer/assay.def").read_text("utf-8")
+    sections = dict(re.findall(r"^%(\w+)\n((?:(?: .*)?\n)*)", text, re.MULTILINE))
+    assert set(sections) >= {"post", "environment", "runscript", "test"}
+    for name in ("post", "environment", "runscript", "test"):
+        subprocess.run(["sh", "-n"], input=sections[name], text=True, check=True)
+    assert "hpc_assay-*.whl" in sections["post"]

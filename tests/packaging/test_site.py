@@ -1,0 +1,49 @@
+"""The site of the documents: every page is in its menu, and it is built without a warning."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "build" / "site-env" / "bin" / "mkdocs"
+MKDOCS = os.environ.get("ASSAY_TEST_MKDOCS") or (str(BUILT) if BUILT.exists() else None)
+MKDOCS = MKDOCS or shutil.which("mkdocs")
+
+
+def test_the_menu_has_every_page_once():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = re.findall(r"^ +- (?:[^:\n]+: )?(\S+\.md)$", text, re.MULTILINE)
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
+@pytest.mark.parametrize("reader", ["buyer", "administrator", "developer", "researcher"])
+def test_each_reader_has_a_guide(reader):
+    text = (ROOT / "docs" / "guides" / f"{reader}.md").read_text("utf-8")
+    assert len(re.findall(r"^\d\. ", text, re.MULTILINE)) == 4
+    assert f"guides/{reader}.md" in (ROOT / "docs" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(MKDOCS is None, reason="There is no MkDocs: `make site` installs it.")
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_outside(tmp_path):
+    done = subprocess.run(
+        [MKDOCS, "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        loaded = re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="([^"]*)"',
+                            page.read_text("utf-8"))  # fmt: skip
+        assert not [each for each in loaded if each.startswith(("http:", "https:", "//"))], page

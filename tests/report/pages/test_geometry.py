@@ -1,0 +1,106 @@
+"""Every figure of every suite is drawn without overlaps, cuts, crowded ticks and endless digits."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.charts.builder import Chart, numbers
+from assay.charts.drawing import drawable
+from assay.charts.figure import Field, Figure
+from assay.charts.finish import finished
+from assay.questions.common.tables import Column, Table
+from assay.report.build import report_without_cells
+from assay.report.html import to_html
+from assay.report.model import ReportModel, Section
+from browser import CHROMIUM
+from geometry import defects, too_precise
+from report_gallery import MACHINES, SUITES, other_reports, reports
+from report_pages import drawing_cache
+
+__all__ = ["drawing_cache"]  # a fixture
+
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
+
+
+def page_of(*figures: Figure) -> str:
+    """A page with figures alone."""
+    section = Section(
+        "speed", "How fast is it?", "answered", "Fast.", None, "",
+        *([], list(figures), [], [], [], [], []),
+    )  # fmt: skip
+    empty = Table("t", "T", [Column("a", "A")], [])
+    return to_html(report_without_cells("r", "R", 0.0, "", [section], rows=empty, facts=empty))
+
+
+def chart(names: list[str], **more) -> Figure:
+    rows = [
+        {"n": n, "name": name, "median": 1e9 * n, "low": 0.9e9 * n, "high": 1.1e9 * n,
+         "launches": 6}
+        for name in names for n in (1, 2, 3)
+    ]  # fmt: skip
+    return (
+        Chart(rows, numbers("n", "count", **more), "rate", "B/s", hue="name")
+        .curves(strokeDash={"field": "name", "type": "nominal", "title": "of"})
+        .figure("f", "F", caption="", alt="a" * 30, fields=[Field("n", "", "count")])
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("2.73002223078", True), ("10000000", True), ("10,000,000", False), ("1,048,576", False),
+        ("2.73", False), ("0.0000012", False), ("n = 1234567", False), ("12.345678", True),
+        ("gcc-13.2", False), ("", False),
+    ],
+)  # fmt: skip
+def test_numbers_that_nobody_can_use_are_found(text, wrong):
+    assert too_precise(text) == wrong
+
+
+def test_every_legend_gets_columns_that_fit():
+    spec = finished(chart(["a", "b"]))
+    legends = [
+        layer["encoding"][channel]["legend"]
+        for layer in spec["layer"]
+        for channel in ("color", "strokeDash")
+        if channel in layer["encoding"]
+    ]
+    assert len(legends) >= 3 and all("columns" in legend for legend in legends)
+
+
+def test_intervals_are_drawn_only_if_there_are_any():
+    figure = chart(["a"])
+    assert len(finished(figure)["layer"]) == 2
+    for row in figure.rows:
+        row["low"] = row["high"] = None
+    assert len(finished(figure)["layer"]) == 1
+    assert drawable(figure)["config"]["numberFormat"]
+
+
+@pytest.mark.long
+@in_browser
+def test_planted_defects_are_found(tmp_path):
+    labels = ["a very long name of a toolchain " * 2 + str(i) for i in range(3)]
+    crowded = {"axis": {"values": [1, 1.01, 1.02, 3], "labelOverlap": False, "format": ".9f"}}
+    figure = chart(labels, **crowded)
+    found = " ".join(defects(page_of(figure), tmp_path, 600))
+    for planted in ("overlap: ", "px apart", "digits of 1.010000000", "twice in a legend"):
+        assert planted in found, planted
+
+
+@pytest.mark.long
+@in_browser
+@pytest.mark.parametrize("machine", MACHINES)
+def test_figures_of_all_suites(tmp_path, machine):
+    """At both widths; the machines have few and many cores, short and long names, odd values."""
+    models: list[ReportModel] = list(reports(tmp_path, machine, SUITES))
+    if machine == "small":
+        models += other_reports(tmp_path)
+    wrong = [
+        f"{model.suite or model.run}: {each}"
+        for model in models
+        for width in (400, 1200)
+        for each in defects(to_html(model), tmp_path, width)
+    ]
+    assert wrong == []
+    assert sum(len(section.figures) for model in models for section in model.sections) > 30
