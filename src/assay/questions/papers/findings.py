@@ -9,6 +9,7 @@ from typing import Literal
 from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.answer import Bound
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
+from assay.questions.common.gate import MOST
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval
 from assay.questions.papers.curves import PaperCurve, curve_of, up_to
@@ -189,6 +190,14 @@ def _exhibit(
         )
         for quantity in exhibit.quantity
     )
+    # No conclusion is based on a share that can't be (``questions.common.gate``).
+    bounds = {each.name: each.bound for one in suite.exhibit for each in one.quantity if each.bound}
+    possible = {
+        name: None
+        if value is not None and name in bounds and value.value > MOST[bounds[name]]
+        else value
+        for name, value in values.items()
+    }
     drawn = tuple(found for curve in exhibit.curve if (found := curves[curve.name]) is not None)
     measured = drawn or any(each.here is not None for each in quantities)
     parts = exhibit.quantity or exhibit.curve
@@ -199,7 +208,7 @@ def _exhibit(
         exhibit.also,
         quantities,
         drawn,
-        tuple(judged(each, values, curves) for each in exhibit.statement),
+        tuple(judged(each, possible, curves) for each in exhibit.statement),
     )
 
 
