@@ -112,7 +112,7 @@ ppn = 16
 [[measure]]
 kernel = "network.pingpong"
 nodes = 2
-bytes = [8, 1024, 65536, 1048576]
+bytes = [8, 64, 1024, 8192, 65536, 1048576]
 """
 LAB = """
 schema = 1
@@ -198,7 +198,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("runs-of-nodes", "node-plan.toml", "measured"),
     ):
         executed(
-            *(folder, "run", plan, "--fake", "machine.toml", "--launches", "1"),
+            *(folder, "run", plan, "--fake", "machine.toml"),
+            *("--launches", "6" if name == "measured" else "1"),
             *("--runs", runs),
         )
         (folder / name).symlink_to(next((folder / runs).iterdir()))

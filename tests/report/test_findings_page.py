@@ -43,7 +43,17 @@ def test_the_page_is_what_the_types_say() -> None:
 
 def test_every_question_has_its_findings_on_the_page() -> None:
     assert [name for name, _, _ in page.findings_types()] == [
-        *(*NAMES, "history", "compare", "nodes", "clusters", "usage", "profile", "trace")
+        *(
+            *NAMES,
+            "history",
+            "compare",
+            "nodes",
+            "clusters",
+            "simulation",
+            "usage",
+            "profile",
+            "trace",
+        )
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from assay.kernels import find_kernel
@@ -79,3 +81,20 @@ def test_a_part_of_the_iterations_stands_for_all() -> None:
     for size, number in part.schedule.passed.items():
         assert number * part.factor == whole.schedule.passed[size]
     assert npb_messages("bt", "S", 4) == pytest.approx(whole.schedule.passed)
+
+
+@pytest.mark.parametrize("kernel", ["bt", "sp"])
+@pytest.mark.parametrize("ranks", [2, 4, 9, 16])
+def test_each_pair_exchanges_what_the_catalogue_says(kernel: str, ranks: int) -> None:
+    made = npb_schedule(kernel, "S", ranks, 1.0, 2)
+    sent: Counter[tuple[int, int]] = Counter()
+    for rank, lines in enumerate(made.schedule.lines):
+        for line in lines:
+            words = line.split()
+            if words[1] in ("send", "isend"):
+                sent[rank, int(words[2])] += int(words[4])
+    entry = find_kernel(f"npb.{kernel}")
+    parameters = {each.name: each.default for each in entry.parameters} | {"class": "S"}
+    assert entry.peers is not None
+    expected = entry.peers(parameters, ranks, 1)
+    assert {pair: size * made.factor for pair, size in sent.items()} == pytest.approx(expected)

@@ -34,7 +34,8 @@ def answer(found: SimulationFindings) -> Answer:
 def _verdict(found: SimulationFindings) -> str:
     text = f"{found.program} with {counted(found.ranks, 'rank')} on {found.cluster}: "
     if found.simulated is not None:
-        text += format_quantity(found.simulated, "s", found.interval)
+        seconds = found.simulated if found.mean is None else found.mean
+        text += format_quantity(seconds, "s", found.interval)
         text += f" by {found.simulator}"
         if found.closed_form is not None:
             text += f", {format_quantity(found.closed_form, 's')} by the closed form"

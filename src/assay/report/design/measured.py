@@ -24,6 +24,7 @@ def print_program(folder: Path) -> None:
     """Print the program of a kept profile. Raises AssayError if the folder has none."""
     from assay.questions.profile.findings import find
     from assay.trace.reading import read_profile
+    from assay.units import counted
 
     found = find(read_profile(folder))
     ranks = len(found.ranks)
@@ -33,7 +34,8 @@ def print_program(folder: Path) -> None:
     messages += found.demand.collectives * found.wall
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name.removesuffix(".profile")).strip("-")
     print(
-        f"# {found.size} ranks on {found.hosts} hosts, {found.wall:.4g} s of wall time.\n"
+        f"# {counted(found.size, 'rank')} on {counted(found.hosts, 'host')}, "
+        f"{found.wall:.4g} s of wall time.\n"
         "# Add the node of a catalogue on which it ran, and how much of it is bound by memory.\n"
         f'[[program]]\nname = "{name or "program"}"\nranks = {found.size}\nnode = ""\n'
         f'computing = "{computing:.6g} s"\nmessages = {messages:.6g}\n'
