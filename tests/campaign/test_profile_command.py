@@ -110,6 +110,7 @@ def _name(pid: str) -> str:
         return ""
 
 
+@pytest.mark.long
 def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     """Its calls are those of the kernel: EP has reductions of its sums, and no messages."""
     options = ("--folder", "kept", "--ppn", "2", "--json")
@@ -122,12 +123,6 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert (found["size"], found["absent"]) == (2, [])
     assert "Allreduce" in {each["function"] for each in found["functions"]}
     assert found["sent"] == []
-    command[command.index("class=S")] = "class=S,W"
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert done.returncode == 2
-    assert "These are 2 cells; a profile is of one." in done.stderr
 
 
 @pytest.mark.cluster
@@ -150,6 +145,8 @@ def test_options_of_jobs_and_kernels_are_refused_elsewhere(tmp_path: Path) -> No
     assert "are for a job" in done.stderr
     done = _profile(tmp_path, "true", options=("--ppn", "2"), status=2)
     assert "are for assay's kernels" in done.stderr
+    done = _profile(tmp_path, "npb.ep", "class=S,W", status=2)
+    assert "These are 2 cells; a profile is of one." in done.stderr
 
 
 def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:

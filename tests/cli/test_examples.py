@@ -239,6 +239,8 @@ def adjusted(example: str) -> list[str]:
         words += ["--budget", "1 s"]
     if words[:2] == ["lab", "run"] and "--submit" in words:
         words.append("--dry-run")  # the whole suite takes minutes on a lab
+    if words[0] == "profile":  # class A takes long
+        words = ["class=S" if word == "class=A" else word for word in words]
     if "--resume" in words:
         words += ["--fake", "machine.toml"]
     elif words[0] in ("run", "measure") and "--app" not in words:
