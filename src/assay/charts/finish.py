@@ -11,6 +11,8 @@ from assay.charts.figure import Figure
 from assay.charts.marks import Spec, fitting_legend
 from assay.charts.theme import LONGEST_LABEL
 
+# Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
+_SEPARATION = 17
 _CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
 
 
@@ -32,6 +34,9 @@ def finished(figure: Figure) -> Spec:
         whole: dict[str, object] = {name: walk(value) for name, value in part.items()}
         if whole.get("type") in ("log", "symlog"):
             whole.pop("zero", None)  # which Vega-Lite would ignore with a warning
+        along = whole.get("x")
+        if isinstance(along, dict) and (along.get("axis") or {}).get("labelOverlap"):
+            whole["x"] = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
