@@ -48,9 +48,11 @@ _SCRIPT = """
         problems.push(`overlap: ${texts[i].textContent} | ${texts[j].textContent}`);
     }
     for (const axis of svg.querySelectorAll(".role-axis")) {
-      const labels = [...axis.querySelectorAll(".role-axis-label text")].filter(shown).map(box);
+      const labels = [...axis.querySelectorAll(".role-axis-label text")].filter(shown)
+        .map((text) => ({ b: box(text), end: slanted(text) }));
       if (labels.length < 2) continue;
-      const x = labels.map((b) => (b.left + b.right) / 2), y = labels.map((b) => (b.top + b.bottom) / 2);
+      // A slanted label ends at its tick.
+      const x = labels.map(({ b, end }) => (end ? b.right : (b.left + b.right) / 2)), y = labels.map(({ b, end }) => (end ? b.top : (b.top + b.bottom) / 2));
       const span = (v) => Math.max(...v) - Math.min(...v);
       const along = span(x) > span(y) ? x : y;
       const sorted = [...along].sort((p, q) => p - q);
