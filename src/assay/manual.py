@@ -10,14 +10,14 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assay.cli.app import COMMANDS, SUBCOMMANDS, app, command_name, help_of
 
 if TYPE_CHECKING:
     from cyclopts import App
 
-_COMPLETIONS = {
+_COMPLETIONS: dict[Literal["bash", "zsh", "fish"], str] = {
     "bash": "share/bash-completion/completions/assay",
     "zsh": "share/zsh/site-functions/_assay",
     "fish": "share/fish/vendor_completions.d/assay.fish",

@@ -57,7 +57,8 @@ _SCRIPT = """
       const along = span(x) > span(y) ? x : y;
       const sorted = [...along].sort((p, q) => p - q);
       const least = Math.min(...sorted.slice(1).map((v, k) => v - sorted[k]));
-      if (least < (along === x ? LEAST_X : LEAST_Y)) problems.push(`ticks ${least.toFixed(0)} px apart`);
+      const slant = labels.some(({ end }) => end);  // slanted labels need but their height
+      if (least < (along === x && !slant ? LEAST_X : LEAST_Y)) problems.push(`ticks ${least.toFixed(0)} px apart`);
     }
     for (const legend of [svg]) {  // all legends of a figure: an entry in two is one too many
       const labels = [...legend.querySelectorAll(".role-legend-label text")].map((t) => t.textContent);
