@@ -24,6 +24,7 @@ MOST_MODULES = 16  # of a folder, its __init__ aside
 # The packages from the lowest up: each imports those before it alone. Single modules of the top
 # level carry no flow and may be imported by all.
 ORDER = (
+    "config",
     "model",
     "topologies",
     "reference",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.config import ContainerConfig, ToolchainConfig, load_config
-from assay.environment_modules import module_lines
+from assay.config.environment_modules import module_lines
 from assay.errors import AssayError
 from assay.kernels.builds.containers import container_script
 from assay.kernels.builds.loaded import lines_of, loaded_environment

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.config import load_config
+from assay.config.expectation import Expectation
 from assay.errors import AssayError
-from assay.expectation import Expectation
 from assay.report.expectations.judge import Judgement, judge, selects
 from assay.report.expectations.show import sentences, write_junit
 from assay.stats.core.model import CellSummary, MetricSummary

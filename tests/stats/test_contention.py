@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
 
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.model import Measurement
 from assay.records.schema import ClockOffset, HostClocks, RankRecord
 from assay.stats.cells.caveats import contention_text
-from assay.stats.cells.contention import contention_of, machines_of
+from assay.stats.cells.contention import contention_of, machines_of, shared_cpus
 from report_builder import SYSTEM, make_cell, make_disturbed
 
 
@@ -46,6 +49,10 @@ def test_hosts_of_one_machine_count_once() -> None:
     apart = _hosts({f"node{n}": 3600.0 * n for n in range(16)})
     real = Measurement(cell, 1, "l", 0.0, measured.record, measured.clock, apart)
     assert machines_of(real) == 16
+    counted = msgspec.structs.replace(measured.record, covariates={"online_cpus": 2.0})
+    assert shared_cpus(replace(shared, record=counted)) == 2
+    assert shared_cpus(replace(real, record=counted)) is None
+    assert shared_cpus(replace(shared, ranks=lab[:1], record=counted)) is None
     # assay ran elsewhere, on a machine whose CPUs say nothing of the nodes'.
     known = contention_of([real], system)
     assert known is not None and known.cpus is None and known.possible

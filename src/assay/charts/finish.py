@@ -11,6 +11,9 @@ from assay.charts.figure import Figure
 from assay.charts.marks import Spec, fitting_legend
 from assay.charts.theme import LONGEST_LABEL
 
+# Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
+_SEPARATION = 17
+_CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
 _CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
 
 
@@ -32,6 +35,14 @@ def finished(figure: Figure) -> Spec:
         whole: dict[str, object] = {name: walk(value) for name, value in part.items()}
         if whole.get("type") in ("log", "symlog"):
             whole.pop("zero", None)  # which Vega-Lite would ignore with a warning
+        along = whole.get("x")
+        if isinstance(along, dict) and (along.get("axis") or {}).get("labelOverlap"):
+            whole["x"] = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
+        if isinstance(along, dict) and along.get("type") == "nominal" and "field" in along:
+            whole["x"] = {
+                **along,
+                "axis": _slanted(along.get("axis", {}), values_of(along["field"])),
+            }
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
@@ -44,6 +55,20 @@ def finished(figure: Figure) -> Spec:
 
     spec: Spec = {name: walk(value) for name, value in figure.spec.items()}
     return spec
+
+
+def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
+    """The axis of names along x, slanted where its labels don't fit side by side."""
+    if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:
+        return axis
+    needed = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
+    return {
+        **axis,
+        "labelAngle": {"expr": f"room < {needed} ? -40 : 0"},
+        "labelAlign": {"expr": f"room < {needed} ? 'right' : 'center'"},
+        "labelBaseline": {"expr": f"room < {needed} ? 'middle' : 'top'"},
+        "labelLimit": {"expr": f"room < {needed} ? 140 : {LONGEST_LABEL}"},
+    }
 
 
 def _narrow(axis: Spec | None) -> Spec | None:

@@ -85,6 +85,7 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "symbolBaseStrokeColor": ink,
             "offset": 12,
             "columnPadding": 18,
+            "tickCount": 5,  # of a bar of colours
             # Several legends stand below each other: side by side they would leave the figure.
             "layout": {"top": {"direction": "vertical", "anchor": "start"}},
         },

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO
 
 import assay
+from assay.config.profiles import SITE
 from assay.errors import AssayError
-from assay.profiles import SITE
 
 # Maximum number of concurrent remote shells: enough for hundreds of hosts within seconds, and few
 # enough for a login daemon's or a scheduler's limits.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.config import SchedulerConfig
-from assay.environment_modules import module_lines
+from assay.config.environment_modules import module_lines
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 

@@ -22,6 +22,19 @@ __all__ = ["drawing_cache"]  # a fixture
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
 
 
+# Each suite on the machine that makes its figures hardest to draw.
+SHARED_OUT = {
+    "small": ("quick", "memory", "storage", "noise", "linpack"),
+    "cluster": ("npb", "network", "ring", "steadiness"),
+    "odd": ("placement", "toolchains"),
+}
+
+
+def test_every_suite_is_drawn():
+    assert set(SHARED_OUT) == set(MACHINES)
+    assert sorted(name for names in SHARED_OUT.values() for name in names) == sorted(SUITES)
+
+
 def page_of(*figures: Figure) -> str:
     """A page with figures alone."""
     section = Section(
@@ -92,15 +105,18 @@ def test_planted_defects_are_found(tmp_path):
 @in_browser
 @pytest.mark.parametrize("machine", MACHINES)
 def test_figures_of_all_suites(tmp_path, machine):
-    """At both widths; the machines have few and many cores, short and long names, odd values."""
-    models: list[ReportModel] = list(reports(tmp_path, machine, SUITES))
+    """The machines have few and many cores, short and long names, odd values.
+
+    Most defects need little room, so that few pages are drawn at the greater width, too.
+    """
+    models: list[ReportModel] = list(reports(tmp_path, machine, SHARED_OUT[machine]))
     if machine == "small":
         models += other_reports(tmp_path)
     wrong = [
         f"{model.suite or model.run}: {each}"
         for model in models
-        for width in (400, 1200)
+        for width in ((400, 1200) if machine == "odd" else (400,))
         for each in defects(to_html(model), tmp_path, width)
     ]
     assert wrong == []
-    assert sum(len(section.figures) for model in models for section in model.sections) > 30
+    assert sum(len(section.figures) for model in models for section in model.sections) >= 15

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from assay.config.expectation import Expectation
 from assay.errors import INTERRUPTED
-from assay.expectation import Expectation
 from assay.hostnames import names_text
 from assay.kernels import is_search
 from assay.model.cell import Cell

@@ -13,8 +13,8 @@ import msgspec
 from assay.campaign.engine.sessions import begin_time
 from assay.campaign.jobs.group_jobs import GroupJob
 from assay.config import Config, SchedulerConfig
+from assay.config.profiles import SITE
 from assay.errors import AssayError
-from assay.profiles import SITE
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cache import cache_folder, cache_home, check_trusted
-from assay.sections import ContainerConfig
+from assay.config.sections import ContainerConfig
 
 # How each program is called, for the folders in "$@" that are bound: the option for each, and what
 # comes between the options and the command. Apptainer 1.3 (apptainer exec), Sarus 1.6 (sarus run),

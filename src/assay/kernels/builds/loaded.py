@@ -9,9 +9,9 @@ import shlex
 import signal
 import subprocess
 
-from assay.environment_modules import module_lines
+from assay.config.environment_modules import module_lines
+from assay.config.sections import ToolchainConfig
 from assay.errors import AssayError
-from assay.sections import ToolchainConfig
 
 # Seconds for modules to be loaded from a busy shared file system; Spack reads its packages first.
 PATIENCE = 120.0

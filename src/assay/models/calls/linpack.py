@@ -1,6 +1,6 @@
 """HPL's schedule of calls: panels on a P x Q grid of ranks, column by column of the grid.
 
-After "HPL scalability analysis" (Petitet, Whaley, Dongarra & Cleary, netlib): the ranks of a column
+After "HPL scalability analysis" (Petitet, Whaley, Dongarra & Cleary 2004): the ranks of a column
 factor a panel, with an exchange per column of the panel; it is passed along each row as a ring;
 ranks of a column exchange rows, and all update the rest. Without look-ahead.
 """

@@ -1,6 +1,6 @@
 """The time of HPL on a described machine, panel by panel, and what it loses to what.
 
-After "HPL scalability analysis" (Petitet, Whaley, Dongarra & Cleary, netlib): P x Q processes
+After "HPL scalability analysis" (Petitet, Whaley, Dongarra & Cleary 2004): P x Q processes
 factor a panel of NB columns (one exchange of a row per column among P), send it along the Q of each
 row, exchange rows among the P, and update the rest by matrix multiplication. Here each term uses
 the machine's LogGP figures, adapters are shared by a node's processes, the exchange of rows is

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.kernels import find_kernel
+from assay.kernels.naming import kernel_code
 from assay.models.calls.npb import npb_messages
 from assay.models.machine.figure import MachineFigure
 from assay.models.machine.machine import DescribedMachine
@@ -45,7 +46,7 @@ def npb_work(kernel: str, npb_class: str, ranks: int) -> ProgramWork:
     counted = dict(entry.work(parameters, ranks, 1))
     if not counted.get("flops"):
         counted["flops"] = counted["operations"]
-    messages = npb_messages(kernel.removeprefix("npb."), npb_class, ranks)
+    messages = npb_messages(kernel_code(kernel).lower(), npb_class, ranks)
     sent = sum(size * number for size, number in messages.items())
     return ProgramWork(counted["flops"], counted["traffic"], sum(messages.values()), sent)
 

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from assay.config.expectation import FEWEST_RUNS, Expectation, unmatched
 from assay.errors import AssayError
-from assay.expectation import FEWEST_RUNS, Expectation, unmatched
 from assay.kernels import is_search, known_kernel
 from assay.kernels.naming import cell_name
 from assay.records.model import RunData, system_name

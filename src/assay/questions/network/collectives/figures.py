@@ -88,9 +88,11 @@ def _size_figure(
 
 def _lines(chart: Chart) -> Chart:
     """Lines with points in the series' colour; also dashes for more series than colours."""
-    many = len({row["series"] for row in chart.rows}) > _COLOURS
-    dash = {**chart.hue, "legend": None} if chart.hue else None
-    return chart.lines(strokeDash=dash) if many and dash else chart.lines()
+    if len({row["series"] for row in chart.rows}) <= _COLOURS:
+        return chart.lines()
+    # A field of its own: a legend for the same field would be a second one beside the colours'.
+    dash = {"field": "dash", "type": "nominal", "sort": None, "legend": None}
+    return chart.calculate("dash", "datum.series").lines(strokeDash=dash)
 
 
 def _by_ranks(found: Sequence[Point]) -> Figure:

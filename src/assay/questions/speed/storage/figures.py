@@ -200,7 +200,7 @@ def _groups(field: str, rows: Sequence[Row]) -> Spec:
     slant = -30 if len({row[field] for row in rows}) > _LEVEL_LABELS else 0
     return {
         **named(field),
-        "axis": {"labelAngle": slant, "labelLimit": 260, "ticks": False},
+        "axis": {"labelAngle": slant, "labelLimit": 160 if slant else 260, "ticks": False},
     }
 
 

@@ -12,12 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import AssayError, nearest
-from assay.expectation import Expectation, checked_expectations
-from assay.hostnames import expand_hosts
-from assay.ownership import why_untrusted
-from assay.profiles import SITE, with_profile
-from assay.sections import (
+from assay.config.expectation import Expectation, checked_expectations
+from assay.config.profiles import SITE, with_profile
+from assay.config.sections import (
     PATIENCE,
     BlasConfig,
     ClusterConfig,
@@ -30,6 +27,9 @@ from assay.sections import (
     SystemConfig,
     ToolchainConfig,
 )
+from assay.errors import AssayError, nearest
+from assay.hostnames import expand_hosts
+from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity, parse_walltime
 
