@@ -26,7 +26,7 @@ def test_the_example_is_printed_and_can_be_designed(tmp_path, capsys):
     assert (status, text) == (0, EXAMPLE)
     path = tmp_path / "cluster.toml"
     path.write_text(text, encoding="utf-8")
-    status, out, _ = run(capsys, str(path))
+    status, out, _ = run(capsys, str(path), "--verbose")
     assert status == 0
     assert "within 2%" in " ".join(out.split())
     assert "Recommendations" in out

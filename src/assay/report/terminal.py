@@ -27,7 +27,7 @@ _PAPERS = "papers"  # of whose tables those before the figures are shown
 _BETWEEN = 3  # columns between two of a table
 # Characters of a word that isn't broken between lines: paths are longer. The second, without room.
 _LONGEST_WORDS = (24, 16)
-_QUANTITY = 10  # of a number with its unit
+_WHOLE = 13  # of a number with its unit, or a short name: such texts are not broken either
 _MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 _VERDICT_LINES = 5  # of the first verdict and its recommendation on the first screen
@@ -215,7 +215,7 @@ def _fit(grid: Grid, console: Console) -> bool:
         least = [
             max(
                 _longest_word(texts[:1], longest),
-                _longest_word(texts[1:], longest, quantities=column.justify == "right"),
+                _longest_word(texts[1:], longest, whole=_WHOLE),
             )
             for column, texts in zip(grid.columns, columns, strict=True)
         ]
@@ -229,16 +229,14 @@ def _fit(grid: Grid, console: Console) -> bool:
     return free >= 0
 
 
-def _longest_word(texts: list[str], longest: int, *, quantities: bool = False) -> int:
-    """Characters of the longest word of at most ``longest``, which isn't broken; ``quantities``:
-    number and unit are one.
+def _longest_word(texts: list[str], longest: int, *, whole: int = 0) -> int:
+    """Characters of the longest word of at most ``longest``, which isn't broken; a text of at most
+    ``whole`` characters is one word.
     """
     from rich.cells import cell_len
 
     words = [
-        word
-        for text in texts
-        for word in ([text] if quantities and cell_len(text) <= _QUANTITY else text.split())
+        word for text in texts for word in ([text] if cell_len(text) <= whole else text.split())
     ]
     return max((n for n in map(cell_len, words) if n <= longest), default=1)
 

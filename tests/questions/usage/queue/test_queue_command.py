@@ -97,7 +97,7 @@ def test_the_command_reports_the_model(tmp_path: Path, capsys: pytest.CaptureFix
     jobs = [(n, 5000 * n, 60 * (n % 7), 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 1000)]
     log.write_text(swf_of(jobs, processors=8, users=1000))
     words = ("--what-if", "nodes=+50%", "--what-if", "cov=5.7%:1%", "--resamples", 20)
-    assert run(log, *words, "-o", tmp_path / "a.json") == 0
+    assert run(log, *words, "--verbose", "-o", tmp_path / "a.json") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "How busy is it, and what does the queue cost?" in out
     assert "lets users ask for" in out
