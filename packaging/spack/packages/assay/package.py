@@ -11,7 +11,6 @@ from spack.package import *
 class Assay(PythonPackage):
     """Measure a machine or a cluster, and report how fast it is and with what confidence."""
 
-    homepage = "https://pypi.org/project/hpc-assay/"
     pypi = "hpc-assay/hpc_assay-0.1.0.tar.gz"
     license("MIT")
 
