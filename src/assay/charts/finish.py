@@ -67,7 +67,7 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
         "labelAngle": {"expr": f"room < {needed} ? -40 : 0"},
         "labelAlign": {"expr": f"room < {needed} ? 'right' : 'center'"},
         "labelBaseline": {"expr": f"room < {needed} ? 'middle' : 'top'"},
-        "labelLimit": {"expr": f"room < {needed} ? 140 : {LONGEST_LABEL}"},
+        "labelLimit": {"expr": f"room < {needed} ? 100 : {LONGEST_LABEL}"},
     }
 
 
