@@ -93,19 +93,20 @@ class Probe(HTMLParser):
 
 
 def look(page, profile, *, dark: bool, width: int = 1200) -> dict:
+    """What the probe wrote once the page at this path was drawn."""
     import json
 
     assert CHROMIUM is not None
     done = subprocess.run(
         [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},2000",
-            "--virtual-time-budget=15000", f"--blink-settings=preferredColorScheme={int(not dark)}",
+            "--virtual-time-budget=20000", f"--blink-settings=preferredColorScheme={int(not dark)}",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--no-first-run", f"--user-data-dir={profile}", "--dump-dom", page.as_uri(),
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
         check=True,
     )  # fmt: skip
     found = Probe(done.stdout).text

@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 
-from browser import CHROMIUM, Probe, with_probe
+from browser import look, with_probe
 
 # The least distance of the centres of neighbouring labels of an axis, in px.
 LEAST_X, LEAST_Y = 24, 12
@@ -60,11 +58,10 @@ _SCRIPT = """
       const slant = labels.some(({ end }) => end);  // slanted labels need but their height
       if (least < (along === x && !slant ? LEAST_X : LEAST_Y)) problems.push(`ticks ${least.toFixed(0)} px apart`);
     }
-    for (const legend of [svg]) {  // all legends of a figure: an entry in two is one too many
-      const labels = [...legend.querySelectorAll(".role-legend-label text")].map((t) => t.textContent);
-      const twice = labels.filter((text, k) => labels.indexOf(text) !== k);
-      if (twice.length) problems.push(`twice in a legend: ${twice[0]}`);
-    }
+    // All legends of a figure: an entry in two is one too many.
+    const entries = [...svg.querySelectorAll(".role-legend-label text")].map((t) => t.textContent);
+    const twice = entries.filter((text, k) => entries.indexOf(text) !== k);
+    if (twice.length) problems.push(`twice in a legend: ${twice[0]}`);
     const said = texts.map((text) => text.textContent);
     found[figure.dataset.figure] = { problems, said };
   }
@@ -80,31 +77,16 @@ _SCRIPT = """
 
 def defects(page: str, folder: Path, width: int) -> list[str]:
     """The defects of a page at a width in px: ``figure: what is wrong``."""
-    assert CHROMIUM is not None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"page-{width}.html"
     path.write_text(with_probe(page, _SCRIPT), encoding="utf-8")
-    done = subprocess.run(
-        [
-            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},2000",
-            "--virtual-time-budget=20000", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", "--no-first-run",
-            f"--user-data-dir={folder / 'profile'}", "--dump-dom", path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )  # fmt: skip
-    text = Probe(done.stdout).text
-    assert text, done.stderr[-2000:]
-    told = json.loads(text)
+    seen = look(path, folder / "profile", dark=False, width=width)
     # Vega-Lite says this of every figure whose height follows from its rows.
     harmless = 'WARN Dropping "fit-y"'
-    problems = [f"page: {error}" for error in told["errors"] if not error.startswith(harmless)]
-    if told["overflow"] > 0:
-        problems.append(f"page: {told['overflow']} px wider than the window")
-    for name, figure in told["found"].items():
+    problems = [f"page: {error}" for error in seen["errors"] if not error.startswith(harmless)]
+    if seen["overflow"] > 0:
+        problems.append(f"page: {seen['overflow']} px wider than the window")
+    for name, figure in seen["found"].items():
         if isinstance(figure, list):
             problems += [f"{name}: {each}" for each in figure]
             continue

@@ -1,4 +1,4 @@
-"""What every figure needs, whoever built it: legends that fit, numbers that can be read.
+"""What all figures need: legends that fit, numbers that can be read.
 
 Specifications of figures say what is drawn; here they get what depends on the data and on the room.
 """

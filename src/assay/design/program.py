@@ -80,7 +80,7 @@ def read_programs(
                 f"'{key}' can't be {getattr(one, key)}.",
                 "Write how many ranks the run had, at least 1."
                 if key == "ranks"
-                else "Write how many messages a rank sent, 0 or more.",
+                else "Write how many messages each rank sent, 0 or more.",
             )
         share = read_share(document, [*path, "memory"], one.memory)
         if share > 1.0:

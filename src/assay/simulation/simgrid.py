@@ -44,14 +44,14 @@ def find_simgrid(given: Path | None) -> SimGrid | None:
     try:
         # A smpirun that is not executable is a shell script all the same.
         command = [path] if os.access(path, os.X_OK) else ["sh", path]
-        told = subprocess.run(
+        printed = subprocess.run(
             [*command, "-version"], capture_output=True, text=True, timeout=20, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise AssayError(
             f"SimGrid's smpirun doesn't run: {error}.", where=str(path), fix=HOW
         ) from None
-    version = re.search(r"version (\d[\d.]*)", told)
+    version = re.search(r"version (\d[\d.]*)", printed)
     return SimGrid(path, version[1] if version else "of an unknown version")
 
 

@@ -35,11 +35,11 @@ def references(
         Print the figures with their papers and clusters as JSON on stdout.
     """
     from assay.console import console, print_json
-    from assay.reference.papers.loading import clusters, figures, papers
+    from assay.reference.papers.loading import clusters_by_id, figures, papers
     from assay.reference.papers.search import matching, named_cluster, of_kernel
     from assay.report.references.listing import described, print_figures, print_overview
 
-    by_cluster = {each.id: each for each in clusters()}
+    by_cluster = clusters_by_id()
     by_paper = {each.id: each for each in papers()}
     found = matching(figures(), words, by_cluster, by_paper)
     if cluster:

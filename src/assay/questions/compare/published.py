@@ -13,7 +13,7 @@ from assay.kernels.naming import kernel_name
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.questions.compare.results import SideResult, Subject
-from assay.reference.papers.loading import clusters, figures, paper
+from assay.reference.papers.loading import clusters, clusters_by_id, figures, paper
 from assay.reference.papers.model import PublishedCluster, PublishedFigure
 
 PREFIX = "ref:"
@@ -47,10 +47,9 @@ def read_published(name: str) -> PublishedSide:
 
     Raises AssayError for an unknown name, and for a cluster of which no figure can be compared.
     """
-    by_id = {each.id: each for each in clusters()}
     chosen = [figure for figure in figures() if figure.id == name]
     if chosen:
-        cluster = by_id.get(chosen[0].cluster)
+        cluster = clusters_by_id().get(chosen[0].cluster)
     else:
         folded = name.casefold()
         cluster = next((c for c in clusters() if folded in (c.id, c.name.casefold())), None)
@@ -59,7 +58,7 @@ def read_published(name: str) -> PublishedSide:
         raise AssayError(
             f"No paper has a cluster '{name}'.",
             where=PREFIX + name,
-            fix=f"{nearest(name, by_id)} `assay references` lists them.",
+            fix=f"{nearest(name, clusters_by_id())} `assay references` lists them.",
         )
     results, others = [], []
     for figure in chosen:

@@ -18,8 +18,10 @@ from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
 from assay.questions.papers.points import RunCells, run_cells
 from assay.questions.papers.quantities import PaperValue, value_of
 from assay.questions.papers.statements import StatementFound, judged
-from assay.reference.papers.loading import clusters, figures_of, paper
+from assay.reference.papers.loading import clusters_by_id, figures_of, paper
 from assay.reference.papers.model import PublishedFigure
+from assay.stats.compare.code_factor import without_code
+from assay.stats.core.intervals import Estimate
 
 Kind = Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
 
@@ -239,7 +241,7 @@ def _beside(
     run: RunCells,
     factors: Sequence[CellFactor],
 ) -> Beside:
-    cluster = {each.id: each for each in clusters()}.get(figure.cluster)
+    cluster = clusters_by_id().get(figure.cluster)
     by = figures_of(figure.paper)[quantity.published_over].si if quantity.published_over else 1.0
     low, high = figure.si / by, None if figure.si_upper is None else figure.si_upper / by
     ratio, interval = _ratio(here, low, high)
@@ -301,9 +303,6 @@ def _machines(
     factor = factor_of(factors, cell, figure.code)
     if factor is None:
         return None, None
-    from assay.stats.compare.code_factor import without_code
-    from assay.stats.core.intervals import Estimate
-
     speed = Estimate(ratio, interval)
     if here.better == "less":
         speed = Estimate(1 / ratio, interval and (1 / interval[1], 1 / interval[0]))

@@ -55,6 +55,12 @@ def clusters() -> tuple[PublishedCluster, ...]:
     return tuple(cluster for name in PAPERS for cluster in clusters_of(name))
 
 
+@cache
+def clusters_by_id() -> dict[str, PublishedCluster]:
+    """The clusters of all papers by id."""
+    return {cluster.id: cluster for cluster in clusters()}
+
+
 def papers() -> tuple[Paper, ...]:
     """All papers."""
     return tuple(map(paper, PAPERS))

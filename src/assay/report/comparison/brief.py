@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from assay.questions.compare.answer import answer, side_name
 from assay.questions.compare.labels import brief_labels
-from assay.questions.compare.model import ComparedCell, CompareFindings
+from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
 from assay.questions.compare.tables import brief_words, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim", "none": "dim"}
 _LEAST_HEIGHT = 24  # lines of the smallest screen that is provided for
@@ -49,6 +50,18 @@ def print_brief(found: CompareFindings, console: Console) -> None:
         console.print(each)
 
 
+def side_line(run: ComparedRun, code: str) -> Text:
+    """A side by its name, what it is, its system and toolchain; and ``code`` if there is one."""
+    from rich.text import Text
+
+    rest = [run.system, *([f"toolchain {run.toolchain}"] if run.toolchain else []), code]
+    return Text.assemble(
+        (f"{run.name}  ", "bold"),
+        side_name(run),
+        (f"  {', '.join(part for part in rest if part)}", "dim"),
+    )
+
+
 def most_important(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
     """Differences first, then those under a condition, then undecided and equal cells; the greatest
     ratios first.
@@ -73,16 +86,8 @@ def _before(found: CompareFindings, labels: dict[str, str]) -> list[RenderableTy
     from rich.padding import Padding
     from rich.text import Text
 
-    lines: list[RenderableType] = []
-    for run in found.runs:
-        only = f", toolchain {run.toolchain}" if run.toolchain else ""
-        if found.codes:
-            only += f", {', '.join(run.codes)}"
-        lines.append(
-            Text.assemble(
-                (f"{run.name}  ", "bold"), side_name(run), (f"  {run.system}{only}", "dim")
-            )
-        )
+    codes = [", ".join(run.codes) if found.codes else "" for run in found.runs]
+    lines = [side_line(run, code) for run, code in zip(found.runs, codes, strict=True)]
     reply = answer(found)
     verdict = reply.verdict
     for run in found.runs:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.kernels.naming import metric_name
-from assay.questions.compare.answer import answer, side_name
+from assay.questions.compare.answer import answer
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import interval_words, speed_text, verdict_words
-from assay.report.comparison.brief import STYLES
+from assay.report.comparison.brief import STYLES, side_line
 from assay.units import format_limit, format_quantity
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
     from rich.text import Text
 
     for run in found.runs:
-        only = f", toolchain {run.toolchain}" if run.toolchain else ""
-        if found.codes:
-            only += f", code: {', '.join(run.codes)}"
-        console.print(
-            Text.assemble(
-                (f"{run.name}  ", "bold"), side_name(run), (f"  {run.system}{only}", "dim")
-            )
-        )
+        console.print(side_line(run, f"code: {', '.join(run.codes)}" if found.codes else ""))
     reply = answer(found)
     console.print()
     console.print(Padding(Text(reply.verdict), (0, 0, 0, 2)))

@@ -9,7 +9,7 @@ from assay.kernels.naming import kernel_name
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point, best, points
-from assay.reference.papers.loading import clusters, figures
+from assay.reference.papers.loading import clusters_by_id, figures
 from assay.reference.papers.model import PublishedFigure
 from assay.stats.compare.code_factor import without_code
 from assay.stats.core.intervals import Estimate
@@ -112,7 +112,8 @@ def _compared(
     machine = None
     if factor is not None:
         machine = without_code(Estimate(ratio, interval), factor.factor.estimate)
-    name = next((each.name for each in clusters() if each.id == figure.cluster), figure.cluster)
+    cluster = clusters_by_id().get(figure.cluster)
+    name = cluster.name if cluster else figure.cluster
     return PublishedComparison(
         figure=figure.id,
         system=name,
