@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -175,6 +177,33 @@ def test_a_hanging_command_is_ended_completely_at_its_timeout(tmp_path: Path) ->
     pids = [int(word) for word in (tmp_path / "0000.out").read_text().split()]
     assert len(pids) == 2
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+SLOW_FORK = """
+import os, signal, threading, time
+from assay.launch.commands import runner
+
+fork = os.fork
+
+def slow_fork():
+    pid = fork()
+    if pid == 0:
+        time.sleep(0.5)
+    return pid
+
+os.fork = slow_fork
+signal.signal(signal.SIGTERM, runner._hand_on)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+status, _ = runner._run(["sleep", "20"], dict(os.environ))
+print(os.WIFSIGNALED(status) and os.WTERMSIG(status))
+"""
+
+
+def test_a_stop_that_comes_while_the_command_is_started_is_passed_on() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_FORK], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) == signal.SIGTERM
 
 
 def test_a_stop_is_passed_on_and_reported(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def main(words: list[str]) -> None:
         mount(bound, root / bound.lstrip("/"))
     del os.environ["STAND_IN"]
     os.environ["APPTAINER_CONTAINER"] = str(root)
+    os.environ["PATH"] = "/usr/local/bin:/usr/bin:/bin"  # the host's folders aren't there
     os.chroot(root)
     os.chdir(folder)
     os.execvp(words[0], words)

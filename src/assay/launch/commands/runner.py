@@ -210,10 +210,14 @@ def _run(
     resource usage.
     """
     global _child
+    # Until the child is known here, and no longer handles a request as its parent does, the request
+    # waits: it would be lost.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     pid = os.fork()
     if pid == 0:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             if folder is not None:
                 os.chdir(folder)
@@ -223,6 +227,7 @@ def _run(
         finally:
             os._exit(CANNOT_START)
     _child = pid
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if _asked:  # the request came before there was a process to pass it on to
         _hand_on(signal.SIGTERM, None)
     _, status, used = os.wait4(pid, 0)
