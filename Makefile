@@ -1,6 +1,7 @@
 # make run    set up, measure this machine, write its report
 # make test   set up what tests need, lint, test
 # make test-all   the longer tests, after those: all of them under the sanitizers, Open MPI, class W
+# make test-long, test-sanitized   its two parts; test-analysis and test-programs: those of test-long
 # make test-cluster   the tests on a Slurm of their own, which is installed where that can be done (root)
 # make build  set up without measuring
 # make lint   formats, types, warnings
@@ -14,7 +15,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-all test-long test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-analysis test-programs test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
 
 run: build
 	@$(BIN)/assay run $(SUITE)
@@ -52,10 +53,20 @@ test:
 # What `make test` leaves out: tests marked `long`, and all tests of native code under the sanitizers.
 test-all: test-long test-sanitized
 
-test-long: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
+LONG := long and not alone and not sanitized and not cluster
+# Folders whose long tests compute and read files: they start no kernels and wait for nothing.
+ANALYSIS := design importers models plans questions records reference report simulation stats topologies usage
+
+test-long: test-analysis test-programs
+
+test-analysis: $(VENV)/.ready-to-test
+	@$(BIN)/pytest -m "$(LONG) and not slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
+
+test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "long and not alone and not sanitized and not cluster" -n 3 --dist worksteal && \
+	    $(BIN)/pytest -m "$(LONG) and slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%) && \
+	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=--ignore=tests/%) && \
 	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster"
 
 test-sanitized: $(VENV)/.ready-to-test

@@ -1,14 +1,16 @@
 """Model, simulator and reality: programs on hosts of a lab, predicted from one host.
 
     .venv/bin/python benchmarks/lab_prediction.py [--rates "100 Mbit/s,1 Gbit/s"] [--simgrid PATH]
+    .venv/bin/python benchmarks/lab_prediction.py --program "CoMD=…/CoMD-mpi -i {ranks} -N 20"
     .venv/bin/python benchmarks/lab_prediction.py --again    from the stored measurements
 
 Measured on a virtual cluster of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and
 Linpack (N = 1,500). Predicted from: the same NPB with two ranks on one host (all their computing,
 with both cores busy as they are on several hosts of the lab), DGEMM on one host, and a ping-pong
 between two hosts. The hosts share this machine's two CPUs, so that at most two ranks compute at
-once: with four hosts each computes at half speed. Predicted by the closed form of `assay simulate`,
-by SimGrid if it is found, and Linpack by models/linpack/time.py.
+once: with four hosts each computes at half speed. Programs of ``--program`` are predicted from a
+trace with all ranks on one host, whose computing times have that in them. Predicted by the closed
+form of `assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
 SPREAD, which was written down before the first comparison. An interval of four launches is not a
@@ -26,6 +28,7 @@ import tempfile
 from pathlib import Path
 
 from common import PeerError, build, parser, say
+from lab_programs import program_prediction, program_times
 from placement import lab, measured
 
 from assay.lab import network
@@ -45,6 +48,7 @@ from assay.simulation.simgrid import SimGrid, find_simgrid
 from assay.stats.cells.summarise import launch_value, summarise_cells
 from assay.toml import parse_toml
 from assay.topologies.kinds import Single
+from assay.units import parse_quantity
 
 RESULTS = Path(__file__).with_name("results") / "lab_prediction.json"
 RATES = ("100 Mbit/s", "1 Gbit/s", "10 Gbit/s")
@@ -111,8 +115,11 @@ def numbers(run: RunData) -> dict[str, object]:
     return {"times": times, "costs": costs}
 
 
-def cluster(hosts: int, costs: list[tuple[int, float]]) -> SimulatedCluster:
-    """The lab as measured: a latency and a bandwidth per range of sizes, through its points."""
+def cluster(hosts: int, costs: list[tuple[int, float]], speed: float) -> SimulatedCluster:
+    """The lab as measured: a latency and a bandwidth per range of sizes, through its points.
+
+    ``speed``: of a rank's computing, relative to where its times are from.
+    """
     lines = ["schema = 1", "[topology]", 'kind = "single"', f"hosts = {hosts}", "[network]"]
     pieces = []
     for (size, seconds), (larger, more) in itertools.pairwise(costs):
@@ -120,8 +127,7 @@ def cluster(hosts: int, costs: list[tuple[int, float]]) -> SimulatedCluster:
         pieces.append((size, max(seconds - slope * size, 0.05 * seconds), slope))
     _, latency, slope = pieces[0]
     lines += [f'latency = "{latency:.6g} s"', f'bandwidth = "{1 / slope:.6g} B/s"']
-    # At most two ranks compute at once, whatever the number of hosts.
-    lines += ["[node]", "cores = 1", f"speed = {min(CPUS / hosts, 1.0)}"]
+    lines += ["[node]", "cores = 1", f"speed = {speed}"]
     for size, latency, slope in pieces[1:]:
         lines += ["[[size]]", f"above = {size}", f'latency = "{latency:.6g} s"']
         lines += [f'bandwidth = "{1 / slope:.6g} B/s"']
@@ -170,7 +176,8 @@ def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, o
             continue
         costs = [(int(size), float(seconds)) for size, seconds in costs]
         for hosts in HOSTS:
-            where = cluster(hosts, costs)
+            # At most two ranks compute at once, whatever the number of hosts.
+            where = cluster(hosts, costs, min(CPUS / hosts, 1.0))
             for kernel in KERNELS:
                 real = times.get(f"npb.{kernel} {hosts}x1")
                 alone = times.get(f"npb.{kernel} 1x2")
@@ -188,6 +195,29 @@ def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, o
                         source, where, Path("lab.toml"), simgrid, SimulationSettings(1, draws=1)
                     ).simulated
                 rows.append(row(rate, "linpack", hosts, real, dgemm, closed, solved))
+        rows += taken.get("programs", [])
+    return rows
+
+
+def foreign(
+    rate: str,
+    programs: dict[str, str],
+    costs: list[tuple[int, float]],
+    folder: Path,
+    simgrid: SimGrid | None,
+    limit: float,
+) -> list[dict[str, object]]:
+    """Rows of programs from elsewhere, measured now."""
+    rows = []
+    times = program_times(
+        programs, HOSTS, parse_quantity(rate, "B/s", where="--rates"), folder, limit
+    )
+    for name, hosts in itertools.product(programs, HOSTS):
+        if real := times.get(f"{name} {hosts}x1"):
+            where = cluster(hosts, costs, 1.0)
+            closed, simulated = program_prediction(name, hosts, folder, where, simgrid)
+            # One trace: of its spread nothing is known.
+            rows.append(row(rate, name, hosts, real, [1.0], closed, simulated))
     return rows
 
 
@@ -245,6 +275,8 @@ def main() -> int:
     options.add_argument("--rates", default=",".join(RATES))
     options.add_argument("--limit", type=float, default=100.0, help="s for each rate")
     options.add_argument("--simgrid", type=Path)
+    options.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND")
+    options.add_argument("--only-programs", action="store_true", help="beside stored measurements")
     options.add_argument("--again", action="store_true", help="from the stored measurements")
     given = options.parse_args()
     simgrid = find_simgrid(given.simgrid)
@@ -255,6 +287,7 @@ def main() -> int:
             say(problem)
             return 1
         build()
+        programs = dict(text.split("=", 1) for text in given.program)
         for rate in given.rates.split(","):
             say(f"{rate}")
             with tempfile.TemporaryDirectory(prefix="assay-bench-") as place:
@@ -271,12 +304,22 @@ def main() -> int:
                         hosts=", ".join(map(str, HOSTS)),
                     )
                 )
+                earlier = found.get(rate, {}).get("programs", [])
                 try:
-                    with lab(max(HOSTS), folder, rate) as name:
-                        found[rate] = numbers(measured(plan, given.limit, "--lab", name))
-                except PeerError as error:
+                    if not given.only_programs:
+                        with lab(max(HOSTS), folder, rate) as name:
+                            found[rate] = numbers(measured(plan, given.limit, "--lab", name))
+                            found[rate]["programs"] = earlier
+                    costs = [tuple(pair) for pair in found[rate]["costs"]["between nodes"]]
+                except (PeerError, KeyError) as error:
                     say(f"{rate}: {error}")
                     continue
+                if programs:
+                    new = foreign(rate, programs, costs, folder, simgrid, given.limit)
+                    names = {str(one["program"]) for one in new}
+                    found[rate]["programs"] = [
+                        one for one in earlier if one["program"] not in names
+                    ] + new
             RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
     rows = compare(found, simgrid)
     RESULTS.write_text(json.dumps({"measured": found, "rows": rows}, indent=1) + "\n")

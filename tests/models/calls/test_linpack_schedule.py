@@ -25,9 +25,10 @@ def test_arithmetic_and_bytes_are_the_published_terms(p: int, q: int) -> None:
     assert computed / SPEED * made.factor == pytest.approx(2 * n**3 / 3 / 1e9, rel=0.01)
     sizes = made.schedule.passed
     pivots = 8 * (2 * nb + 4)
-    # N² / 2 words along each ring of Q - 1 messages; 3 N² / 2 words in columns.
+    # N² / 2 words along each ring of Q - 1 messages; 3 N² / 2 words in columns, of which each rank
+    # keeps its own P-th part.
     bytes_ = sum(size * number for size, number in sizes.items() if size != pivots) * made.factor
-    words = n**2 / 2 * (q - 1) + (3 * n**2 / 2 * p if p > 1 else 0.0)
+    words = n**2 / 2 * (q - 1) + 3 * n**2 / 2 * (p - 1)
     assert bytes_ == pytest.approx(8 * words, rel=0.02)
     assert (sizes[pivots] > 0) == (p > 1)
     assert executed(linpack_schedule(512, 64, p, q, 1e9, PLAIN).schedule) == p * q

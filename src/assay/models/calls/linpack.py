@@ -55,7 +55,8 @@ def linpack_schedule(
                 schedule.send(sender, receiver, _WORD * nb * left / p)
                 schedule.receive(receiver, sender, _WORD * nb * left / p)
         if p > 1:
-            each = 3.0 * _WORD * nb * left / q / (p - 1)
+            # Rows are collected, spread and passed around; the rank's own p-th part is not sent.
+            each = 3.0 * _WORD * nb * left / q / p
             rows = [
                 (one + p * at, other + p * at, each)
                 for at in range(q)

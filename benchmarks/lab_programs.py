@@ -1,0 +1,95 @@
+"""Programs from elsewhere on hosts of a lab, for ``lab_prediction.py``.
+
+A program is traced with its ranks on one host, which says how long it computes between its calls,
+and with one rank per host on the lab. The first is replayed on the lab as its ping-pong shows it;
+the second is what it really takes.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from common import environment
+from rich.console import Console
+
+from assay.campaign.commands.profile_program import profile_program
+from assay.config import ClusterConfig, Config, load_config
+from assay.kernels.toolchains import select_toolchain
+from assay.lab.cluster import VirtualCluster
+from assay.launch.mpi.mpirun import launcher_words
+from assay.model.placement import Placement
+from assay.questions.simulation.findings import (
+    SimulationSettings,
+    find_simulation,
+    traced_input,
+)
+from assay.simulation.cluster import SimulatedCluster
+from assay.simulation.simgrid import SimGrid
+from assay.trace.model import Trace
+from assay.trace.reading_trace import read_trace
+from assay.waiting import POLITE_WAITING
+
+ROUNDS = 4
+
+
+def program_times(
+    programs: Mapping[str, str], hosts: Sequence[int], rate: float, folder: Path, limit: float
+) -> dict[str, list[float]]:
+    """Run times of each program by ``NAME HOSTSx1``, s, from ``ROUNDS`` launches in turn.
+
+    ``programs``: commands by name; ``{ranks}`` in one is the number of ranks. ``rate``: of the
+    links, B/s. Traces with all ranks on one host, one per program and number of ranks, are kept in
+    ``folder``. After ``limit`` s no further launch is begun.
+    """
+    times: dict[str, list[float]] = {}
+    end = time.monotonic() + limit
+    with VirtualCluster(max(hosts), rates=(rate,)) as lab, environment(POLITE_WAITING):
+        written = folder / "assay.toml"
+        written.write_text(lab.config(), encoding="utf-8")
+        config = load_config(written)
+        assert config.cluster is not None
+        for name, command in programs.items():
+            for ranks in hosts:
+                alone = folder / f"{name}-{ranks}"
+                if not (alone / "run.json").exists():
+                    place = Placement(nodes=1, ppn=ranks)
+                    _traced(command, place, alone, config, None)
+        for _ in range(ROUNDS):
+            for name, command in programs.items():
+                for ranks in hosts:
+                    if time.monotonic() > end:
+                        return times
+                    with tempfile.TemporaryDirectory() as place_of_trace:
+                        taken = _traced(
+                            command,
+                            Placement(nodes=ranks, ppn=1),
+                            Path(place_of_trace) / "trace",
+                            config,
+                            config.cluster,
+                        )
+                    times.setdefault(f"{name} {ranks}x1", []).append(taken.end - taken.begin)
+    return times
+
+
+def program_prediction(
+    name: str, ranks: int, folder: Path, where: SimulatedCluster, simgrid: SimGrid | None
+) -> tuple[float | None, float | None]:
+    """Run times by the closed form and by SimGrid, s, from the trace on one host."""
+    found = find_simulation(
+        traced_input(name, read_trace(folder / f"{name}-{ranks}")), where, Path("lab.toml"),
+        simgrid, SimulationSettings(1, draws=1),
+    )  # fmt: skip
+    return found.closed_form, found.simulated
+
+
+def _traced(
+    command: str, place: Placement, folder: Path, config: Config, cluster: ClusterConfig | None
+) -> Trace:
+    launcher = launcher_words(select_toolchain(None, config), place, cluster=cluster)
+    words = launcher + shlex.split(command.format(ranks=place.ranks))
+    profile_program(words, folder, config, Console(quiet=True), trace=True)
+    return read_trace(folder)
