@@ -62,6 +62,8 @@ def test_both_bounds_and_names_of_quantities() -> None:
         (0.304, "B/(flop/s)", "0.304 B/(flop/s)"),
         (16.0, "count", "16"),
         (116_100.0, "count", "116,100"),
+        (702.5444306, "count", "703"),
+        (2.5, "count", "2.5"),
         (0.601, "1", "60.1%"),
         (1.75, "", "1.75×"),
         (2.664e9, "flop/s", "2.66 Gflop/s"),

@@ -81,13 +81,19 @@ def number_text(value: float, unit: str, interval: Interval | None = None) -> st
     The unit "1" is that of shares, and "count" that of numbers of things.
     """
     if unit == "count":
-        return f"{value:,.10g}"
+        ends = "" if interval is None else f" [{', '.join(map(_count, interval))}]"
+        return _count(value) + ends
     if unit == "1":
         return format_share(value, interval)
     if unit in _BALANCES:
         ends = "" if interval is None else f" [{interval[0]:.3g}, {interval[1]:.3g}]"
         return f"{value:.3g} {unit}{ends}"
     return quantity_text(value, unit, interval)
+
+
+def _count(number: float) -> str:
+    """Whole from a hundred on, as measured orders of matrices between two others are not."""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.4g}"
 
 
 def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
