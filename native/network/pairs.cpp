@@ -27,8 +27,7 @@ constexpr double kPartBefore = 0.5;
 // than a hundredth of them; and the maximum number of trips.
 constexpr double kVisit = 10e-6;
 constexpr int kMostTrips = 1000;
-constexpr std::uint64_t kMembersSeed = 1;
-constexpr double kGolden = 0.6180339887498949;
+constexpr std::uint64_t kOrderSeed = 1;  // of the members, and the next one of the rounds
 constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 
 class Pairs : public Kernel {
@@ -109,7 +108,10 @@ class Pairs : public Kernel {
     const auto members = static_cast<std::int64_t>(members_);
     return {{"members", members},
             {"pairs", static_cast<std::int64_t>(pairs_)},
-            {"pairs_in_all", members * (members - 1) / 2}};
+            {"pairs_in_all", members * (members - 1) / 2},
+            {"rounds", static_cast<std::int64_t>(sizes_.size())},
+            {"rounds_in_all", static_cast<std::int64_t>(rounds_in_all_)},
+            {"order_seed", static_cast<std::int64_t>(kOrderSeed)}};
   }
 
  private:
@@ -135,23 +137,20 @@ class Pairs : public Kernel {
     return static_cast<std::uint64_t>(rank) + message * static_cast<std::size_t>(context_.size);
   }
 
-  // Members meet in a random order, the same in every launch, but launches begin with different
-  // rounds, so that if only some of the rounds fit, launches measure different pairs. Multiples of
-  // the golden ratio spread the beginnings evenly over all rounds, however many launches there are.
+  // Members meet in a random order, the same in every launch.
   void schedule(const std::vector<int>& members) {
-    std::vector<Round> rounds = tournament(shuffled(members, kMembersSeed));
-    double whole = 0.0;
-    const double place = std::modf(kGolden * static_cast<double>(context_.seed), &whole);
-    const auto first = static_cast<std::ptrdiff_t>(place * static_cast<double>(rounds.size()));
-    std::rotate(rounds.begin(), rounds.begin() + first, rounds.end());
-    const std::size_t fitting = static_cast<std::size_t>(most_) / rounds[0].size();
-    if (rounds.size() > fitting) rounds.resize(std::max<std::size_t>(fitting, 1));
+    const std::vector<int> places = shuffled(members, kOrderSeed);
+    rounds_in_all_ = rounds_of(members.size());
+    std::vector<int> order = round_order(rounds_in_all_, kOrderSeed + 1, context_.seed);
+    const std::size_t fitting = static_cast<std::size_t>(most_) / (members.size() / 2);
+    if (order.size() > fitting) order.resize(std::max<std::size_t>(fitting, 1));
     members_ = members.size();
-    for (std::size_t r = 0; r < rounds.size(); ++r) {
-      sizes_.push_back(rounds[r].size());
-      pairs_ += rounds[r].size();
-      for (std::size_t place = 0; place < rounds[r].size(); ++place) {
-        const auto [one, other] = rounds[r][place];
+    for (std::size_t r = 0; r < order.size(); ++r) {
+      const Round round = tournament_round(places, static_cast<std::size_t>(order[r]));
+      sizes_.push_back(round.size());
+      pairs_ += round.size();
+      for (std::size_t place = 0; place < round.size(); ++place) {
+        const auto [one, other] = round[place];
         if (context_.rank == one) visits_.push_back({r, place, other, true, 1, {}});
         if (context_.rank == other) visits_.push_back({r, place, one, false, 1, {}});
       }
@@ -323,6 +322,7 @@ class Pairs : public Kernel {
   Payload payload_;
   std::size_t members_ = 0;
   std::size_t pairs_ = 0;
+  std::size_t rounds_in_all_ = 0;
   std::vector<std::size_t> sizes_;  // pairs of each round
   std::vector<Visit> visits_;       // of this rank, in the order of rounds
   PlantedFault fault_;

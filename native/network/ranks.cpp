@@ -2,26 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <random>
 
 namespace assay {
-
-std::vector<int> all_ranks(int size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
-std::vector<int> shuffled(std::vector<int> members, std::uint64_t seed) {
-  // Fisher and Yates written out: std::shuffle draws differently in each library. The remainder's
-  // bias, members / 2^64, is negligible.
-  std::mt19937_64 draw(seed);
-  for (std::size_t left = members.size(); left > 1; --left) {
-    std::swap(members[left - 1], members[draw() % left]);
-  }
-  return members;
-}
 
 std::vector<int> read_ranks(const std::string& parameter, const std::string& text, int size) {
   std::vector<int> ranks;

@@ -6,6 +6,7 @@ import math
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.campaign.commands.run_request import estimate, plan_elsewhere, plan_here, run_options
@@ -15,6 +16,7 @@ from assay.campaign.engine.state import CampaignState, CellState, OutOfTime
 from assay.campaign.machine.bench import FakeMachine
 from assay.config import Config
 from assay.errors import AssayError
+from assay.model.placement import Placement
 from assay.model.plan import PlanContext
 from assay.records.reading import read_run
 from assay.records.request import RunOptions
@@ -100,17 +102,22 @@ def test_the_estimate_is_the_documented_formula() -> None:
     cells = [make_cell(ppn=2), make_cell(ppn=3), make_cell("npb.ep", ppn=3, **{"class": "S"})]
     found = estimate(make_plan(cells, budget=1000.0))
     # Two placements of one node, one toolchain.
-    seconds = 1.25 * (1000 + 2 * (5 + 0.02) + 60 + 60 + 50 + 900)
+    seconds = 1.25 * (1000 + 2 * (5 + 0.02) + 15 + 120 + 900)
     assert found.walltime == 60 * math.ceil(seconds / 60) == found.seconds
     assert (found.nodes, found.jobs) == (1, 1)
     long = estimate(make_plan([make_cell()], budget=36000.0), compiling=0.0)
-    assert long.walltime == 60 * math.ceil(1.25 * (36000 + 5.02 + 60 + 120) / 60)
+    assert long.walltime == 60 * math.ceil(1.25 * (36000 + 5.02 + 15 + 120) / 60)
+    several = msgspec.structs.replace(make_cell(), placement=Placement(nodes=4, ppn=2))
+    found = estimate(make_plan([several], budget=100.0), compiling=0.0)
+    assert found.walltime == 60 * math.ceil(1.25 * (100 + 5.08 + 15 + 60 + 40) / 60)
 
 
 def test_kernels_in_the_cache_cost_no_time() -> None:
     plan = make_plan([make_cell()], budget=180.0)
-    assert estimate(plan, compiling=0.0).walltime == 7 * 60
-    assert estimate(plan, compiling=80.0).walltime == 9 * 60
+    assert estimate(plan, compiling=0.0).walltime == 6 * 60
+    assert estimate(plan, compiling=80.0).walltime == 7 * 60
+    # A minute of measuring is three minutes of a job.
+    assert estimate(make_plan([make_cell()], budget=60.0), compiling=0.0).walltime == 3 * 60
 
 
 def test_time_beyond_the_limit_of_a_job_is_split_into_several() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from assay.models.network.outliers import upper_outliers
-from assay.models.network.topology import FALSE_ALARMS, SLOW, analyse, matrix
+from assay.models.network.pair_times import pair_times
+from assay.models.network.topology import FALSE_ALARMS, SLOW, analyse
 
 NOISE = 0.02  # deviation of the logarithm of each time
 
@@ -206,7 +207,8 @@ def test_few_nodes_and_equal_times() -> None:
 
 
 def test_a_matrix_holds_its_pairs() -> None:
-    times = matrix(3, [(0, 2, 1e-6), (2, 1, 2e-6)])
+    pairs = pair_times(3, [[(0, 2, 1e-6), (2, 1, 2e-6)]])
+    times = pairs.matrix(pairs.seconds)
     wanted = [[np.nan, np.nan, 1e-6], [np.nan, np.nan, 2e-6], [1e-6, 2e-6, np.nan]]
     np.testing.assert_array_equal(times, wanted)
 

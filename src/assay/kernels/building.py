@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def build_kernels(
         # a minute (acdirmax in nfs(5)): another node may have put this build there meanwhile.
         if is_intact(executable.parent, EXECUTABLE):
             return executable
-        began = time.monotonic()
+        began, used = time.monotonic(), _cpu_of_children()
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = copy_sources(sources, folder / "native")
         content = _content(toolchain, copy)
@@ -109,12 +110,18 @@ def build_kernels(
         except AssayError as error:
             error.detail = error.detail.replace(str(copy), str(sources))
             raise
-        origin = origin_of(toolchain, time.monotonic() - began)
+        origin = origin_of(toolchain, time.monotonic() - began, _cpu_of_children() - used)
         built.with_name(ORIGIN).write_bytes(msgspec.json.format(msgspec.json.encode(origin)))
         files = (built, *(built.with_name(name) for name in (_BLAS, BUILD_LOG, ORIGIN)))
         install(files, content, folder / "ready", executable.parent)
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
+
+
+def _cpu_of_children() -> float:
+    """CPU time of the processes that this one has started and that have ended, s."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:

@@ -29,6 +29,7 @@ from assay.records.files import (
 )
 from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
+from assay.records.members.packs import is_packed, packed_members
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
 from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
 from assay.records.summary import RunSummary
@@ -91,9 +92,18 @@ class RunDirectory:
         """Whether the run was finished and sealed; of a group, whether each of its runs was."""
         if (self.path / MEMBERS).is_dir():
             request = self.request()
-            count = request.members if request else None
-            return count is not None and all(self.member(n).complete for n in range(count))
-        return (self.path / SEAL).exists()
+            if request is None or request.members is None:
+                return False
+            packed = packed_members(self.path / MEMBERS)
+            return all(
+                n in packed or (self.member(n).path / SEAL).exists() for n in range(request.members)
+            )
+        if (self.path / SEAL).exists():
+            return True
+        members = self.path.parent
+        return (
+            members.name == MEMBERS and self.name.isdecimal() and is_packed(members, int(self.name))
+        )
 
     def member(self, number: int) -> RunDirectory:
         """The run of a member of a group, which may not exist yet."""

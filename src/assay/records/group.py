@@ -1,18 +1,20 @@
 """A group of runs, one per node: ``members/00012`` of its directory is task 12's run.
 
-Comparisons of nodes read the group; each member is an ordinary run.
+Comparisons of nodes read the group; each member is an ordinary run. Complete members of large
+groups are in packs (``members/packs.py``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
-from assay.records.directory import RunDirectory
+from assay.records.directory import MEMBERS, SEAL, RunDirectory
 from assay.records.jobs import JobBook, JobEnd
+from assay.records.members.packs import PackedMember, packed_members, unpacked
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.request import RunRequest
@@ -52,13 +54,17 @@ def describe_members(group: Path, expected: int) -> dict[str, int]:
 
 def describe_each(group: Path, expected: int) -> list[MemberState]:
     """The state of each member, without reading their streams."""
-    ends = _ends(group)
-    return [_state(group, number, ends.get(number)) for number in range(expected)]
+    ends, packed = _ends(group), packed_members(group / MEMBERS)
+    return [
+        "complete" if number in packed else _state(group, number, ends.get(number))
+        for number in range(expected)
+    ]
 
 
 def unfinished_members(group: Path, expected: int) -> list[int]:
     """The numbers of the members that aren't complete."""
-    return [n for n in range(expected) if not RunDirectory(group).member(n).complete]
+    packed = packed_members(group / MEMBERS)
+    return [n for n in range(expected) if n not in packed and not _is_sealed(group, n)]
 
 
 def read_group(path: Path) -> GroupData:
@@ -69,15 +75,17 @@ def read_group(path: Path) -> GroupData:
     request = RunDirectory(path).request()
     if request is None or request.members is None:
         raise AssayError("This is no group of runs.", where=str(path))
-    ends = _ends(path)
+    ends, packed = _ends(path), packed_members(path / MEMBERS)
     return GroupData(
         path=path,
         request=request,
-        members=tuple(_read(path, n, ends.get(n)) for n in range(request.members)),
+        members=tuple(_read(path, n, ends.get(n), packed.get(n)) for n in range(request.members)),
     )
 
 
-def _read(group: Path, number: int, end: JobEnd | None) -> Member:
+def _read(group: Path, number: int, end: JobEnd | None, packed: PackedMember | None) -> Member:
+    if packed is not None:
+        return _read_packed(group, number, packed)
     state = _state(group, number, end)
     problem = end.error or "" if end else ""
     if state in ("failed", "missing"):
@@ -87,6 +95,17 @@ def _read(group: Path, number: int, end: JobEnd | None) -> Member:
     except AssayError as error:
         return Member(number, "failed", problem=str(error))
     return Member(number, state, host=host_of(run), run=run, problem=problem)
+
+
+def _read_packed(group: Path, number: int, packed: PackedMember) -> Member:
+    try:
+        with unpacked(packed) as folder:
+            # Its samples are held in memory: the files are there for this moment alone.
+            run = read_run(folder, samples=True)
+    except AssayError as error:
+        return Member(number, "failed", problem=str(error))
+    run = replace(run, path=RunDirectory(group).member(number).path)
+    return Member(number, "complete", host=host_of(run), run=run)
 
 
 def host_of(run: RunData) -> str | None:
@@ -100,12 +119,16 @@ def host_of(run: RunData) -> str | None:
 
 
 def _state(group: Path, number: int, end: JobEnd | None) -> MemberState:
-    run = RunDirectory(group).member(number)
-    if run.complete:
+    if _is_sealed(group, number):
         return "complete"
-    if run.begun:
+    if RunDirectory(group).member(number).begun:
         return "unfinished"
     return "failed" if end is not None and end.error else "missing"
+
+
+def _is_sealed(group: Path, number: int) -> bool:
+    """Whether a member that is in no pack is complete."""
+    return (RunDirectory(group).member(number).path / SEAL).exists()
 
 
 def _ends(group: Path) -> dict[int, JobEnd]:
@@ -115,7 +138,8 @@ def _ends(group: Path) -> dict[int, JobEnd]:
     for job in book.jobs():
         known = book.task_ends(job.number)
         for task, member in enumerate(job.members):
-            end = known.get(task) or book.end(job.number, task)
+            # Earlier versions wrote a file per task.
+            end = known.get(task) if known else book.end(job.number, task)
             if end is not None:
                 ends[member] = end
     return ends

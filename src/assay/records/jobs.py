@@ -83,7 +83,8 @@ class JobEnd(msgspec.Struct, frozen=True):
 
     ``made``: measurements that it added. ``missing``: cells without a result, by id; null if there
     is no plan. ``next``: the continuing job, which this one has submitted. ``where``, ``fix``
-    (stored as ``mend``), ``detail``: of the error.
+    (stored as ``mend``), ``detail``: of the error. ``host``, ``processor``, ``identity``: as in the
+    event of a start, of tasks of an array, which have no such event.
     """
 
     number: int
@@ -96,6 +97,9 @@ class JobEnd(msgspec.Struct, frozen=True):
     where: str = ""
     fix: str = msgspec.field(default="", name="mend")
     detail: str = ""
+    host: str = ""
+    processor: str = ""
+    identity: str = ""
 
     def problem(self) -> AssayError | None:
         """The error that ended the job; None if there was none."""
@@ -196,6 +200,10 @@ class JobBook:
     def ends_path(self, number: int) -> Path:
         """The file of the ends of a job's tasks: one for all, since there may be thousands."""
         return self.folder / f"{number:04d}.ends.jsonl"
+
+    def output_path(self, number: int, task: int) -> Path:
+        """The file of the output of a task of a job."""
+        return self.folder / f"{number:04d}-{task}.out"
 
     def task_ends(self, number: int) -> dict[int, JobEnd]:
         """The end records of a job's tasks, by task; the last one of each."""

@@ -89,6 +89,7 @@ def test_every_pair_is_reported_once() -> None:
             assert record.facts["members"] == ranks
             if "most" in order and ranks == 5:  # two whole rounds of two pairs
                 assert len(pairs) == len(set(pairs)) == 4 == record.facts["pairs"]
+                assert (record.facts["rounds"], record.facts["rounds_in_all"]) == (2, 5)
                 assert set(pairs) < set(every)
             else:
                 assert sorted(pairs) == every and record.facts["pairs"] == len(every)

@@ -12,6 +12,7 @@ import pytest
 from asking import reply_to
 from assay.charts.drawing import svg
 from assay.kernels import find_kernel
+from assay.launch.fake.fabric import FabricModel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.common.findings import findings_json
@@ -29,6 +30,7 @@ from assay.records.schema import (
 )
 from assay.stats.cells.summarise import summarise_cells
 from assay.units import format_quantity
+from fake_fabrics import measured
 from kernel_runs import measure, plain
 from records_builder import make_record
 from report_builder import make_run
@@ -211,6 +213,50 @@ def test_few_launches_with_different_groups_name_none() -> None:
     assert part.remark == "" and part.advice == []
     found = TOPIC.find(Measured(run, summarise_cells(run)))
     assert [lack.method for lack in found.missing] == ["groups", "slow nodes and slow pairs"]
+
+
+def sampled_run(tmp_path, fabric: FabricModel, nodes: int, launches: int, most: int, **given):
+    found = measured(tmp_path, fabric, nodes, launches, most=most, **given)
+    return part_of(found)
+
+
+def test_groups_of_a_sample_say_how_many_pairs_were_measured(tmp_path) -> None:
+    fabric = FabricModel(switch=20, sigma=0.03, slow={"17": 1.5})
+    part, (figure,), run = sampled_run(tmp_path, fabric, 140, 6, 600)
+    assert part.remark.startswith("7 groups were found among 140 nodes in 3,")
+    assert "of 9,730 pairs, 1.3" in part.remark and "fake17 is slow with all others" in part.remark
+    row = labelled(part, "Between 7 groups against within, 8 B")
+    assert row.value == pytest.approx(1.3, rel=0.03) and row.ci95[0] < 1.3 < row.ci95[1] * 1.01
+    slow = labelled(part, "All pairs of fake17")
+    assert slow.value == pytest.approx(1.5, rel=0.05)
+    assert slow.ci95 is not None and slow.ci95[1] - slow.ci95[0] > 0.001
+    (limit,) = part.limits
+    assert "pairs were measured, a random sample with the same number per node" in limit
+    assert "in launches that the search has not seen" in part.method[0]
+    found = TOPIC.find(Measured(run, summarise_cells(run))).pairs[0]
+    assert found.sample.groups == "found" and found.pairs == found.sample.pairs < 9730
+    # Blocks of members, since there are more than a figure can show; those of a group together.
+    assert len(figure.rows) <= 64 * 64 and "7 groups were found" in figure.alt
+    assert figure.rows[0]["one"].count(" … ") == 1
+
+
+def test_too_few_pairs_name_no_groups_and_say_how_many_more_would(tmp_path) -> None:
+    fabric = FabricModel(switch=4, sigma=0.02)
+    part, _, run = sampled_run(tmp_path, fabric, 200, 2, 1000)
+    (found,) = TOPIC.find(Measured(run, summarise_cells(run))).pairs
+    assert found.sample.groups == "open" and found.levels == ()
+    assert part.remark.startswith("whether 200 nodes form groups is open: ")
+    assert f"{found.sample.more:,} more pairs would decide it (" in part.remark
+    (limit,) = part.limits
+    assert "too few to tell groups apart. Open: " in limit and " rounds, or " in limit
+    assert not any("Place ranks" in advice for advice in part.advice)
+
+
+def test_a_sample_of_a_flat_fabric_says_what_it_could_not_find(tmp_path) -> None:
+    part, _, _ = sampled_run(tmp_path, FabricModel(), 140, 6, 600)
+    assert part.remark.startswith("no groups were found among 140 nodes in 3,")
+    (limit,) = part.limits
+    assert "groups of fewer than about" in limit and "assigned" not in limit
 
 
 def test_equal_pairs_have_no_groups() -> None:
@@ -432,10 +478,10 @@ def test_a_real_run_of_four_ranks_has_its_part() -> None:
         make_cell("network.bisection", ppn=4, pairs=1),
     ]
     records = measure(plain(), *((cell.kernel, cell.parameters) for cell in cells), ranks=4)
-    measured = [
+    found = [
         make_measurement(cell, record, [], 0) for cell, record in zip(cells, records, strict=True)
     ]
-    part, figures, _ = part_of(measured)
+    part, figures, _ = part_of(found)
     assert [row.label.partition(",")[0] for row in part.evidence] == [
         "Median of all pairs",
         "Slowest pair",

@@ -152,17 +152,15 @@ def run_request(
 
 # Seconds that a job needs besides measuring. The values are generous: a job that requests too much
 # waits a little longer in the queue, one that requests too little is cut short.
-SURVEY = 60.0  # survey of the nodes
+SURVEY = 60.0  # survey of the nodes, where there are several
 BUILDING = 900.0  # the kernels with one toolchain, on a slow file system
 LAUNCH = 5.0  # starting and ending ranks on few nodes
 LAUNCH_NODE = 0.02  # additionally for each node
 # Tables, report, seal: they take longer for more samples, up to a maximum.
-CLOSING, CLOSING_SHARE, LONGEST_CLOSING = 60.0, 0.05, 120.0
+CLOSING, CLOSING_SHARE, LONGEST_CLOSING = 30.0, 0.1, 120.0
 SPARE = 1.25  # safety factor
 MINUTE = 60.0
-# Seconds that a job is expected to take until it measures. The number of jobs follows from what is
-# expected, the time that one of them requests from what it may need.
-STARTING = 15.0
+STARTING = 15.0  # from the job's begin until it measures or surveys
 # Part of its walltime that a job reserves for ending: a share, and a maximum in seconds.
 ENDING_SHARE, ENDING = 0.1, 120.0
 
@@ -206,7 +204,7 @@ def estimate(
     if compiling is None:
         compiling = BUILDING * len(built_toolchains(plan))
     closing = min(CLOSING + CLOSING_SHARE * budget, LONGEST_CLOSING)
-    besides = SURVEY + closing + compiling
+    besides = STARTING + (SURVEY if nodes > 1 else 0.0) + closing + compiling
     whole = minutes(SPARE * (measuring + besides))
     sessions = (plan.replication.planned, plan.replication.every or 0.0)
     if whole <= longest:

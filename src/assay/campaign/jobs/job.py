@@ -42,6 +42,7 @@ from assay.kernels.builds.identity import cpu_kind, processor_name
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
 from assay.records.jobs import How, JobBook, JobEnd, JobEvent
+from assay.records.members.packs import PACKED_FROM, pack_member
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.request import RunRequest
@@ -174,7 +175,7 @@ class _Part:
                 data = read_run(self._run.path)
                 measured = len(data.measurements) - self._before
                 missing = missing_cells(data)
-        return JobEnd(
+        end = JobEnd(
             number=self._turn.number,
             utc=time.time(),
             how=how,
@@ -184,6 +185,11 @@ class _Part:
             where=error.where if error else "",
             fix=error.fix if error else "",
             detail=error.detail if error else "",
+        )
+        if self._request is None or self._request.members is None:
+            return end
+        return msgspec.structs.replace(
+            end, host=socket.gethostname(), processor=processor_name(), identity=cpu_kind()
         )
 
     def close(self, end: JobEnd) -> int:
@@ -204,7 +210,27 @@ class _Part:
         except AssayError as error:
             print(harmless(f"assay: {error}"), file=sys.stderr)
             return 1
+        self._pack(end)
         return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
+
+    def _pack(self, end: JobEnd) -> None:
+        """Put a complete member of a large group into a pack; else it stays a folder."""
+        request, run = self._request, self._run
+        large = request is not None and (request.members or 0) >= PACKED_FROM
+        if run is None or not large or end.how != "complete":
+            return
+        try:
+            pack_member(run.path, *self._own_output())
+        except AssayError as error:
+            print(harmless(f"assay: the member's files stay as they are: {error}"), file=sys.stderr)
+
+    def _own_output(self) -> list[Path]:
+        """The file of this task's output, if it is this process's standard output."""
+        path = self._book.output_path(self._turn.number, self._turn.task)
+        with contextlib.suppress(OSError):
+            if os.path.samestat(path.stat(), os.fstat(1)):
+                return [path]
+        return []
 
     def _continued(self, end: JobEnd) -> JobEnd:
         """Submit the next job from within this one, if nodes may submit jobs."""

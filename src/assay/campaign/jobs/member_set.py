@@ -14,6 +14,7 @@ from assay.campaign.jobs.batch import assay_words, environment
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook
+from assay.records.members.packs import PACKED_FROM
 from assay.schedulers.model import TASK_VARIABLE
 
 # Seconds within which processes must end on request.
@@ -57,7 +58,7 @@ class MemberSet:
 
         Raises AssayError if the remote shell can't be started.
         """
-        self._folder = JobBook(run.path).folder
+        self._book = JobBook(run.path)
         self._number = number
         self._hosts = list(hosts)
         self._outputs: list[Path] = []
@@ -81,7 +82,7 @@ class MemberSet:
             raise
 
     def _start(self, remote_shell: str, host: str, command: str) -> None:
-        output = self._folder / f"{self._number:04d}-{len(self._processes)}.out"
+        output = self._book.output_path(self._number, len(self._processes))
         file = output.open("wb")
         self._outputs.append(output)
         self._files.append(file)
@@ -123,6 +124,10 @@ class MemberSet:
                     process.wait()
             for file in self._files:
                 file.close()
+        if len(self._hosts) >= PACKED_FROM:
+            for process, output in zip(self._processes, self._outputs, strict=True):
+                if process.returncode == 0:
+                    output.unlink(missing_ok=True)
 
     def complaints(self) -> str:
         """The last output line of each process that failed."""

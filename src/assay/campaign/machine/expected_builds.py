@@ -11,14 +11,19 @@ from assay.campaign.commands.run_request import BUILDING
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
-from assay.kernels.builds.origin import StoredBuild, stored_builds
+from assay.kernels.builds.origin import BuildOrigin, StoredBuild, stored_builds
 from assay.kernels.toolchains import select_toolchain
 from assay.records.directory import list_runs
-from assay.records.jobs import JobBook, JobEvent
+from assay.records.jobs import JobBook, JobEnd, JobEvent
 from assay.units import listed
 
 # Number of the newest runs in which the nodes' processor is looked for.
 _LOOKED_AT = 50
+# How much longer a node may take for a build than this machine did: a slower file system, other
+# jobs on the same cores.
+BUSY = 2.0
+# CPU time over duration of builds of which only the latter is known.
+_PARALLEL = 4.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ def expected_builds(
     """The builds that jobs lack. The nodes' processor is that of earlier jobs in ``runs``.
 
     If there was no job in this partition, and a build is in the cache, it is unknown whether it
-    suits the nodes: the time that it took is expected then.
+    suits the nodes: the time that it took is expected then (``_seconds``).
     """
     node = _last_node(runs, scheduler)
     seconds = 0.0
@@ -47,7 +52,8 @@ def expected_builds(
         suiting = [b for b in builds if node and b.identity in (None, node.identity)]
         if suiting:
             continue
-        seconds += max((b.origin.seconds for b in builds), default=BUILDING)
+        longest = max((_seconds(b.origin, scheduler) for b in builds), default=BUILDING)
+        seconds += min(longest, BUILDING)
         if node is not None and node.identity != cpu_kind():
             foreign.append(name)
         elif not builds:
@@ -69,6 +75,14 @@ def expected_builds(
             f"({processor_name() or 'unknown'}); --for names another."
         )
     return ExpectedBuilds(seconds, tuple(notes))
+
+
+def _seconds(origin: BuildOrigin, scheduler: SchedulerConfig) -> float:
+    """How long a node may take for a build: ``BUSY`` times what it took, with all its cores; with
+    those of one task, where nodes are shared, as long as the CPU time of the compilers.
+    """
+    used = origin.cpu if origin.cpu is not None else _PARALLEL * origin.seconds
+    return BUSY * (origin.seconds if scheduler.exclusive else max(used, origin.seconds))
 
 
 def _toolchains(names: list[str]) -> str:
@@ -95,8 +109,8 @@ def _builds(name: str, config: Config) -> list[StoredBuild]:
     ]
 
 
-def _last_node(runs: Path, scheduler: SchedulerConfig) -> JobEvent | None:
-    """The start of the last job in this partition whose processor is known; None without one."""
+def _last_node(runs: Path, scheduler: SchedulerConfig) -> JobEvent | JobEnd | None:
+    """The last job in this partition whose processor is known; None without one."""
     for run in itertools.islice(reversed(list_runs(runs)), _LOOKED_AT):
         try:
             request = run.request()
@@ -104,9 +118,11 @@ def _last_node(runs: Path, scheduler: SchedulerConfig) -> JobEvent | None:
                 continue
             if request.scheduler.partition != scheduler.partition:
                 continue
-            for job in reversed(JobBook(run.path).jobs()):
-                if job.started is not None and job.started.identity:
-                    return job.started
+            book = JobBook(run.path)
+            for job in reversed(book.jobs()):
+                seen = [job.started, *book.task_ends(job.number).values()]
+                if found := next((each for each in seen if each and each.identity), None):
+                    return found
         except AssayError:
             continue
     return None

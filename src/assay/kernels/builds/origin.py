@@ -43,7 +43,8 @@ class BuildOrigin(msgspec.Struct, frozen=True):
 
     ``toolchain``: as found there. ``host``: where; ``processor``: the model of its processor.
     ``utc``: Unix time, s. ``seconds``: duration of the build, s. ``sets``: number of instruction
-    sets and other properties of the processor that the compiler assumed, as macros.
+    sets and other properties of the processor that the compiler assumed, as macros. ``cpu``: CPU
+    time of the compilers, s; None of builds by earlier versions.
     """
 
     schema: int
@@ -53,6 +54,7 @@ class BuildOrigin(msgspec.Struct, frozen=True):
     utc: float
     seconds: float
     sets: int
+    cpu: float | None = None
 
 
 class StoredBuild(msgspec.Struct, frozen=True):
@@ -69,8 +71,8 @@ class StoredBuild(msgspec.Struct, frozen=True):
     suits: bool
 
 
-def origin_of(toolchain: Toolchain, seconds: float) -> BuildOrigin:
-    """The origin of a build that this machine has just made within ``seconds``."""
+def origin_of(toolchain: Toolchain, seconds: float, cpu: float) -> BuildOrigin:
+    """The origin of a build that this machine has just made. ``seconds``, ``cpu``: as stored."""
     command = [toolchain.cxx or toolchain.mpicxx, *toolchain.flags.split(), "-dM", "-E"]
     macros = ask([*command, "-x", "c++", "-"], toolchain.variables).text
     return BuildOrigin(
@@ -81,6 +83,7 @@ def origin_of(toolchain: Toolchain, seconds: float) -> BuildOrigin:
         utc=time.time(),
         seconds=seconds,
         sets=len(re.findall(r"(?m)^#define __\w+__ 1$", macros)),
+        cpu=cpu,
     )
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
+from assay.launch.fake.fabric import PAIRS, fabric_series
 from assay.launch.fake.scenario import Compiled, CompiledScenario, Failure, FailureKind
 from assay.model.placement import Value
 from assay.records.schema import (
@@ -219,6 +220,7 @@ class FakeSamples:
         typical = median(self.values[self.warmup :])
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
         now |= {"slow": int(self.slow is not None), "node": self.nodes[0]}
+        pairs, facts = self._fabric()
         return MeasurementRecord(
             measurement=entry.measurement,
             kernel=entry.kernel,
@@ -241,6 +243,7 @@ class FakeSamples:
                     for name, formula in self.behaviour.phases.items()
                     if (share := formula.number(now)) > 0
                 ),
+                *pairs,
             ],
             rank_medians=[
                 typical * self._time(rank) / slowest for rank in range(self.order.placement.ranks)
@@ -248,5 +251,21 @@ class FakeSamples:
             covariates={
                 name: formula.number(now) for name, formula in self.behaviour.covariates.items()
             },
-            facts=self.behaviour.written.facts,
+            facts={**self.behaviour.written.facts, **facts},
+        )
+
+    def _fabric(self) -> tuple[list[SampleSeries], dict[str, Value]]:
+        """Pairs of nodes by the scenario's fabric; nothing of other kernels."""
+        scenario, parameters = self.machine.scenario, self.parameters
+        if scenario.fabric is None or self.entry.kernel != PAIRS or len(set(self.nodes)) < 2:
+            return [], {}
+        first = {node: rank for rank, node in reversed([*enumerate(self.nodes)])}
+        return fabric_series(
+            scenario.fabric,
+            parameters,
+            first,
+            nodes=max(scenario.nodes or 0, max(first) + 1),
+            seed=scenario.seed,
+            launch=self.order.job.seed,
+            noise=self.entry.measurement,
         )

@@ -37,6 +37,7 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.kernels import kernels
+from assay.launch.fake.fabric import FabricModel
 from assay.model.expression import Expression, parse_expression
 from assay.model.placement import Placement, Value
 from assay.toml import KeyPath, dotted, load_toml
@@ -152,7 +153,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``fake1`` …; None means as many as are requested. ``adapters``: names of a node's network
     adapters; if empty, they are unknown. ``toolchain``: by name the entry of the
     manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``, ``mpi_version``), the default
-    one first; if empty, there is one named ``fake``.
+    one first; if empty, there is one named ``fake``. ``fabric``: the switches that network.pairs
+    shows; None if it measures one time alone.
     """
 
     schema: int = SCENARIO_SCHEMA
@@ -166,6 +168,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: int | None = None
     adapters: tuple[str, ...] = ()
     toolchain: dict[str, dict[str, str]] = {}
+    fabric: FabricModel | None = None
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
     kernel: tuple[Behaviour, ...] = ()
@@ -272,6 +275,10 @@ def compile_scenario(scenario: Scenario, where: Place = dotted) -> CompiledScena
         )
     _seconds(scenario.delay, where(("delay",)))
     _within(scenario, (), where, smt=(1, None), domains=(1, scenario.cores or 1))
+    if scenario.fabric is not None:
+        sizes = dict.fromkeys(("switch", "pod", "sigma", "launch_sigma"), (0, None))
+        ratios = dict.fromkeys(("between", "between_pods", "oversubscription"), (1, None))
+        _within(scenario.fabric, ("fabric",), where, **sizes, **ratios)
     for index, failure in enumerate(scenario.failure):
         _within(failure, ("failure", index), where, share=(0, 1), measurement=(1, None))
         _within(failure, ("failure", index), where, launch=(1, None), times=(0, None))

@@ -1,5 +1,7 @@
 """Switches, slow nodes and slow cables from a matrix of times between nodes.
 
+``sampled.py`` does so from a part of all pairs.
+
 On logarithms of times, so that effects are ratios. Three analyses, each conservative:
 
 - **Slow nodes**: nodes with only slow pairs. Detected by the node's fast pairs (a low quantile of
@@ -18,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +40,7 @@ MIN_NODES = GROUPS.points
 # Number of permuted matrices that may be better: (1 + 1) / (199 + 1) = 1%.
 _MAY_EXCEED = 1
 # The share of a node's pairs that are certainly within its own group.
-_FAST_PART = 0.05
+FAST_PART = 0.05
 # Times are clipped at this number of interquartile ranges above the third quartile before the cut.
 _FAR_OUT = 3.0
 
@@ -69,11 +72,30 @@ class SwitchLevel:
 
 
 @dataclass(frozen=True)
+class PairSample:
+    """What a part of all pairs shows of groups.
+
+    ``pairs`` of ``in_all`` were measured. ``groups``: ``found``; ``none`` of ``smallest`` or more
+    nodes; or ``open``: there are fast pairs and slow ones, as within groups and between, but too
+    few to tell the groups apart. ``more``: the pairs that would decide it, beyond those measured;
+    0 unless open. ``alone``: nodes in no group.
+    """
+
+    pairs: int
+    in_all: int
+    groups: Literal["found", "none", "open"]
+    smallest: int
+    more: int
+    alone: int
+
+
+@dataclass(frozen=True)
 class Topology:
     """The result of an analysis. ``levels``: from the coarsest to the finest, usually one or none.
 
-    ``searched``: whether groups were searched: that needs six nodes, and a time for every pair.
-    ``order``: the nodes as a figure should show them, similar ones side by side.
+    ``searched``: whether groups were searched, which needs six nodes. ``order``: the nodes as a
+    figure should show them, similar ones side by side. ``sample``: of a part of all pairs, what it
+    shows; None where every pair was measured.
     """
 
     levels: tuple[SwitchLevel, ...]
@@ -81,6 +103,7 @@ class Topology:
     slow_pairs: tuple[SlowPair, ...]
     searched: bool
     order: tuple[int, ...]
+    sample: PairSample | None = None
 
 
 def analyse(times: Floats, *, seed: int = 1) -> Topology:
@@ -93,11 +116,11 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
     n = len(logs)
     complete = not np.isnan(logs[~np.eye(n, dtype=bool)]).any()
     searched = complete and n >= MIN_NODES
-    aside = _slow_rows(_fast_quantile(logs), FALSE_ALARMS / 4)
+    aside = slow_rows(_fast_quantile(logs), FALSE_ALARMS / 4)
     while True:
         levels = _levels(logs, aside, seed) if searched else []
         rest = _without_levels(logs, levels)
-        found = _slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
+        found = slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
         if found <= aside:
             break
         aside |= found  # these may have hidden groups: search again
@@ -146,14 +169,6 @@ def unsearched(nodes: int) -> Topology:
     return Topology((), (), (), searched=False, order=tuple(range(nodes)))
 
 
-def matrix(nodes: int, times: Sequence[tuple[int, int, float]]) -> Floats:
-    """The symmetric matrix of (one, other, seconds); NaN where there is no pair."""
-    times_between = np.full((nodes, nodes), np.nan)
-    for one, other, seconds in times:
-        times_between[one, other] = times_between[other, one] = seconds
-    return times_between
-
-
 def _checked(times: Floats) -> Floats:
     if times.ndim != 2 or times.shape[0] != times.shape[1]:
         raise ValueError(f"a matrix of pairs is square, not {times.shape}")
@@ -171,7 +186,7 @@ def _fast_quantile(logs: Floats) -> Floats:
     """The greatest time of the fastest twentieth of each row, or of its fastest pair."""
     ordered = np.sort(logs, axis=1)  # NaN last
     known = (~np.isnan(logs)).sum(axis=1)
-    place = np.maximum(np.round(_FAST_PART * known).astype(int), 1) - 1
+    place = np.maximum(np.round(FAST_PART * known).astype(int), 1) - 1
     return np.asarray(ordered[np.arange(len(logs)), place])
 
 
@@ -180,7 +195,8 @@ def _row_medians(logs: Floats) -> Floats:
     return np.array([float(np.median(row)) if row.size else math.nan for row in rows])
 
 
-def _slow_rows(effects: Floats, alpha: float) -> set[int]:
+def slow_rows(effects: Floats, alpha: float) -> set[int]:
+    """The nodes whose effect stands out above the others'; ``alpha``: the rate of false alarms."""
     known = np.flatnonzero(~np.isnan(effects))
     return {int(known[k]) for k in upper_outliers(effects[known], alpha, math.log(SLOW))}
 
@@ -207,7 +223,7 @@ def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPai
 def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
     """The grouping that explains most, and levels above and below; ``aside`` join afterwards."""
     nodes = [node for node in range(len(logs)) if node not in aside]
-    found = _find_groups(logs[np.ix_(nodes, nodes)], seed)
+    found = find_groups(logs[np.ix_(nodes, nodes)], seed)
     if found is None:
         return []
     grouping = _renamed(found, nodes)
@@ -216,14 +232,14 @@ def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
         between = np.array(
             [[np.median(logs[np.ix_(one, other)]) for other in grouping] for one in grouping]
         )
-        above = _find_groups(between, seed)
+        above = find_groups(between, seed)
         if above is not None:
             levels.insert(
                 0, tuple(tuple(sorted(sum((grouping[g] for g in group), ()))) for group in above)
             )
     below: list[tuple[int, ...]] = []
     for group in grouping:
-        parts = _find_groups(logs[np.ix_(group, group)], seed, looks=len(grouping))
+        parts = find_groups(logs[np.ix_(group, group)], seed, looks=len(grouping))
         below += _renamed(parts, group) if parts is not None else [group]
     if len(below) > len(grouping):
         levels.append(tuple(below))
@@ -234,7 +250,7 @@ def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
     return tuple(tuple(names[member] for member in group) for group in groups)
 
 
-def _find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
+def find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
     """Groups of at least two of these nodes; None if they aren't significant.
 
     ``looks``: number of matrices that are searched and share the rate of false alarms.

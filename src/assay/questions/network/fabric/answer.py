@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from assay.models.network.topology import FALSE_ALARMS, MIN_NODES
+from assay.models.network.topology import FALSE_ALARMS, MIN_NODES, PairSample
 from assay.questions.common.answer import Evidence
 from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part
@@ -26,6 +27,10 @@ from assay.units import counted, format_quantity, format_share, format_size
 # Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
 FULL_BISECTION = 0.8
 _MAX_NAMED = 8
+_METHOD_OF_SAMPLES = (
+    " Of a sample of all pairs, groups are the communities of nodes whose pairs are fast, if they "
+    "are so in launches that the search has not seen."
+)
 # Who exchanges at a cut, other than the one between halves.
 _PAIRINGS = {
     "random": "pairs drawn at random",
@@ -78,19 +83,21 @@ def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
             if clause not in clauses:
                 clauses[clause] = None
                 part.advice.append(f"{clause}: {advice}")
-        _limit_without_search(part, found)
+        _limit_of_pairs(part, found)
     if matrices:
         rate = (
             f" The probability of a false alarm is at most {FALSE_ALARMS:.0%} for groups, and for "
             "slow nodes and slow pairs in total."
         )
         few = all(found.too_few_launches for found in matrices)
+        whole = any(found.levels and found.sample is None for found in matrices)
         agreed = " The groups are those that each launch shows by itself."
         part.method.append(
             "Pairs: ping-pong between every two, one pair at a time unless marked concurrent; half "
             "a round trip of each, median over passes and launches."
             + ("" if few else rate)
-            + (agreed if few and any(found.levels for found in matrices) else "")
+            + (agreed if few and whole else "")
+            + (_METHOD_OF_SAMPLES if any(found.sample for found in matrices) else "")
         )
     grouped = [found for found in matrices if found.levels]
     searched = [found for found in matrices if found.searched]
@@ -99,11 +106,32 @@ def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
 
 def _groups_clause(found: PairFindings) -> str:
     members = counted(len(found.names), found.unit)
+    sample = found.sample
+    part = f" in {_share_of_pairs(sample)}" if sample else ""
+    if sample and sample.groups == "open":
+        return f"whether {members} form groups is open: {_more(found, sample)}"
     if not found.levels:
-        return f"no groups were found among {members}"
+        return f"no groups were found among {members}{part}"
     level = found.levels[-1]
     groups = counted(len(level.groups), "group")
-    return f"{groups} were found among {members}, {level.ratio:.2f} times as slow between them"
+    return (
+        f"{groups} were found among {members}{part}, {level.ratio:.2f} times as slow between them"
+    )
+
+
+def _share_of_pairs(sample: PairSample) -> str:
+    return f"{sample.pairs:,} of {sample.in_all:,} pairs"
+
+
+def _more(found: PairFindings, sample: PairSample) -> str:
+    """The pairs that would decide it, and the rounds and launches that they take."""
+    rounds = math.ceil(sample.more / (len(found.names) // 2))
+    each = sample.pairs / max(len(found.matrix.pairs.launches), 1)
+    launches = counted(math.ceil(sample.more / each), "launch")
+    return (
+        f"{sample.more:,} more pairs would decide it ({counted(rounds, 'round')}, or {launches} of "
+        "as many pairs as so far)"
+    )
 
 
 def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
@@ -142,19 +170,29 @@ def _slow_link(part: Part, found: PairFindings, slow: SlowLink) -> tuple[str, st
     )
 
 
-def _limit_without_search(part: Part, found: PairFindings) -> None:
-    """Why groups were not searched for, if they were not."""
-    members = len(found.names)
-    if found.searched or found.too_few_launches:
-        return
-    if found.too_few:
+def _limit_of_pairs(part: Part, found: PairFindings) -> None:
+    """Why groups were not searched for, or what a sample of the pairs can't show."""
+    if found.too_few and not found.too_few_launches:
         part.limits.append(
             f"With fewer than {MIN_NODES} {found.unit}s groups cannot be distinguished from chance."
         )
+    sample = found.sample
+    if sample is None:
         return
+    measured = (
+        f"{_share_of_pairs(sample)} were measured, a random sample with the same number per "
+        f"{found.unit}"
+    )
+    if sample.groups == "open":
+        part.limits.append(
+            f"{measured}: too few to tell groups apart. Open: {_more(found, sample)}."
+        )
+        return
+    alone = counted(sample.alone, found.unit)
     part.limits.append(
-        f"{found.pairs:,} of {members * (members - 1) // 2:,} pairs were measured, a random sample "
-        f"with the same number per {found.unit}: enough for slow {found.unit}s, not for groups."
+        f"{measured}: groups of fewer than about {sample.smallest} {found.unit}s can't be found in "
+        "it."
+        + (f" {alone} could not be assigned to a group." if found.levels and sample.alone else "")
     )
 
 

@@ -19,6 +19,8 @@ from assay.questions.network.parameters import message_bytes
 from assay.units import format_size
 
 _BOTH_TRIANGLES = 64  # members; with more only one triangle is drawn, to keep the report small
+_MOST_DRAWN = 128  # members; of more, blocks are drawn
+_BLOCKS = 64
 _MAX_NAMED = 40  # members or hops whose names still fit an axis
 _DECADES = 10.0  # ratio of times above which colours are logarithmic
 _BARS_IN_HALF = 16
@@ -41,24 +43,14 @@ def figures(found: FabricFindings) -> list[Figure]:
 def _matrix_figure(found: PairFindings, number: int) -> Figure:
     """Every pair's time as a colour, similar members adjacent."""
     size = format_size(found.bytes)
-    order, seconds = found.matrix.topology.order, found.matrix.times
-    both = len(order) <= _BOTH_TRIANGLES
-    rows: list[Row] = [
-        {
-            "one": found.names[one],
-            "other": found.names[other],
-            "time": float(seconds[one, other]),
-            "one_place": k,
-            "other_place": j,
-        }
-        for k, one in enumerate(order)
-        for j, other in enumerate(order)
-        if (j > k or (both and j < k)) and not np.isnan(seconds[one, other])
-    ]
+    order = found.matrix.topology.order
+    drawn = len(order) <= _MOST_DRAWN
+    rows = _pair_rows(found) if drawn else _block_rows(found)
     times = [float(row["time"] or 0.0) for row in rows]
     factor, prefix = scale_of([float(np.median(times))])
     with_names = len(order) <= _MAX_NAMED
     unit = f"{found.unit}s"
+    blocks = "" if drawn else f" Each cell is the median between two blocks of {unit}."
     groups = f"{len(found.levels[-1].groups)} groups" if found.levels else "no groups"
     results = (
         f"{groups} were found, {len(found.slow_members)} slow {unit} and "
@@ -68,9 +60,13 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
         sought = "slow pairs" if found.levels else "groups and slow pairs"
         results = f"{groups} were found; " if found.levels else ""
         results += f"too few launches to search for {sought}"
-    adjacent = (
-        f" Similar {unit} are adjacent, in the order of average linkage." if found.searched else ""
-    )
+    if found.sample is not None:
+        results += f"; {found.pairs:,} of {found.pairs_in_all:,} pairs were measured"
+    adjacent = ""
+    if found.sample is not None and found.levels:
+        adjacent = f" {unit.capitalize()} of a group are adjacent."
+    elif found.sample is None and found.searched:
+        adjacent = f" Similar {unit} are adjacent, in the order of average linkage."
     spec: Spec = {
         "height": {"step": 14} if with_names else 420,
         "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
@@ -100,7 +96,7 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     return Figure(
         id=f"pairs-{number}",
         title=f"All pairs of {unit}: {size}{concurrent}",
-        caption=f"Half a round trip, median over launches; darker is slower.{adjacent}",
+        caption=f"Half a round trip, median over launches; darker is slower.{blocks}{adjacent}",
         alt=f"Heat map of the times between {len(order)} {unit}; {results}.",
         fields=[
             Field("one", "", "one member"),
@@ -113,6 +109,53 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
         spec=spec,
         width="full",
     )
+
+
+def _pair_rows(found: PairFindings) -> list[Row]:
+    """A row per pair, in both triangles of a small matrix."""
+    order, seconds = found.matrix.topology.order, found.matrix.times
+    both = len(order) <= _BOTH_TRIANGLES
+    return [
+        {
+            "one": found.names[one],
+            "other": found.names[other],
+            "time": float(seconds[one, other]),
+            "one_place": k,
+            "other_place": j,
+        }
+        for k, one in enumerate(order)
+        for j, other in enumerate(order)
+        if (j > k or (both and j < k)) and not np.isnan(seconds[one, other])
+    ]
+
+
+def _block_rows(found: PairFindings) -> list[Row]:
+    """The medians between blocks of members that are adjacent in the order."""
+    order, pairs = found.matrix.topology.order, found.matrix.pairs
+    count = len(order)
+    blocks = np.arange(count) * _BLOCKS // count
+    block_of = np.empty(count, dtype=np.int64)
+    block_of[list(order)] = blocks
+    ends = [np.flatnonzero(blocks == block)[[0, -1]] for block in range(_BLOCKS)]
+    names = [" … ".join(found.names[order[place]] for place in each) for each in ends]
+    one, other = block_of[pairs.ones], block_of[pairs.others]
+    key = np.minimum(one, other) * _BLOCKS + np.maximum(one, other)
+    sorting = np.argsort(key, kind="stable")
+    cells, begins = np.unique(key[sorting], return_index=True)
+    rows: list[Row] = []
+    for cell, seconds in zip(cells, np.split(pairs.seconds[sorting], begins[1:]), strict=True):
+        a, b = divmod(int(cell), _BLOCKS)
+        for k, j in {(a, b), (b, a)}:
+            rows.append(
+                {
+                    "one": names[k],
+                    "other": names[j],
+                    "time": float(np.median(seconds)),
+                    "one_place": k,
+                    "other_place": j,
+                }
+            )
+    return rows
 
 
 def _ring_figure(found: RingHops, number: int) -> Figure:

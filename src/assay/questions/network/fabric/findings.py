@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.models.network.minimum import GROUPS, HOPS, SHARES, SLOW_MEMBERS, MissingData
-from assay.models.network.topology import SwitchLevel
+from assay.models.network.pair_times import Bools, PairTimes, depths, labels_of
+from assay.models.network.topology import PairSample, SlowNode, SwitchLevel
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
@@ -29,8 +29,6 @@ from assay.questions.network.fabric.matrices import (
 )
 from assay.questions.network.fabric.ring_groups import RingGroups, ring_groups
 from assay.questions.network.parameters import message_bytes
-
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,14 @@ class PairFindings:
     ``point``: the median of all pairs, half a round trip in s. ``slowest``: the slowest pair of
     each pass, None where not recorded. ``unit``: node or rank, the kind of the members.
     ``together``: whether several pairs exchanged concurrently. ``bytes``: message size. ``names``:
-    of the members. ``pairs``: the number of pairs measured. ``searched``: whether groups were
-    searched for, which needs six members and a time for every pair. ``too_few``: whether there are
-    too few members for that. ``across_nodes``: pairs between nodes over pairs within, by placement
-    alone; None unless both were measured. ``levels``: from the coarsest groups to the finest.
-    ``slow_members``, ``slow_links``: the slowest first. With too few launches only the groups that
-    each launch shows by itself are found; without any ``searched`` is false. ``matrix``: the times.
+    of the members. ``pairs``: the number of pairs measured, of ``pairs_in_all``; ``sample``: what
+    they show of groups if these are not all, else None. ``searched``: whether groups were searched
+    for, which needs six members. ``too_few``: whether there are too few members for that.
+    ``across_nodes``: pairs between nodes over pairs within, by placement alone; None unless both
+    were measured. ``levels``: from the coarsest groups to the finest. ``slow_members``,
+    ``slow_links``: the slowest first. With too few launches only the groups that each launch shows
+    by itself are found, or those of a sample; without any ``searched`` is false. ``matrix``: the
+    times.
     """
 
     point: Point
@@ -93,6 +93,8 @@ class PairFindings:
     bytes: int
     names: tuple[str, ...]
     pairs: int
+    pairs_in_all: int
+    sample: PairSample | None
     searched: bool
     too_few: bool
     across_nodes: LaunchRatio | None
@@ -104,7 +106,7 @@ class PairFindings:
     @property
     def too_few_launches(self) -> bool:
         """Whether there are too few launches to search for slow members and pairs."""
-        return len(self.matrix.launches) < GROUPS.launches
+        return len(self.matrix.pairs.launches) < GROUPS.launches
 
 
 @dataclass(frozen=True)
@@ -164,13 +166,13 @@ def _missing(
     few = [
         found
         for found in matrices
-        if len(found.launches) < GROUPS.launches and len(found.names) >= GROUPS.points
+        if len(found.pairs.launches) < GROUPS.launches and len(found.names) >= GROUPS.points
     ]
     for found in few[:1]:
         members = range(1, len(found.names) + 1)
         grouped = any(each.topology.levels for each in matrices)
         for method in (SLOW_MEMBERS,) if grouped else (GROUPS, SLOW_MEMBERS):
-            if lack := method.missing(dict.fromkeys(members, len(found.launches))):
+            if lack := method.missing(dict.fromkeys(members, len(found.pairs.launches))):
                 yield lack
     for ring in rings:
         lack = HOPS.missing({k: len(hop.times) for k, hop in enumerate(ring.hops, 1)})
@@ -195,22 +197,19 @@ def _pairs(found: PairMatrix) -> PairFindings:
         together=found.point.parameter("concurrent") == "yes",
         bytes=message_bytes(found.point),
         names=found.names,
-        pairs=int((~np.isnan(found.times)).sum()) // 2,
+        pairs=len(found.pairs.ones),
+        pairs_in_all=found.pairs.in_all,
+        sample=topology.sample,
         searched=topology.searched,
         too_few=len(found.names) < GROUPS.points,
         across_nodes=_across_nodes(found),
         levels=tuple(_level(found, level) for level in topology.levels),
-        slow_members=tuple(
-            SlowMember(
-                found.names[slow.node], _over_launches(found, _row(slow.node, found), slow.ratio)
-            )
-            for slow in topology.slow_nodes
-        ),
+        slow_members=tuple(_slow_member(found, slow) for slow in topology.slow_nodes),
         slow_links=tuple(
             SlowLink(
                 found.names[slow.one],
                 found.names[slow.other],
-                _over_launches(found, _pair(slow.one, slow.other, found), slow.ratio),
+                _over_launches(found, _pair(slow.one, slow.other, found.pairs), slow.ratio),
             )
             for slow in topology.slow_pairs
         ),
@@ -218,21 +217,23 @@ def _pairs(found: PairMatrix) -> PairFindings:
     )
 
 
+def _slow_member(found: PairMatrix, slow: SlowNode) -> SlowMember:
+    own = found.pairs.with_node(slow.node)
+    return SlowMember(found.names[slow.node], _over_launches(found, own, slow.ratio))
+
+
 def _across_nodes(found: PairMatrix) -> LaunchRatio | None:
     """Pairs between nodes over pairs within nodes, by placement, without clustering."""
     hosts = np.array(found.hosts)
-    same = hosts[:, None] == hosts[None, :]
-    np.fill_diagonal(same, False)
-    inside, outside = _median(found.times, same), _median(found.times, ~same)
+    same = hosts[found.pairs.ones] == hosts[found.pairs.others]
+    inside, outside = (_median(found.pairs.seconds, where) for where in (same, ~same))
     if np.isnan(inside) or np.isnan(outside):
         return None
     return _between_over_within(found, same, outside / inside)
 
 
 def _level(found: PairMatrix, level: SwitchLevel) -> GroupLevel:
-    same = np.zeros(found.times.shape, dtype=bool)
-    for group in level.groups:
-        same[np.ix_(group, group)] = True
+    same = found.pairs.within(labels_of(found.pairs.nodes, level.groups))
     ratio = level.between / level.within
     return GroupLevel(
         groups=tuple(tuple(found.names[member] for member in group) for group in level.groups),
@@ -243,30 +244,38 @@ def _level(found: PairMatrix, level: SwitchLevel) -> GroupLevel:
     )
 
 
-def _between_over_within(found: PairMatrix, same: _Mask, otherwise: float) -> LaunchRatio:
+def _between_over_within(found: PairMatrix, same: Bools, otherwise: float) -> LaunchRatio:
     return over_launches(
-        [_median(times, ~same) / _median(times, same) for times in found.launches], otherwise
+        [_median(times, ~same) / _median(times, same) for times in found.pairs.launches], otherwise
     )
 
 
-def _over_launches(found: PairMatrix, where: _Mask, ratio: float) -> LaunchRatio:
+def _over_launches(found: PairMatrix, where: Bools, ratio: float) -> LaunchRatio:
     """A ratio of medians over launches, scaled to each launch by its times in ``where``."""
-    changes = [_median(times / found.times, where) for times in found.launches]
-    return over_launches([ratio * change for change in changes], ratio)
+    if found.topology.sample is None:
+        usual = found.pairs.seconds
+        changes = [_median(times / usual, where) for times in found.pairs.launches]
+        return over_launches([ratio * change for change in changes], ratio)
+    # Launches measured different pairs: each against the expected time of these.
+    expected = _expected(found)
+    own = [
+        _median(times / expected, where) / _median(times / expected, ~where)
+        for times in found.pairs.launches
+    ]
+    return over_launches(own, ratio)
 
 
-def _median(times: Floats, where: _Mask) -> float:
-    values = times[where & ~np.isnan(times)]
-    return float(np.median(values)) if values.size else float("nan")
+def _expected(found: PairMatrix) -> Floats:
+    """For each pair the median time of those in as many common groups."""
+    depth = depths(found.pairs, [level.groups for level in found.topology.levels])
+    medians = {level: _median(found.pairs.seconds, depth == level) for level in np.unique(depth)}
+    return np.array([medians[level] for level in depth])
 
 
-def _row(member: int, found: PairMatrix) -> _Mask:
-    where = np.zeros(found.times.shape, dtype=bool)
-    where[member] = True
-    return where
+def _median(values: Floats, where: Bools) -> float:
+    chosen = values[where & ~np.isnan(values)]
+    return float(np.median(chosen)) if chosen.size else float("nan")
 
 
-def _pair(one: int, other: int, found: PairMatrix) -> _Mask:
-    where = np.zeros(found.times.shape, dtype=bool)
-    where[one, other] = True
-    return where
+def _pair(one: int, other: int, pairs: PairTimes) -> Bools:
+    return (pairs.ones == min(one, other)) & (pairs.others == max(one, other))

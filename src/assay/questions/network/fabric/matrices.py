@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,9 @@ import numpy.typing as npt
 from assay.hostnames import natural
 from assay.models.network.minimum import GROUPS, HOPS
 from assay.models.network.outliers import upper_outliers
-from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, agreed, analyse, matrix
+from assay.models.network.pair_times import PairTimes, pair_times
+from assay.models.network.sampled import analyse_sample
+from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, agreed, analyse
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval, Point, points
 from assay.questions.network.parameters import message_bytes
@@ -31,17 +34,20 @@ RING = "network.ring"
 class PairMatrix:
     """Times between every two members of a cell, in seconds one way.
 
-    ``point``: the cell's median over pairs. ``names`` and ``hosts``: of the members. ``times``: the
-    medians over launches, NaN where no launch measured the pair. ``launches``: the same per launch.
-    ``topology``: groups, slow members and slow pairs by their index.
+    ``point``: the cell's median over pairs. ``names`` and ``hosts``: of the members. ``pairs``: the
+    times of the measured pairs. ``topology``: groups, slow members and slow pairs by their index.
     """
 
     point: Point
     names: tuple[str, ...]
     hosts: tuple[str, ...]
-    times: Floats
-    launches: tuple[Floats, ...]
+    pairs: PairTimes
     topology: Topology
+
+    @property
+    def times(self) -> Floats:
+        """As a matrix: the medians over launches, NaN where no launch measured the pair."""
+        return self.pairs.matrix(self.pairs.seconds)
 
 
 @dataclass(frozen=True)
@@ -103,17 +109,22 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
         if len(names) < 2:
             continue
         place = {name: index for index, name in enumerate(names)}
-        launches = tuple(
-            matrix(len(names), [(place[a], place[b], t) for (a, b), t in times.items()])
-            for times in found
+        pairs = pair_times(
+            len(names), [[(place[a], place[b], t) for (a, b), t in of.items()] for of in found]
         )
-        times = _medians(launches)
         known = _hosts(measurements, "pair", point.parameter("between"))
         hosts = tuple(known[name] for name in names)
-        enough = len(launches) >= GROUPS.launches
-        topology = analyse(times) if enough else agreed(launches)
-        matrices.append(PairMatrix(point, names, hosts, times, launches, topology))
+        matrices.append(PairMatrix(point, names, hosts, pairs, _topology(pairs)))
     return matrices
+
+
+def _topology(pairs: PairTimes) -> Topology:
+    """From all pairs, or from a sample of them; with few launches from each by itself."""
+    if not pairs.complete:
+        return analyse_sample(pairs)
+    if len(pairs.launches) >= GROUPS.launches:
+        return analyse(pairs.matrix(pairs.seconds))
+    return agreed([pairs.matrix(seconds) for seconds in pairs.launches])
 
 
 def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
@@ -218,23 +229,23 @@ def _named_times(
 ) -> dict[tuple[str, str], float]:
     """Seconds by the names of both ends, without times of 0."""
     found = {}
+    names = _names(measurement, between)
     for series in measurement.record.series:
         ends = _ends(series) if series.metric == metric else None
-        if ends is not None and (time := float(np.median(series.values))) > 0:
-            one, other = (_name(measurement, rank, between) for rank in ends)
+        if ends is not None and (time := median(series.values)) > 0:
+            one, other = (names.get(rank, f"rank {rank}") for rank in ends)
             found[one, other] = time
     return found
 
 
-def _name(measurement: Measurement, rank: int, between: object) -> str:
-    """The host, and the rank where a host has several members."""
-    host = next((r.host for r in measurement.ranks if r.rank == rank), None)
-    if host is None:
-        return f"rank {rank}"
+def _names(measurement: Measurement, between: object) -> dict[int, str]:
+    """By rank the host, and the rank where a host has several members."""
     hosts = {r.host for r in measurement.ranks}
     if between == "nodes" or 1 < len(hosts) == len(measurement.ranks):
-        return host
-    return f"rank {rank}" if len(hosts) == 1 else f"{host} rank {rank}"
+        return {r.rank: r.host for r in measurement.ranks}
+    if len(hosts) == 1:
+        return {r.rank: f"rank {r.rank}" for r in measurement.ranks}
+    return {r.rank: f"{r.host} rank {r.rank}" for r in measurement.ranks}
 
 
 def _hosts(measurements: Sequence[Measurement], metric: str, between: object) -> dict[str, str]:
@@ -242,23 +253,14 @@ def _hosts(measurements: Sequence[Measurement], metric: str, between: object) ->
     found = {}
     for measurement in measurements:
         known = {record.rank: record.host for record in measurement.ranks}
+        names = _names(measurement, between)
         for series in measurement.record.series:
             ends = _ends(series) if series.metric == metric else None
             for rank in ends or ():
-                found[_name(measurement, rank, between)] = known.get(rank, "")
+                found[names.get(rank, f"rank {rank}")] = known.get(rank, "")
     return found
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Unique names, with numbers in names sorted as numbers."""
     return tuple(sorted(set(names), key=lambda name: (natural(name), name)))
-
-
-def _medians(launches: Sequence[Floats]) -> Floats:
-    """The medians over the launches that measured the pair."""
-    stack = np.stack(launches)
-    known = ~np.isnan(stack)
-    medians = np.full(stack.shape[1:], np.nan)
-    for i, j in zip(*np.nonzero(known.any(axis=0)), strict=True):
-        medians[i, j] = np.median(stack[known[:, i, j], i, j])
-    return medians

@@ -1,0 +1,123 @@
+"""The fabric of a fake cluster: nodes at switches, and what network.pairs measures between them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from assay.model.placement import Value
+from assay.records.schema import SampleSeries
+
+PAIRS = "network.pairs"
+_GOLDEN = 0.6180339887498949
+
+
+class FabricModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Switches, and the times of pairs of nodes.
+
+    ``switch``: nodes per switch, ``pod``: nodes per group of switches; 0: all nodes are at one.
+    ``between``, ``between_pods``: a pair's time between switches and between pods, relative to that
+    at one switch. ``oversubscription``: the same once more between switches while pairs are
+    concurrent. ``latency`` in s and ``bandwidth`` in B/s of a pair at one switch. ``sigma``:
+    standard deviation of the logarithm of a pair's time in a launch, ``launch_sigma``: of all pairs
+    between launches. ``slow``: by the number of a host, how much longer all of its pairs take.
+    ``scattered``: whether nodes are at switches in random order, not in that of their numbers.
+    """
+
+    switch: int = 0
+    pod: int = 0
+    between: float = 1.3
+    between_pods: float = 1.0
+    oversubscription: float = 1.0
+    latency: float = 2e-6
+    bandwidth: float = 10e9
+    sigma: float = 0.02
+    launch_sigma: float = 0.0
+    slow: dict[str, float] = {}
+    scattered: bool = True
+
+
+def seats(fabric: FabricModel, nodes: int, seed: int) -> list[int]:
+    """The seat of each node: seats 0 to ``switch`` - 1 are at the first switch."""
+    found = list(range(nodes))
+    if fabric.scattered:
+        random.Random(f"{seed}/fabric").shuffle(found)
+    return found
+
+
+def fabric_series(
+    fabric: FabricModel,
+    parameters: Mapping[str, Value],
+    ranks: Mapping[int, int],
+    *,
+    nodes: int,
+    seed: int,
+    launch: int,
+    noise: str,
+) -> tuple[list[SampleSeries], dict[str, Value]]:
+    """The series of pairs, and facts, as of the real kernel.
+
+    ``ranks``: the first rank of each node, by the node's number. ``nodes``: of the cluster.
+    ``launch``: the launch's seed, which chooses the first round. ``noise``: names the measurement.
+    """
+    import numpy as np
+
+    members = sorted(ranks)
+    rounds = _rounds(len(members), int(parameters["most"]), launch)
+    one, other = (
+        np.array(ends) for ends in zip(*(pair for r in rounds for pair in r), strict=True)
+    )
+    seat = np.array(seats(fabric, nodes, seed))[members]
+    apart = seat[one] // (fabric.switch or nodes) != seat[other] // (fabric.switch or nodes)
+    far = seat[one] // (fabric.pod or nodes) != seat[other] // (fabric.pod or nodes)
+    together = parameters["concurrent"] == "yes"
+    factor = fabric.between * (fabric.oversubscription if together else 1.0)
+    slow = np.array([fabric.slow.get(str(member), 1.0) for member in members])
+    draw = np.random.default_rng([seed, *noise.encode()])
+    scatter = fabric.launch_sigma * draw.standard_normal()
+    scatter = scatter + fabric.sigma * draw.standard_normal(one.size)
+    times = fabric.latency + float(parameters["bytes"]) / fabric.bandwidth
+    times = times * np.where(apart, factor, 1.0) * np.where(far, fabric.between_pods, 1.0)
+    times = times * slow[one] * slow[other] * np.exp(scatter)
+    series = [
+        SampleSeries("median_pair", "s", None, None, [], [float(np.median(times))]),
+        SampleSeries("slowest_pair", "s", None, None, [], [float(times.max())]),
+        *(
+            SampleSeries("pair", "s", ranks[members[a]], ranks[members[b]], [], [seconds])
+            for a, b, seconds in zip(one.tolist(), other.tolist(), times.tolist(), strict=True)
+        ),
+    ]
+    count = len(members)
+    facts: dict[str, Value] = {
+        "members": count,
+        "pairs": one.size,
+        "pairs_in_all": count * (count - 1) // 2,
+        "rounds": len(rounds),
+        "rounds_in_all": count - 1 + count % 2,
+    }
+    return series, facts
+
+
+def _rounds(members: int, most: int, launch: int) -> list[list[tuple[int, int]]]:
+    """Rounds of the circle method in random order, as native/network/tournament.hpp has them."""
+    circle = members - 1 + members % 2
+    order, places = list(range(circle)), list(range(members))
+    random.Random(1).shuffle(places)
+    random.Random(2).shuffle(order)
+    first = int(math.modf(_GOLDEN * launch)[0] * circle)
+    fitting = max(most // (members // 2), 1)
+    return [
+        list(_round(places, turn, circle)) for turn in (order[first:] + order[:first])[:fitting]
+    ]
+
+
+def _round(places: Sequence[int], turn: int, circle: int) -> Iterator[tuple[int, int]]:
+    ends = [(turn, circle)]
+    ends += [((turn + k) % circle, (turn - k) % circle) for k in range(1, (circle + 1) // 2)]
+    for a, b in ends:
+        if a < len(places) and b < len(places):
+            one, other = sorted((places[a], places[b]))
+            yield one, other

@@ -1,0 +1,1 @@
+"""Members of large groups of runs, many of them in one file."""

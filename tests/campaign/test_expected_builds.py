@@ -1,0 +1,102 @@
+"""The time that a job requests to compile kernels, from builds that were made and nodes seen."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.campaign.commands.run_request import BUILDING, estimate
+from assay.campaign.machine import expected_builds as module
+from assay.campaign.machine.expected_builds import BUSY, expected_builds
+from assay.config import Config, SchedulerConfig
+from assay.kernels.builds.identity import cpu_kind
+from assay.kernels.builds.origin import BuildOrigin, StoredBuild
+from assay.kernels.toolchains import select_toolchain
+from assay.records.creation import create_requested
+from assay.records.jobs import JobBook, JobEnd, JobEvent
+from assay.records.request import REQUEST_SCHEMA, RunRequest
+from records_builder import make_cell, make_plan
+
+SHARED = SchedulerConfig(exclusive=False)
+
+
+def built(monkeypatch: pytest.MonkeyPatch, *builds: tuple[float, float | None, str]) -> None:
+    """Builds by their seconds, CPU seconds, and the processor that they are for."""
+    toolchain = select_toolchain("embedded", Config())
+    found = [
+        StoredBuild(
+            Path("cache"), BuildOrigin(1, toolchain, "login", "", 0.0, wall, 10, cpu), made, True
+        )
+        for wall, cpu, made in builds
+    ]
+    monkeypatch.setattr(module, "_builds", lambda name, config: found)
+
+
+def seconds(runs: Path, scheduler: SchedulerConfig = SHARED) -> float:
+    return expected_builds(["embedded"], Config(), scheduler, runs).seconds
+
+
+def make_group(runs: Path, identity: str) -> None:
+    """A group of which one task has ended on a node."""
+    request = RunRequest(
+        schema=REQUEST_SCHEMA,
+        run="",
+        utc=time.time(),
+        assay="0",
+        tag="t",
+        command=[],
+        folder=str(runs),
+        plan="plan.toml",
+        members=2,
+        scheduler=SHARED,
+    )
+    run = create_requested(runs, "group", request)
+    book = JobBook(run.path)
+    book.append(JobEvent("submitted", 1, time.time(), job="7", members=[0, 1]))
+    book.write_end(JobEnd(1, time.time(), "complete", host="n1", identity=identity), 1)
+
+
+def test_without_a_build_a_whole_one_is_expected(tmp_path, monkeypatch) -> None:
+    built(monkeypatch)
+    found = expected_builds(["embedded"], Config(), SHARED, tmp_path)
+    assert found.seconds == BUILDING and "assay kernels --build" in found.notes[0]
+
+
+def test_one_core_that_others_use_too_needs_more_than_the_build_took(tmp_path, monkeypatch) -> None:
+    """70 s with two cores are 140 s of one, and 280 s of half a core."""
+    built(monkeypatch, (70.0, 140.0, "another"))
+    assert seconds(tmp_path) == BUSY * 140.0 == 280.0
+    assert seconds(tmp_path, SchedulerConfig(exclusive=True)) == BUSY * 70.0
+    # What a job of a minute on half a core takes: start, compilation, measuring, launch, tables.
+    plan = make_plan([make_cell()], budget=60.0)
+    assert estimate(plan, compiling=seconds(tmp_path)).walltime >= 2 * 15 + 280 + 60 + 5 + 2 * 30
+    built(monkeypatch, (70.0, None, "another"))  # by an earlier version
+    assert 280.0 <= seconds(tmp_path) <= BUILDING
+    built(monkeypatch, (700.0, 1400.0, "another"))
+    assert seconds(tmp_path) == BUILDING
+
+
+def test_a_node_of_a_group_makes_its_processor_known(tmp_path, monkeypatch) -> None:
+    built(monkeypatch, (70.0, 140.0, cpu_kind()))
+    assert seconds(tmp_path) == 280.0  # it is unknown what the nodes are
+    make_group(tmp_path, cpu_kind())
+    assert seconds(tmp_path) == 0.0
+    assert seconds(tmp_path, SchedulerConfig(partition="other", exclusive=False)) == 280.0
+
+
+def test_nodes_of_another_processor_are_named(tmp_path, monkeypatch) -> None:
+    built(monkeypatch, (70.0, 140.0, cpu_kind()))
+    make_group(tmp_path, "another")
+    found = expected_builds(["embedded"], Config(), SHARED, tmp_path)
+    assert found.seconds == 280.0 and "on n1" in found.notes[0]
+
+
+def test_origins_of_earlier_versions_are_read() -> None:
+    toolchain = select_toolchain("embedded", Config())
+    origin = BuildOrigin(1, toolchain, "login", "", 0.0, 70.0, 10, 140.0)
+    content = msgspec.to_builtins(origin)
+    del content["cpu"]
+    assert msgspec.convert(content, BuildOrigin).cpu is None
