@@ -187,6 +187,7 @@ class Builder:
             processes=np.full(count.shape, float(one.node.sockets)),
             cores=np.full(count.shape, float(one.node.cores)),
             program=self._spec.programs.get(workload),
+            jobs=self._spec.jobs.get(workload),
         )
 
     @staticmethod

@@ -1,15 +1,18 @@
 """The time of a workload on machines that are not there, and what it is spent on.
 
-A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; or the name of a rate that the
-catalogue's nodes have, such as ``integer``: a throughput without communication. docs/methods/
-design.md states the equations and their limits.
+A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; ``program.NAME``, a profiled program;
+``jobs.NAME``, the jobs of a machine; or the name of a rate that the catalogue's nodes have, such as
+``integer``: a throughput without communication. docs/methods/design.md states the equations and
+their limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +29,15 @@ from assay.models.linpack.time import (
     panel_parts,
 )
 
+if TYPE_CHECKING:
+    from assay.design.jobs import DesignJobs
+
 Array = NDArray[np.float64]
 
-LINPACK, STREAM = "linpack", "stream"
+LINPACK, STREAM, JOBS = "linpack", "stream", "jobs."
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
 # workload: how far these equations were from measured times (docs/methods/design.md).
-MODEL_SPREAD = {"npb": 0.15, "program": 0.20, STREAM: 0.03}
+MODEL_SPREAD = {"npb": 0.15, "program": 0.20, "jobs": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
 # Half of a normal 90% interval in standard deviations.
 _NINETY = 1.6448536269514722
@@ -65,7 +71,8 @@ class MachineFigures:
     (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
     ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
     direction, of the links that cut the machine in two halves. ``processes``: of a
-    node, in Linpack. ``cores`` of a node. ``program``: the workload, if it is a profiled program.
+    node, in Linpack. ``cores`` of a node. ``program``, ``jobs``: the workload, if it is a profiled
+    program or a mix of jobs.
     """
 
     nodes: Array
@@ -79,6 +86,7 @@ class MachineFigures:
     processes: Array
     cores: Array
     program: DesignProgram | None = None
+    jobs: DesignJobs | None = None
 
 
 @dataclass(frozen=True)
@@ -109,13 +117,17 @@ class Times:
 PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
 
 
-def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
-    """Raises AssayError if a name that begins like a workload of assay is not one of them."""
+def check_workload(name: str, described: Sequence[str]) -> None:
+    """Raises AssayError if a name that begins like a workload of assay is not one of them.
+
+    ``described``: the programs and mixes of jobs of the specification.
+    """
     family, _, rest = name.partition(".")
-    if name.startswith(PROGRAM) and name not in programs:
+    if name.startswith((PROGRAM, JOBS)) and name not in described:
+        what, table = ("program", "program") if family == "program" else ("mix of jobs", "jobs")
         raise AssayError(
-            f"There is no program '{rest}'.",
-            fix=nearest(name, programs) if programs else "Describe it in a [[program]].",
+            f"There is no {what} '{rest}'.",
+            fix=nearest(name, described) if described else f"Describe it in a [[{table}]].",
         )
     if family != "npb":
         return
@@ -133,16 +145,21 @@ def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
         )
 
 
-def model_spread(name: str) -> float:
-    """Standard deviation of the logarithm of the model's own error."""
+def model_spread(name: str, jobs: DesignJobs | None = None) -> float:
+    """Standard deviation of the logarithm of the model's own error.
+
+    ``jobs``: the mix, if the workload is one; its draws differ in the busy share.
+    """
     if name == LINPACK:
         return _fitted().width_rate / _NINETY
+    if jobs is not None:
+        return math.hypot(MODEL_SPREAD["jobs"], jobs.busy.spread)
     return MODEL_SPREAD.get(name.partition(".")[0], _THROUGHPUT_SPREAD)
 
 
 def needs_rate(name: str) -> bool:
-    """Whether nodes need a rate of that name: all except Linpack, STREAM and programs."""
-    return name not in (LINPACK, STREAM) and not name.startswith(PROGRAM)
+    """Whether nodes need a rate of that name: all but Linpack, STREAM, programs and mixes."""
+    return name not in (LINPACK, STREAM) and not name.startswith((PROGRAM, JOBS))
 
 
 def times(name: str, machines: MachineFigures) -> Times:
@@ -155,6 +172,8 @@ def times(name: str, machines: MachineFigures) -> Times:
         return Times(moved, moved / (machines.nodes * machines.bandwidth), zero, zero, zero)
     if machines.program is not None:
         return _program(machines.program, machines)
+    if machines.jobs is not None:
+        return _jobs(machines.jobs, machines)
     if not name.startswith("npb."):
         work = machines.nodes + zero  # a second of one unit on each node
         return Times(work, 1.0 / machines.rate + zero, zero, zero, zero)
@@ -173,6 +192,19 @@ def _program(program: DesignProgram, machines: MachineFigures) -> Times:
         for one in (parts.runs, parts.compute, parts.latency, parts.link)
     )
     return Times(runs, compute, latency, link, np.zeros(shape))
+
+
+def _jobs(jobs: DesignJobs, machines: MachineFigures) -> Times:
+    """An operation is a second of one processor where the jobs ran.
+
+    The machine does as many per second as it has cores that the jobs keep busy, by the time that a
+    core takes for it. What jobs send is not in accounts, and counts nothing.
+    """
+    shape = np.broadcast(machines.nodes, machines.dgemm, machines.bandwidth).shape
+    cores = np.broadcast_to(machines.nodes * machines.cores, shape)
+    slower = jobs.slower(machines.cores, machines.dgemm, machines.bandwidth)
+    zero = np.zeros(shape)
+    return Times(cores * jobs.busy.at(cores), slower + zero, zero, zero, zero)
 
 
 def _linpack(machines: MachineFigures) -> Times:
