@@ -127,6 +127,7 @@ def drawn_rates(
             latency=known.latency * draws.of(network.name, "latency", network.latency),
             link=known.link * bandwidth,
             bisection=known.bisection * bandwidth,
+            drawn=_slowest(one, draws),
         )
         spread = model_spread(name, spec.jobs.get(name))
         rates[name] = times(name, machines).rate * _model_error(name, one, draws, spread)
@@ -190,6 +191,13 @@ def _affordable(
         low = np.where(open_ & fits, middle, low)
         high = np.where(open_ & ~fits, middle, high)
     return np.where(low >= 0, possible[np.maximum(low, 0)], 0)
+
+
+def _slowest(one: Architecture, draws: Draws) -> Array | None:
+    """Draws of how slow the slowest node is, standard normal; None where all nodes are equal."""
+    if one.node.between_nodes <= 0.0:
+        return None
+    return np.log(draws.factor(one.node.name, "slowest node", None, 1.0))
 
 
 def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.design.program import PROGRAM, DesignProgram, program_parts
+from assay.design.slowest import slowest_factor
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES
@@ -72,7 +73,8 @@ class MachineFigures:
     ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
     direction, of the links that cut the machine in two halves. ``processes``: of a
     node, in Linpack. ``cores`` of a node. ``program``, ``jobs``: the workload, if it is a profiled
-    program or a mix of jobs.
+    program or a mix of jobs. ``between_nodes``, ``over_time``: variability of the nodes' speeds;
+    ``drawn``: of the slowest node, standard normal numbers, None for the median.
     """
 
     nodes: Array
@@ -87,6 +89,15 @@ class MachineFigures:
     cores: Array
     program: DesignProgram | None = None
     jobs: DesignJobs | None = None
+    between_nodes: float = 0.0
+    over_time: float = 0.0
+    drawn: Array | None = None
+
+    def slowest(self, nodes: Array) -> Array:
+        """The factor on computing in which this many nodes wait for each other (``slowest``)."""
+        if not (self.between_nodes or self.over_time):
+            return np.ones(1)
+        return slowest_factor(nodes, self.between_nodes, self.over_time, self.drawn)
 
 
 @dataclass(frozen=True)
@@ -187,9 +198,11 @@ def _program(program: DesignProgram, machines: MachineFigures) -> Times:
         bandwidth=machines.bandwidth, link=machines.link, latency=machines.latency,
     )  # fmt: skip
     shape = np.broadcast(parts.runs, parts.compute, parts.latency, parts.link).shape
+    together = np.minimum(np.ceil(program.ranks / machines.cores), machines.nodes)
+    slower = parts.compute * machines.slowest(together)
+    shape = np.broadcast_shapes(shape, slower.shape)
     runs, compute, latency, link = (
-        np.broadcast_to(one, shape)
-        for one in (parts.runs, parts.compute, parts.latency, parts.link)
+        np.broadcast_to(one, shape) for one in (parts.runs, slower, parts.latency, parts.link)
     )
     return Times(runs, compute, latency, link, np.zeros(shape))
 
@@ -274,7 +287,7 @@ def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
     middle = np.minimum(middle, sent - fixed)
     return Times(
         work=2.0 * order**3 / 3.0 + 1.5 * order**2,
-        compute=parts.update + parts.panel,
+        compute=(parts.update + parts.panel) * machines.slowest(machines.nodes),
         latency=fixed,
         link=sent - fixed - middle,
         bisection=np.where(several, middle, 0.0),
@@ -297,6 +310,7 @@ def _npb(name: str, machines: MachineFigures) -> Times:
     # Work that grows with the number of nodes (vectors that each has whole), by memory traffic.
     growth = np.maximum(demand["traffic"] - table["traffic"][1], 0.0)
     compute = own + growth / (nodes * machines.bandwidth) + own * demand["fill"]
+    compute = compute * machines.slowest(nodes)
     per_node = demand["sent"] / nodes
     if kernel in _GATHERED:
         per_node = per_node * np.maximum(nodes - 1.0, 0.0)
