@@ -52,7 +52,7 @@ ORDER = (
 # Imports that a package may not have although the target is below it.
 APART = {
     "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models", "design"},
-    "design": {"plans", "importers", "schedulers", "usage", "trace", "system", "lab", "launch"},
+    "design": {"plans", "importers", "schedulers", "trace", "system", "lab", "launch"},
     "simulation": {
         "plans",
         "importers",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.kernels import find_kernel
 from assay.kernels.outside import is_beside
 from assay.questions.common.code_factors import factors_of
 from assay.records.directory import list_runs
@@ -43,9 +44,12 @@ noise = { sigma = 0.01, launch_sigma = 0.02 }
 """
 
 
-def assay(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def assay(
+    folder: Path, *words: str, scenario: str | None = SCENARIO
+) -> subprocess.CompletedProcess[str]:
     (folder / "plan.toml").write_text(PLAN)
-    (folder / "machine.toml").write_text(SCENARIO)
+    if scenario is not None:
+        (folder / "machine.toml").write_text(scenario)
     return subprocess.run(
         [sys.executable, "-m", "assay", "run", "plan.toml", "--json", "--no-report", *words],
         cwd=folder,
@@ -82,6 +86,25 @@ def test_a_planted_factor_comes_out_of_a_whole_run(tmp_path: Path) -> None:
     # The executable is in the manifest by its hash.
     (site,) = (c for c in run.manifest.plan.cells if is_beside(c.kernel))
     assert len(str(site.parameters["sha256"])) == 64
+
+
+@pytest.mark.long
+def test_an_executable_that_hangs_from_its_first_launch_on_is_given_up(tmp_path: Path) -> None:
+    npb_program(tmp_path / "bin", "cg", "S", 1.0)
+    (tmp_path / "machine.toml").write_text(
+        SCENARIO + '[[failure]]\nkind = "hang"\nmatch = "beside.npb"\n'
+    )
+    done = assay(tmp_path, "--fake", "machine.toml", "--beside", "bin", scenario=None)
+    assert done.returncode == 1
+    run = the_run(tmp_path)
+    assert any(
+        "its first launch may take 1 min 1 s (--timeout)" in n for n in run.manifest.plan.choices
+    )
+    ended = [launch for launch in run.launches if launch.outcome == "timeout"]
+    work = find_kernel("npb.cg").work({"class": "S"}, 1, 1)["operations"]
+    limit = 60.0 + work / 2.5e9 * 50
+    assert ended and all(launch.wall == pytest.approx(limit, abs=0.1) for launch in ended)
+    assert {m.cell.kernel for m in run.measurements} == {"npb.cg"}
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,18 @@ import signal
 import sys
 from collections import Counter
 
+import msgspec
 import pytest
 
 from assay.campaign.engine.state import CellState
 from assay.campaign.engine.timeouts import SECONDS, TIMES, time_limit
+from assay.kernels import find_kernel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.reading import read_run
 from campaign_lab import counted, measurement_counts
 from placement_lab import SearchLab, lab, placement_section, run_app
+from site_programs import beside
 from waiting import wait_for
 
 __all__ = ["lab"]  # a fixture
@@ -119,6 +122,31 @@ def test_a_command_gets_the_time_that_scaling_leaves() -> None:
     assert time_limit([app_cell(2)], [failed]) == float("inf")
     assert time_limit([app_cell(2, timeout=7.0)], []) == 7.0
     assert time_limit([other.cell], known) == float("inf")
+
+
+def test_the_first_launch_of_a_site_s_executable_has_a_limit_by_its_work() -> None:
+    work = find_kernel("npb.cg").work({"class": "A"}, 1, 1)["operations"]
+    one, two = (
+        beside(Cell("npb.cg", {"class": "A"}, Placement(ppn=ppn), "fake")) for ppn in (1, 2)
+    )
+    pace = find_kernel("npb.cg").pace
+    assert pace is not None
+    assert time_limit([one], []) == pytest.approx(60.0 + 50.0 * work / pace)
+    assert time_limit([two], []) == pytest.approx(60.0 + 25.0 * work / pace)
+    assert time_limit([one, two], []) == time_limit([one], []) + time_limit([two], [])
+    # A launch that ended decides, and --timeout before all.
+    ended = CellState(one, wall=4.0)
+    assert time_limit([one], [ended]) == TIMES * 4.0 + SECONDS
+    stated = replace_parameters(one, timeout=7.0)
+    assert time_limit([stated], [ended]) == 7.0
+    hpl = replace_parameters(one, of="linpack", work=2e12)
+    assert time_limit([hpl], []) == pytest.approx(60.0 + 2e12 / 2e8)
+    osu = replace_parameters(one, of="network.pingpong", work=8.0)
+    assert time_limit([osu], []) == 600.0
+
+
+def replace_parameters(cell: Cell, **changes: float | str) -> Cell:
+    return msgspec.structs.replace(cell, parameters={**cell.parameters, **changes})
 
 
 PROGRAM = """

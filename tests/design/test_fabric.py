@@ -7,9 +7,10 @@ import math
 
 import pytest
 
-from assay.design.fabric import fabric_of, torus_shape
+from assay.design.fabric import fabric_of
 from assay.design.figures import PartFigure
 from assay.design.parts import InterconnectPart, Switch
+from assay.topologies.sizing import torus_shape
 
 
 def figure(value: float) -> PartFigure:

@@ -80,3 +80,16 @@ def test_ratios_of_interconnects_have_the_published_order(tmp_path):
     assert ratios["npb.ep.B"] == pytest.approx(1.0, abs=0.01)
     assert 1.05 < ratios["npb.cg.B"] < ratios["npb.is.B"]
     assert 1.3 < ratios["npb.is.B"] < 2.2
+
+
+@pytest.mark.long
+def test_the_jobs_of_seth_on_its_own_nodes_and_on_later_ones(tmp_path):
+    found = designed("job-mix")
+    assert found.best[0].name == "two Xeon 3.6 GHz, Gigabit Ethernet"
+    # Seth's own 120 nodes: their 240 processors, of which the paper's users kept over 90% busy.
+    text = (DOCS / "job-mix.toml").read_text(encoding="utf-8").replace("[1, 400]", "[120, 120]")
+    (tmp_path / "seth-jobs.json").write_bytes((DOCS / "seth-jobs.json").read_bytes())
+    own = find(spec_of(parse_toml(text, tmp_path / "own.toml")))
+    rate = next(one for one in own.best if one.name == "dual Athlon MP2000+, Gigabit Ethernet")
+    assert 0.9 < rate.rates[0].rate / 240 < 1.0
+    assert rate.rates[0].unit == "processors"

@@ -97,6 +97,17 @@ def test_babelstream_with_a_wrong_result(tmp_path: Path) -> None:
     assert {result.verified for result in found.results} == {False}
 
 
+def test_a_repeated_csv_table_of_babelstream_is_another_run(tmp_path: Path) -> None:
+    text = output("babelstream-csv.out")
+    failed = "Validation failed on a[]. Average error 0.1\n"
+    found = probe(text + text + failed + text, tmp_path / "output")
+    one = len(probe(text, tmp_path / "output").results)
+    assert len(found.results) == 3 * one
+    # The sentence may be of the second run or of the third: neither is trusted.
+    verdicts = [result.verified for result in found.results]
+    assert verdicts == [None] * one + [False] * (2 * one)
+
+
 def test_babelstream_takes_only_a_whole_number_of_times(tmp_path: Path) -> None:
     text = output("babelstream-4.0.out").replace("kernels 100 times", "kernels 2.100 times")
     found = probe(text, tmp_path / "output")

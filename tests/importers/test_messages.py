@@ -202,3 +202,28 @@ def test_goptest_without_sizes_or_operation_yields_nothing(tmp_path: Path) -> No
     found = probe(text.replace("join '512'\n", ""), tmp_path / "output")
     assert found.values("goptest.dsum", "time") == []
     assert found.skipped == [(8, "The sizes of this table of goptest are not complete.")]
+
+
+def test_netpipe_5_s_file_of_results_has_gigabits_and_microseconds(read: Read) -> None:
+    found = read("netpipe-5-file.out")
+    assert found.skipped == []
+    assert found.values("netpipe", "time") == [2.02e-6, 2.04e-6, 5e-6, 112e-6, 819.2e-6]
+    assert found.value("netpipe", "bandwidth", bytes=1048576) == 74.899e9 / 8
+    assert found.value("netpipe", "bandwidth.min", bytes=8192) == 12.911e9 / 8
+    assert found.value("netpipe", "bandwidth.max", bytes=4194307) == 41.010e9 / 8
+
+
+def test_rates_of_several_pairs_are_not_one_pair_s(tmp_path: Path) -> None:
+    text = output("netpipe-5-file.out").replace("13.107", "26.214").replace("13.300", "27.000")
+    found = probe(text, tmp_path / "output")
+    assert found.skipped == [(3, "Size, rate and time of this row are inconsistent.")]
+    assert found.values("netpipe", "bandwidth", bytes=8192) == []
+
+
+def test_netpipe_5_rounds_its_sizes(tmp_path: Path) -> None:
+    rows = "  1:   1.024 KB      1000 times -->    8.192 Gbps  in    1.000 usecs\n"
+    rows += "  2:   1.049 MB       100 times -->   83.886 Gbps  in  100.000 usecs\n"
+    found = probe(rows, tmp_path / "output")
+    assert found.skipped == []
+    assert found.value("netpipe", "time", bytes=1024) == 1e-6
+    assert found.value("netpipe", "bandwidth", bytes=1049000) == 83.886e9 / 8

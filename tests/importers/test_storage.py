@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.importers.model import MOST_ROWS
 from importing_probe import Read, output, probe
 
 
@@ -59,10 +60,46 @@ def test_ior_3(read: Read) -> None:
     assert found.results[0].version == "3.3.0"
 
 
+def test_a_summary_of_ior_counts_where_there_are_no_iterations(read: Read, tmp_path: Path) -> None:
+    text = output("ior-3.3.out")
+    alone = text[text.index("Summary of all tests:") :]
+    found = probe(alone, tmp_path / "output")
+    assert found.skipped == []
+    cell = {"op": "write", "api": "POSIX", "ranks": 8, "ranks_per_node": 4, "iterations": 2}
+    cell |= {"access": "file-per-process", "transfer_bytes": 2**20, "block_bytes": 2**24}
+    assert found.value("ior", "bandwidth", **cell) == 1202.66 * 2**20
+    assert found.value("ior", "bandwidth.max", **cell) == 1207.31 * 2**20
+    assert found.value("ior", "bandwidth.stddev", **cell) == 4.64 * 2**20
+    assert found.value("ior", "rate", **cell) == 1202.66
+    assert found.value("ior", "time", **cell) == 0.10643
+    # Version 3.0 has no operations per second, and no stonewall.
+    old = (
+        "IOR-3.0.1: MPI Coordinated Test of Parallel I/O\n\nSummary of all tests:\n"
+        "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev    Mean(s) Test# #Tasks tPN reps "
+        "fPP reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum\n"
+        "read         812.25     795.50     803.88       8.38   12.50125 0 16 8 3 0 0 1 0 0 1 "
+        "1048576 262144 16777216 MPIIO 0\n"
+    )
+    found = probe(old, tmp_path / "output")
+    assert found.skipped == []
+    cell = {"op": "read", "ranks": 16, "iterations": 3, "access": "single-shared-file"}
+    assert found.value("ior", "bandwidth.min", **cell) == 795.50 * 2**20
+    assert found.values("ior", "rate", **cell) == []
+    assert found.results[0].version == "3.0.1"
+
+
 def test_ior_2_with_wrong_data(read: Read) -> None:
     found = read("ior-2.10.out")
     assert found.values("ior", "bandwidth", ranks=16, transfer_bytes=65536) == [210.02 * 2**20]
     assert [result.verified for result in found.results] == [False]
+
+
+def test_a_table_without_end_is_kept_in_bounded_memory(tmp_path: Path) -> None:
+    lines = output("ior-3.3.out").splitlines(keepends=True)
+    (row,) = (n for n, line in enumerate(lines) if line.startswith("write     1207"))
+    found = probe("".join(lines[:row] + lines[row : row + 1] * (MOST_ROWS + 5)), tmp_path / "o")
+    assert len(found.values("ior", "bandwidth")) == MOST_ROWS
+    assert [line for line, _ in found.skipped] == [row + MOST_ROWS + n for n in range(1, 6)]
 
 
 def test_ior_4_as_csv(read: Read) -> None:
@@ -111,7 +148,19 @@ def test_mdtest_3(read: Read) -> None:
 def test_mdtest_4_per_rank_and_in_time(read: Read) -> None:
     found = read("mdtest-4.0.out")
     assert found.value("mdtest", "rate", op="file_creation") == 11034.480
-    assert found.value("mdtest", "time", op="file_creation") == pytest.approx(0.363e-3, rel=1e-15)
+    # The heading says ms/op, and the program prints the seconds of the phase.
+    assert found.value("mdtest", "time.phase", op="file_creation") == 0.036
+
+
+@pytest.mark.parametrize("heading", ["SUMMARY time:", "SUMMARY time (in ops/sec):"])
+def test_mdtest_prints_the_time_of_a_phase_whatever_its_heading(
+    heading: str, tmp_path: Path
+) -> None:
+    text = output("mdtest-3.3.out").replace("SUMMARY rate:", heading)
+    found = probe(text, tmp_path / "output")
+    assert found.skipped == []
+    assert found.value("mdtest", "time.phase", op="file_creation") == 11012.125
+    assert found.values("mdtest", "rate") == []
 
 
 def test_mdtest_prints_only_the_mean_of_what_a_stonewall_cut_off(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Probe:
 _FACTORS = [
     *(10.0**power for power in (0, 3, 6, 9, 12, 15, -2, -3, -6, -9)),
     *(2.0**power for power in (10, 20, 30, 40)),
-    *(unit / 8 for unit in (2.0**20, 1e6, 1e9)),
+    *(unit / 8 for unit in (2.0**20, 1.0, 1e3, 1e6, 1e9, 1e12)),
 ]
 _NUMBER = re.compile(r"[-+]?\d*\.?\d*(?:[eEdD][-+]?\d+)?", re.ASCII)
 

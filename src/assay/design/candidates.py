@@ -187,6 +187,9 @@ class Builder:
             processes=np.full(count.shape, float(one.node.sockets)),
             cores=np.full(count.shape, float(one.node.cores)),
             program=self._spec.programs.get(workload),
+            jobs=self._spec.jobs.get(workload),
+            between_nodes=one.node.between_nodes,
+            over_time=one.node.over_time,
         )
 
     @staticmethod

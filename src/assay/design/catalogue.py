@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written
+from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written, read_share
 from assay.design.parts import (
     CablePart,
     Catalogue,
@@ -45,6 +45,8 @@ _UNITS: Mapping[str, str] = {
     "pdu_power": "W",
     "rates": "op/s",
 }
+# Numbers that are shares, such as "1%".
+_SHARES = {"between_nodes", "over_time"}
 # Figures that may be 0: what costs or draws nothing.
 _MAY_BE_ZERO = {
     "price",
@@ -225,7 +227,9 @@ def _read_part(
                 )
             continue
         here = [*path, name]
-        if hints[name] is PartFigure:
+        if name in _SHARES:
+            values[name] = read_share(document, here, table[name])
+        elif hints[name] is PartFigure:
             written: Written = document.read(here, table[name], _WRITTEN)
             values[name] = reader.figure(
                 here, written, _UNITS.get(name, ""), origin, zero=name in _MAY_BE_ZERO

@@ -8,6 +8,7 @@ it allows, as it does when the offers come in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -126,8 +127,10 @@ def drawn_rates(
             latency=known.latency * draws.of(network.name, "latency", network.latency),
             link=known.link * bandwidth,
             bisection=known.bisection * bandwidth,
+            drawn=_slowest(one, draws),
         )
-        rates[name] = times(name, machines).rate * _model_error(name, one, draws)
+        spread = model_spread(name, spec.jobs.get(name))
+        rates[name] = times(name, machines).rate * _model_error(name, one, draws, spread)
     return rates
 
 
@@ -190,9 +193,16 @@ def _affordable(
     return np.where(low >= 0, possible[np.maximum(low, 0)], 0)
 
 
-def _model_error(name: str, one: Architecture, draws: Draws) -> Array:
+def _slowest(one: Architecture, draws: Draws) -> Array | None:
+    """Draws of how slow the slowest node is, standard normal; None where all nodes are equal."""
+    if one.node.between_nodes <= 0.0:
+        return None
+    return np.log(draws.factor(one.node.name, "slowest node", None, 1.0))
+
+
+def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Array:
     """The model's own error: half of its variance with the node, half with the interconnect."""
-    spread = model_spread(name) / np.sqrt(2.0)
+    spread = whole / math.sqrt(2.0)
     node = draws.factor(one.node.name, f"model of {name}", None, spread)
     network = draws.factor(one.network.name, f"model of {name}", None, spread)
     return np.asarray(node * network)

@@ -18,6 +18,8 @@ class Node:
     ``peak``, ``dgemm``: flop/s of all cores, accelerators included. ``bandwidth``: sustained
     memory bandwidth of all cores, B/s. ``memory``: bytes. ``rates``: by workload, op/s of the whole
     node. ``networks``: interconnects whose adapter is on board. ``units``: rack units.
+    ``between_nodes``, ``over_time``: standard deviations of the logarithm of speed, from node to
+    node and of a node from step to step.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Node:
     family: str = ""
     rates: Mapping[str, PartFigure] = field(default_factory=dict)
     networks: tuple[str, ...] = ()
+    between_nodes: float = 0.0
+    over_time: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ from assay.design.program import DesignProgram, read_programs
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
 from assay.units import parse_quantity
+
+if TYPE_CHECKING:
+    from assay.design.jobs import DesignJobs
 
 MOST_NODES = 100_000
 _DEFAULT_MOST = 1024
@@ -76,7 +79,8 @@ class DesignLimits:
 @dataclass(frozen=True)
 class DesignSpec:
     """A design that is wanted. ``workload``: weight per workload. ``spares``: share of further
-    nodes that are bought and not used. ``programs``: profiled ones, by workload.
+    nodes that are bought and not used. ``programs``: profiled ones, by workload; ``jobs``: mixes
+    of jobs, likewise.
     ``draws``: random draws of the uncertain figures.
     """
 
@@ -91,6 +95,7 @@ class DesignSpec:
     spares: float
     workload: Mapping[str, float]
     programs: Mapping[str, DesignProgram]
+    jobs: Mapping[str, DesignJobs]
     draws: int
     seed: int
     step: int
@@ -105,7 +110,8 @@ def read_spec(path: Path) -> DesignSpec:
 def spec_of(document: TomlDocument) -> DesignSpec:
     """As ``read_spec``, from a document."""
     data = document.data
-    tables = ("limits", "choose", "workload", "program", "exchange", "uncertainty", "search")
+    tables = ("limits", "choose", "workload", "program", "jobs")
+    tables = (*tables, "exchange", "uncertainty", "search")
     document.check_keys([], data, {"title", "currency", "catalogues", *tables})
     currency = document.read(["currency"], data.get("currency", "USD"), str)
     uncertainty = _uncertainty(document, data.get("uncertainty", {}))
@@ -133,11 +139,13 @@ def spec_of(document: TomlDocument) -> DesignSpec:
     _check_search(document, search)
     spares = read_share(document, ["choose", "spares"], chosen.spares)
     programs = read_programs(document, data.get("program", []), catalogue.nodes)
+    limits = _limits(document, data.get("limits", {}))
+    workload = _workload(document, data.get("workload", {}), programs, data.get("jobs", []))
     return DesignSpec(
         document=document,
         title=document.read(["title"], data.get("title", document.path.stem), str),
         catalogue=catalogue,
-        limits=_limits(document, data.get("limits", {})),
+        limits=limits,
         nodes=_chosen(document, "nodes", chosen.nodes, catalogue.nodes),
         memory=_chosen(document, "memory", chosen.memory, catalogue.memory, optional=True),
         disks=_chosen(document, "disks", chosen.disks, catalogue.disks, optional=True),
@@ -145,8 +153,9 @@ def spec_of(document: TomlDocument) -> DesignSpec:
             document, "interconnects", chosen.interconnects, catalogue.interconnects
         ),
         spares=spares,
-        workload=_workload(document, data.get("workload", {}), programs),
+        workload=workload,
         programs=programs,
+        jobs=_jobs(document, data.get("jobs"), catalogue, limits),
         draws=search.draws,
         seed=search.seed,
         step=search.step,
@@ -222,10 +231,24 @@ def _chosen(
     return tuple(dict.fromkeys(names))
 
 
+def _jobs(
+    document: TomlDocument, table: object, catalogue: Catalogue, limits: DesignLimits
+) -> Mapping[str, DesignJobs]:
+    """The mixes of jobs; their shares take some seconds, so that all else is read before."""
+    if table is None:
+        return {}
+    from assay.design.jobs import read_jobs
+
+    return read_jobs(document, table, catalogue.nodes, limits.least, limits.most)
+
+
 def _workload(
-    document: TomlDocument, table: object, programs: Mapping[str, DesignProgram]
+    document: TomlDocument,
+    table: object,
+    programs: Mapping[str, DesignProgram],
+    jobs: object,
 ) -> Mapping[str, float]:
-    from assay.design.workload import check_workload
+    from assay.design.workload import JOBS, check_workload
 
     weights = document.read(["workload"], table, dict[str, float])
     if not weights:
@@ -234,13 +257,18 @@ def _workload(
             "There is no workload to choose by.",
             "Add [workload] with linpack = 1, for example.",
         )
+    mixes = [
+        JOBS + str(one.get("name"))
+        for one in (jobs if isinstance(jobs, list) else [])
+        if isinstance(one, dict)
+    ]
     for name, weight in weights.items():
         if not 0.0 < weight < math.inf:
             raise document.error(
                 ["workload", name], f"The weight of '{name}' can't be {weight}.", "Write one > 0."
             )
         try:
-            check_workload(name, programs)
+            check_workload(name, [*programs, *mixes])
         except AssayError as error:
             raise document.error(["workload", name], error.what, error.fix) from None
     return weights

@@ -1,20 +1,24 @@
 """The time of a workload on machines that are not there, and what it is spent on.
 
-A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; or the name of a rate that the
-catalogue's nodes have, such as ``integer``: a throughput without communication. docs/methods/
-design.md states the equations and their limits.
+A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; ``program.NAME``, a profiled program;
+``jobs.NAME``, the jobs of a machine; or the name of a rate that the catalogue's nodes have, such as
+``integer``: a throughput without communication. docs/methods/design.md states the equations and
+their limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.design.program import PROGRAM, DesignProgram, program_parts
+from assay.design.slowest import slowest_factor
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES
@@ -26,12 +30,15 @@ from assay.models.linpack.time import (
     panel_parts,
 )
 
+if TYPE_CHECKING:
+    from assay.design.jobs import DesignJobs
+
 Array = NDArray[np.float64]
 
-LINPACK, STREAM = "linpack", "stream"
+LINPACK, STREAM, JOBS = "linpack", "stream", "jobs."
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
 # workload: how far these equations were from measured times (docs/methods/design.md).
-MODEL_SPREAD = {"npb": 0.15, "program": 0.20, STREAM: 0.03}
+MODEL_SPREAD = {"npb": 0.15, "program": 0.20, "jobs": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
 # Half of a normal 90% interval in standard deviations.
 _NINETY = 1.6448536269514722
@@ -65,7 +72,9 @@ class MachineFigures:
     (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
     ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
     direction, of the links that cut the machine in two halves. ``processes``: of a
-    node, in Linpack. ``cores`` of a node. ``program``: the workload, if it is a profiled program.
+    node, in Linpack. ``cores`` of a node. ``program``, ``jobs``: the workload, if it is a profiled
+    program or a mix of jobs. ``between_nodes``, ``over_time``: variability of the nodes' speeds;
+    ``drawn``: of the slowest node, standard normal numbers, None for the median.
     """
 
     nodes: Array
@@ -79,6 +88,16 @@ class MachineFigures:
     processes: Array
     cores: Array
     program: DesignProgram | None = None
+    jobs: DesignJobs | None = None
+    between_nodes: float = 0.0
+    over_time: float = 0.0
+    drawn: Array | None = None
+
+    def slowest(self, nodes: Array) -> Array:
+        """The factor on computing in which this many nodes wait for each other (``slowest``)."""
+        if not (self.between_nodes or self.over_time):
+            return np.ones(1)
+        return slowest_factor(nodes, self.between_nodes, self.over_time, self.drawn)
 
 
 @dataclass(frozen=True)
@@ -109,13 +128,17 @@ class Times:
 PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
 
 
-def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
-    """Raises AssayError if a name that begins like a workload of assay is not one of them."""
+def check_workload(name: str, described: Sequence[str]) -> None:
+    """Raises AssayError if a name that begins like a workload of assay is not one of them.
+
+    ``described``: the programs and mixes of jobs of the specification.
+    """
     family, _, rest = name.partition(".")
-    if name.startswith(PROGRAM) and name not in programs:
+    if name.startswith((PROGRAM, JOBS)) and name not in described:
+        what, table = ("program", "program") if family == "program" else ("mix of jobs", "jobs")
         raise AssayError(
-            f"There is no program '{rest}'.",
-            fix=nearest(name, programs) if programs else "Describe it in a [[program]].",
+            f"There is no {what} '{rest}'.",
+            fix=nearest(name, described) if described else f"Describe it in a [[{table}]].",
         )
     if family != "npb":
         return
@@ -133,16 +156,21 @@ def check_workload(name: str, programs: Mapping[str, DesignProgram]) -> None:
         )
 
 
-def model_spread(name: str) -> float:
-    """Standard deviation of the logarithm of the model's own error."""
+def model_spread(name: str, jobs: DesignJobs | None = None) -> float:
+    """Standard deviation of the logarithm of the model's own error.
+
+    ``jobs``: the mix, if the workload is one; its draws differ in the busy share.
+    """
     if name == LINPACK:
         return _fitted().width_rate / _NINETY
+    if jobs is not None:
+        return math.hypot(MODEL_SPREAD["jobs"], jobs.busy.spread)
     return MODEL_SPREAD.get(name.partition(".")[0], _THROUGHPUT_SPREAD)
 
 
 def needs_rate(name: str) -> bool:
-    """Whether nodes need a rate of that name: all except Linpack, STREAM and programs."""
-    return name not in (LINPACK, STREAM) and not name.startswith(PROGRAM)
+    """Whether nodes need a rate of that name: all but Linpack, STREAM, programs and mixes."""
+    return name not in (LINPACK, STREAM) and not name.startswith((PROGRAM, JOBS))
 
 
 def times(name: str, machines: MachineFigures) -> Times:
@@ -155,6 +183,8 @@ def times(name: str, machines: MachineFigures) -> Times:
         return Times(moved, moved / (machines.nodes * machines.bandwidth), zero, zero, zero)
     if machines.program is not None:
         return _program(machines.program, machines)
+    if machines.jobs is not None:
+        return _jobs(machines.jobs, machines)
     if not name.startswith("npb."):
         work = machines.nodes + zero  # a second of one unit on each node
         return Times(work, 1.0 / machines.rate + zero, zero, zero, zero)
@@ -168,11 +198,26 @@ def _program(program: DesignProgram, machines: MachineFigures) -> Times:
         bandwidth=machines.bandwidth, link=machines.link, latency=machines.latency,
     )  # fmt: skip
     shape = np.broadcast(parts.runs, parts.compute, parts.latency, parts.link).shape
+    together = np.minimum(np.ceil(program.ranks / machines.cores), machines.nodes)
+    slower = parts.compute * machines.slowest(together)
+    shape = np.broadcast_shapes(shape, slower.shape)
     runs, compute, latency, link = (
-        np.broadcast_to(one, shape)
-        for one in (parts.runs, parts.compute, parts.latency, parts.link)
+        np.broadcast_to(one, shape) for one in (parts.runs, slower, parts.latency, parts.link)
     )
     return Times(runs, compute, latency, link, np.zeros(shape))
+
+
+def _jobs(jobs: DesignJobs, machines: MachineFigures) -> Times:
+    """An operation is a second of one processor where the jobs ran.
+
+    The machine does as many per second as it has cores that the jobs keep busy, by the time that a
+    core takes for it. What jobs send is not in accounts, and counts nothing.
+    """
+    shape = np.broadcast(machines.nodes, machines.dgemm, machines.bandwidth).shape
+    cores = np.broadcast_to(machines.nodes * machines.cores, shape)
+    slower = jobs.slower(machines.cores, machines.dgemm, machines.bandwidth)
+    zero = np.zeros(shape)
+    return Times(cores * jobs.busy.at(cores), slower + zero, zero, zero, zero)
 
 
 def _linpack(machines: MachineFigures) -> Times:
@@ -242,7 +287,7 @@ def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
     middle = np.minimum(middle, sent - fixed)
     return Times(
         work=2.0 * order**3 / 3.0 + 1.5 * order**2,
-        compute=parts.update + parts.panel,
+        compute=(parts.update + parts.panel) * machines.slowest(machines.nodes),
         latency=fixed,
         link=sent - fixed - middle,
         bisection=np.where(several, middle, 0.0),
@@ -265,6 +310,7 @@ def _npb(name: str, machines: MachineFigures) -> Times:
     # Work that grows with the number of nodes (vectors that each has whole), by memory traffic.
     growth = np.maximum(demand["traffic"] - table["traffic"][1], 0.0)
     compute = own + growth / (nodes * machines.bandwidth) + own * demand["fill"]
+    compute = compute * machines.slowest(nodes)
     per_node = demand["sent"] / nodes
     if kernel in _GATHERED:
         per_node = per_node * np.maximum(nodes - 1.0, 0.0)

@@ -11,6 +11,9 @@ import msgspec
 
 from assay.model.placement import Value
 
+# Maximum rows of one table that an importer keeps until its end; further ones are skipped.
+MOST_ROWS = 10_000
+
 
 class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a tool's output: its number in the file, from 1, and its text.

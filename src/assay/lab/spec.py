@@ -15,6 +15,7 @@ from assay.topologies.kinds import (
     RowsColumns,
     Single,
     Switches,
+    ThreeLevelTree,
     Topology,
     hosts_of,
     switches_of,
@@ -42,7 +43,7 @@ class Wire:
 
 
 # Topologies in which trunks connect switches.
-_TRUNKED = (Switches, RowsColumns, FatTree, Dragonfly)
+_TRUNKED = (Switches, RowsColumns, FatTree, ThreeLevelTree, Dragonfly)
 
 
 @dataclass(frozen=True)

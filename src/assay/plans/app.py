@@ -64,11 +64,7 @@ def read_app(
 
     Raises AssayError for invalid options, and for a matrix with a command that can't obey an order.
     """
-    seconds = 0.0
-    if timeout is not None:
-        seconds = float(parse_quantity(timeout, "s", where="--timeout"))
-        if not 0 < seconds < math.inf:
-            raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
+    seconds = read_timeout(timeout)
     check_command(command, time or "", verify or "")
     if matrix is not None and not _is_controlled(command, "order"):
         raise AssayError(
@@ -78,6 +74,16 @@ def read_app(
         )
     path = str(matrix.absolute()) if matrix is not None else ""
     return App(command, time or "", verify or "", seconds, shell, path)
+
+
+def read_timeout(timeout: str | None) -> float:
+    """The seconds of ``--timeout``; 0 without it. Raises AssayError if it is no time."""
+    if timeout is None:
+        return 0.0
+    seconds = float(parse_quantity(timeout, "s", where="--timeout"))
+    if not 0 < seconds < math.inf:
+        raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
+    return seconds
 
 
 def _is_controlled(command: str, factor: str) -> bool:

@@ -33,7 +33,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     the measures that name none, such as "1,2,4"; the largest is the value of "all" in plans.
     ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
     command line. ``app``: a command in place of the plan's kernels. ``beside``: the folder of the
-    site's executables to measure beside the kernels.
+    site's executables to measure beside the kernels; ``timeout``: maximum seconds of a launch of
+    these, 0 if derived.
     """
 
     plan: str
@@ -49,6 +50,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     app: App | None = None
     beside: str | None = None
+    timeout: float = 0.0
 
 
 class RunRequest(RunOptions, frozen=True, kw_only=True):

@@ -59,6 +59,20 @@ class FatTree(_Kind, frozen=True, tag="fat-tree"):
         return self.hosts_per_leaf / self.spines
 
 
+class ThreeLevelTree(_Kind, frozen=True, tag="three-level-tree"):
+    """Pods of leaf switches with hosts, each connected to every middle switch of its pod.
+
+    The middle switches with the same number in all pods share ``cores_per_middle`` core switches
+    (Al-Fares, Loukissas & Vahdat 2008; a k-ary fat tree with p pods has p² / 4 cores).
+    """
+
+    pods: int
+    leaves_per_pod: int
+    hosts_per_leaf: int
+    middles_per_pod: int
+    cores_per_middle: int
+
+
 class Dragonfly(_Kind, frozen=True, tag="dragonfly"):
     """Groups of switches that are all connected to each other, and groups likewise.
 
@@ -71,7 +85,7 @@ class Dragonfly(_Kind, frozen=True, tag="dragonfly"):
     hosts_per_switch: int
 
 
-Topology = Single | Switches | RowsColumns | Torus | FatTree | Dragonfly
+Topology = Single | Switches | RowsColumns | Torus | FatTree | ThreeLevelTree | Dragonfly
 KINDS: Mapping[str, type[Topology]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(Topology)
 }
@@ -90,6 +104,8 @@ def hosts_of(topology: Topology) -> int:
             return prod(dimensions)
         case FatTree(leaves=leaves, hosts_per_leaf=each):
             return leaves * each
+        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves, hosts_per_leaf=each):
+            return pods * leaves * each
         case Dragonfly(groups=groups, switches_per_group=switches, hosts_per_switch=each):
             return groups * switches * each
 
@@ -107,5 +123,7 @@ def switches_of(topology: Topology, rails: int = 1) -> int:
             return 0
         case FatTree(leaves=leaves, spines=spines):
             return leaves + spines
+        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves, middles_per_pod=middles):
+            return pods * (leaves + middles) + middles * topology.cores_per_middle
         case Dragonfly(groups=groups, switches_per_group=switches):
             return groups * switches

@@ -16,6 +16,7 @@ from assay.topologies.kinds import (
     RowsColumns,
     Single,
     Switches,
+    ThreeLevelTree,
     Topology,
     Torus,
     hosts_of,
@@ -51,6 +52,9 @@ def mean_links(topology: Topology) -> float:
             return others * sum((size**2 // 4) / size for size in dimensions)
         case FatTree(hosts_per_leaf=each):
             return (2.0 * (each - 1) + 4.0 * (hosts - each)) / (hosts - 1)
+        case ThreeLevelTree(leaves_per_pod=leaves, hosts_per_leaf=each):
+            pod = leaves * each
+            return (2.0 * (each - 1) + 4.0 * (pod - each) + 6.0 * (hosts - pod)) / (hosts - 1)
         case Dragonfly(switches_per_group=per_group, hosts_per_switch=each):
             same, group = each - 1, (per_group - 1) * each
             outside = hosts - per_group * each
@@ -73,6 +77,8 @@ def most_links(topology: Topology) -> int:
             return sum(size // 2 for size in dimensions)
         case FatTree(leaves=leaves):
             return 4 if leaves > 1 else 2
+        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves):
+            return 6 if pods > 1 else 4 if leaves > 1 else 2
         case Dragonfly(groups=groups, switches_per_group=per_group):
             if groups == 1:
                 return 3 if per_group > 1 else 2
@@ -102,6 +108,8 @@ def uniform_loads(topology: Topology) -> Loads:
             return Loads(ring * hosts / (hosts - 1), 0.0)
         case FatTree():
             return Loads(1.0, _fat_tree_trunk(topology, hosts))
+        case ThreeLevelTree():
+            return Loads(1.0, _three_level_trunk(topology, hosts))
         case Dragonfly():
             return Loads(1.0, _dragonfly_trunk(topology, hosts))
 
@@ -136,6 +144,10 @@ def switch_ports(topology: Topology, rails: int = 1) -> Counter[int]:
             return Counter()
         case FatTree(leaves=leaves, spines=spines, hosts_per_leaf=each):
             return Counter([each + spines] * leaves + [leaves] * spines)
+        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves, middles_per_pod=middles):
+            cores = topology.cores_per_middle
+            of_pod = [topology.hosts_per_leaf + middles] * leaves + [leaves + cores] * middles
+            return Counter(of_pod * pods + [pods] * (middles * cores))
         case Dragonfly(groups=groups, switches_per_group=per_group, hosts_per_switch=each):
             gates = Counter(other % per_group for other in range(groups - 1))
             ports = [each + per_group - 1 + gates[index] for index in range(per_group)]
@@ -153,6 +165,30 @@ def _fat_tree_trunk(tree: FatTree, hosts: int) -> float:
         own = Counter(host % spines for host in range(leaf * each, (leaf + 1) * each))
         up = each * max(total[spine] - own[spine] for spine in range(spines))
         most = max(most, up, (hosts - each) * max(own.values()))
+    return most / (hosts - 1)
+
+
+def _three_level_trunk(tree: ThreeLevelTree, hosts: int) -> float:
+    """The receiver's number determines the middle switch and the core, up and down."""
+    each, leaves, middles = tree.hosts_per_leaf, tree.leaves_per_pod, tree.middles_per_pod
+    pod, cores = leaves * each, tree.cores_per_middle
+
+    def by_middle(of: range) -> Counter[int]:
+        return Counter(host % middles for host in of)
+
+    def by_core(of: range) -> Counter[tuple[int, int]]:
+        return Counter((host % middles, host // middles % cores) for host in of)
+
+    total, total_cores = by_middle(range(hosts)), by_core(range(hosts))
+    most = 0
+    for leaf in range(tree.pods * leaves if tree.pods * leaves > 1 else 0):
+        own = by_middle(range(leaf * each, (leaf + 1) * each))
+        up = each * max(total[middle] - own[middle] for middle in range(middles))
+        most = max(most, up, (hosts - each) * max(own.values()))
+    for number in range(tree.pods if tree.pods > 1 else 0):
+        inside = by_core(range(number * pod, (number + 1) * pod))
+        up = pod * max(total_cores[core] - inside[core] for core in total_cores)
+        most = max(most, up, (hosts - pod) * max(inside.values()))
     return most / (hosts - 1)
 
 

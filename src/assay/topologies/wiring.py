@@ -10,7 +10,8 @@ All routes are shortest paths, except that a dragonfly's cross at most one link 
   same column, and to all others by the row's switch, the core, and the other row's switch;
 - fat tree: up to the spine whose number is the receiving host's, modulo the spines, and down
   (D-mod-K: Zahavi et al. 2010): traffic to a host uses one spine, and hosts are spread over the
-  spines.
+  spines. With three levels likewise: to the middle switch whose number is the host's, modulo those
+  of a pod, and to the core whose number is the quotient, modulo those of a middle switch;
 - dragonfly: to the switch of the own group with the link to the receiver's group, over it, and to
   the receiver's switch: at most three links between switches (minimal routing).
 """
@@ -28,6 +29,7 @@ from assay.topologies.kinds import (
     RowsColumns,
     Single,
     Switches,
+    ThreeLevelTree,
     Topology,
     Torus,
 )
@@ -83,6 +85,8 @@ def wiring_of(topology: Topology) -> Wiring:
             return _torus(dimensions)
         case FatTree():
             return _fat_tree(topology)
+        case ThreeLevelTree():
+            return _three_level_tree(topology)
         case Dragonfly():
             return _dragonfly(topology)
 
@@ -225,6 +229,46 @@ def _fat_tree(tree: FatTree) -> Wiring:
         if node in leaf_of or node in spines:
             return leaf_of[node if node in leaf_of else host]
         return host if leaf_of[host] == node else spines[number_of[host] % tree.spines]
+
+    return cabling.wiring(cabling.switches, towards)
+
+
+def _three_level_tree(tree: ThreeLevelTree) -> Wiring:
+    middles, cores = tree.middles_per_pod, tree.cores_per_middle
+    hosts = _hosts(tree.pods * tree.leaves_per_pod * tree.hosts_per_leaf)
+    number_of = {host: number for number, host in enumerate(hosts)}
+    leaves = [f"leaf{n}" for n in range(1, tree.pods * tree.leaves_per_pod + 1)]
+    middle = {
+        (pod, n): f"middle{pod * middles + n + 1}"
+        for pod in range(tree.pods)
+        for n in range(middles)
+    }
+    core = {(n, c): f"core{n * cores + c + 1}" for n in range(middles) for c in range(cores)}
+    leaf_of = {host: leaves[n // tree.hosts_per_leaf] for host, n in number_of.items()}
+    pod_of = {leaf: n // tree.leaves_per_pod for n, leaf in enumerate(leaves)}
+    pod_of |= {name: pod for (pod, _), name in middle.items()}
+    cabling = _Cabling(hosts, (*leaves, *middle.values(), *core.values()))
+    for host in hosts:
+        cabling.join(host, leaf_of[host])
+    for leaf, n in product(leaves, range(middles)):
+        cabling.join(leaf, middle[pod_of[leaf], n], trunk=True)
+    for (pod, n), c in product(middle, range(cores)):
+        cabling.join(middle[pod, n], core[n, c], trunk=True)
+    above = {name: n for (n, _), name in core.items()}
+    spread = set(middle.values())
+
+    def towards(node: str, host: str) -> str:
+        leaf, number = leaf_of[host], number_of[host]
+        pod, way = pod_of[leaf], number % middles
+        if node in leaf_of:
+            return leaf_of[node]
+        if node == leaf:
+            return host
+        if node in above:
+            return middle[pod, above[node]]
+        if node in spread:
+            return leaf if pod_of[node] == pod else core[way, number // middles % cores]
+        return middle[pod_of[node], way]
 
     return cabling.wiring(cabling.switches, towards)
 

@@ -57,8 +57,12 @@ def test_the_executable_has_the_placement_of_the_kernel() -> None:
     assert one.parameters == other.parameters
     assert cell_name(one) == "cg.A.x"
     assert with_beside(plan, [CG]).choices == (
-        "Beside assay's kernels: cg.A.x (NPB 3.4), 2 cells with /x/mpirun.",
+        "Beside assay's kernels: cg.A.x (NPB 3.4), 2 cells with /x/mpirun; its first launch may "
+        "take 1 min 30 s (--timeout).",
     )
+    given = with_beside(plan, [CG], timeout=5.0)
+    assert {c.parameters["timeout"] for c in given.cells if c.kernel == "beside.npb"} == {5.0}
+    assert given.choices[0].endswith("/x/mpirun; a launch may take 5.00 s.")
 
 
 def test_its_command_can_be_run_by_hand_whatever_the_names_of_folders() -> None:

@@ -131,7 +131,9 @@ def test_a_single_cell_has_the_lists_and_no_curve():
 def test_tables_are_compared_with_published_ones():
     cells = seth()
     run = run_of(cells, prices=Prices("USD", {"node": 500_000 / 120}))
-    beside, lists = tables(found_in(cells, run))
+    beside, own, lists = tables(found_in(cells, run))
+    assert own.rows[-1][0].text == "self-made systems" and own.rows[-1][1].text == "November 2003"
+    assert own.rows[-1][3].value >= own.rows[-1][2].value - 1
     by_name = {row[0].text: row[1:] for row in beside.rows}
     assert [entry.text for entry in by_name["Rmax"]][1:] == ["480.7 Gflop/s", "234.8 Gflop/s"]
     assert [entry.text for entry in by_name["Nmax"]] == ["116,100", "116,100", "82,080"]
@@ -141,8 +143,8 @@ def test_tables_are_compared_with_published_ones():
         assert helix.text == "–"
     assert by_name["Price per Gflop/s"][1].text == "1040 USD per Gflop/s"
     assert "N½" not in by_name
-    own, *published = beside.notes
-    assert own.endswith(f": {OWN_CODE}.") and published[0].startswith("Seth: HPL; ")
+    code, *published = beside.notes
+    assert code.endswith(f": {OWN_CODE}.") and published[0].startswith("Seth: HPL; ")
     assert "program not stated" in published[1] and OWN_CODE in lists.notes[0]
     assert len(lists.rows) == 57 and lists.folded
     june = next(row for row in lists.rows if row[0].text == "June 2002")

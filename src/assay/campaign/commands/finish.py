@@ -20,6 +20,7 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.report.anonymous.names import Names
     from assay.report.model import ReportModel
     from assay.stats.core.intervals import Floats
 
@@ -61,12 +62,14 @@ def check_expectations(
     nodes: Sequence[tuple[str, Sequence[CellSummary]]],
     fail_on: FailOn,
     earlier: Callable[[], Mapping[str, Floats]] = dict,
+    names: Names | None = None,
 ) -> bool:
     """Judge results, print the judgements and write the JUnit file.
 
     ``run``: its name. ``nodes``: the cells of each node of a group, by name; of a run under an
-    empty name. ``earlier``: the results of earlier runs by cell id. Returns whether the exit status
-    must be 1. Raises AssayError.
+    empty name. ``earlier``: the results of earlier runs by cell id. ``names``: replacements of
+    private names, in all that is shown. Returns whether the exit status must be 1. Raises
+    AssayError.
     """
     if not expected.expectations and expected.junit is None and fail_on != "expectation":
         return False
@@ -80,6 +83,10 @@ def check_expectations(
         for node, cells in nodes
         for judgement in judge(expected.expectations, cells, known, node)
     ]
+    if names is not None:
+        from assay.report.anonymous.report import judgements_without_names
+
+        found, run = judgements_without_names(found, names), names.run(run)
     for line in sentences(found):
         console(stderr=True).print(line, soft_wrap=True, markup=False)
     if expected.junit is not None:

@@ -38,10 +38,12 @@ def run_options(
     seed: int | None = None,
     app: App | None = None,
     beside: Path | None = None,
+    timeout: float = 0.0,
 ) -> RunOptions:
     """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
 
-    ``beside``: a folder of the site's executables. Raises AssayError for an unknown suite.
+    ``beside``: a folder of the site's executables; ``timeout``: maximum seconds of a launch of
+    these, 0 if derived. Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
@@ -53,6 +55,7 @@ def run_options(
         seed=seed,
         app=app,
         beside=str(beside.absolute()) if beside else None,
+        timeout=timeout,
         **given,
     )
 
@@ -111,7 +114,7 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
         return plan
     from assay.plans.beside.matching import plan_beside
 
-    return plan_beside(plan, Path(options.beside))
+    return plan_beside(plan, Path(options.beside), options.timeout)
 
 
 def run_request(

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from assay.kernels import known_kernel
+from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
+from assay.plans.beside.limits import first_limit
 
 # Multiple of the expected time: of a command, the quickest placement scaled perfectly; of a kernel,
 # one operation at its usual rate. A command gets the seconds in addition.
@@ -29,7 +31,8 @@ def time_limit(cells: Sequence[Cell], measured: Iterable[TimedCell]) -> float:
 
     assay's own kernels have no limit: they report their progress. A command has the time that the
     plan gives. Otherwise it has five times the time of the quickest placement so far, scaled
-    perfectly down to fewer cores, plus ten seconds.
+    perfectly down to fewer cores, plus ten seconds. Before any launch has ended, a site's
+    executable has the time of ``first_limit``, and a user's command none but the patience.
     """
     measured = list(measured)
     return sum(_limit(cell, measured) for cell in cells)
@@ -67,7 +70,9 @@ def _limit(cell: Cell, measured: Iterable[TimedCell]) -> float:
         if state.cell.kernel == cell.kernel and state.cell.parameters == cell.parameters
         if state.wall is not None and state.failure is None
     ]
-    return TIMES * min(alike) + SECONDS if alike else math.inf
+    if alike:
+        return TIMES * min(alike) + SECONDS
+    return first_limit(cell.parameters, _cores(cell)) if is_beside(cell.kernel) else math.inf
 
 
 def _cores(cell: Cell) -> int:

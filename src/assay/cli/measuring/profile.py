@@ -36,6 +36,7 @@ def profile(
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     site: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -85,6 +86,9 @@ def profile(
         The file to write [default: profile.html in the working directory].
     html
         The same as --format html.
+    anonymize
+        Replace names of hosts, users and folders in the report, the timeline and the exports, the
+        same name always the same way. The file's name is then profile-anonymous by default.
     config
         The assay.toml to use.
     site
@@ -134,13 +138,24 @@ def profile(
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     events = read_matched(kept) if targets or has_trace(kept) else None
+    if anonymize:
+        from assay.report.anonymous.profile import profile_without_names
+
+        recorded, events = profile_without_names(recorded, events, kept)
     found = find(recorded)
     traced = None if events is None else find_trace(events)
     if json:
         print_json(profile_json(found, traced))
     else:
         present(
-            found, console(), "html" if html else format_, output, traced, events, verbose=verbose
+            found,
+            console(),
+            "html" if html else format_,
+            output,
+            traced,
+            events,
+            verbose=verbose,
+            usual=Path("profile-anonymous.html" if anonymize else "profile.html"),
         )
     if events is not None:
         for form, path in targets:

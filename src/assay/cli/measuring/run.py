@@ -143,7 +143,8 @@ def run(
     verify
         A regular expression for output that confirms a correct result.
     timeout
-        Maximum time of the command, such as "10 min" [default: by the quickest placement so far].
+        Maximum time of the command, or of a launch of each executable of --beside, such as "10 min"
+        [default: by the quickest placement so far; of executables at first by their work].
     shell
         Let a shell run the command.
     matrix
@@ -161,13 +162,12 @@ def run(
     from assay.config import load_config
     from assay.console import command_line, console
     from assay.errors import AssayError
+    from assay.plans.app import read_app, read_timeout
 
     command = None
     if app is not None:
-        from assay.plans.app import read_app
-
         command = read_app(app, time, verify, timeout, shell=shell, matrix=matrix)
-    elif time or verify or timeout or shell or matrix:
+    elif time or verify or shell or matrix or (timeout and beside is None):
         raise AssayError(
             "--time, --verify, --timeout, --shell and --matrix go with --app.",
             fix="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
@@ -205,6 +205,7 @@ def run(
             seed=seed,
             app=command,
             beside=beside,
+            timeout=0.0 if command is not None else read_timeout(timeout),
             rule={
                 "budget": budget,
                 "precision": precision,

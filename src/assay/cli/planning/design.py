@@ -28,6 +28,7 @@ def design(
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     html: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -49,6 +50,9 @@ def design(
         The file to write [default: design.html in the working directory].
     html
         The same as --format html.
+    anonymize
+        Replace the names of the specification's files, of systems, users and addresses. The file's
+        name is then design-anonymous by default.
     json
         Print the findings as JSON on stdout.
     verbose
@@ -79,14 +83,21 @@ def design(
         )
     from assay.design.spec import read_spec
     from assay.questions.design.findings import find
+    from assay.report import ShownFormat
     from assay.report.design.write import present
     from assay.report.usage.progress import UsageProgress
 
     wanted = read_spec(spec)
     with UsageProgress(console(stderr=True)) as watch:
         found = find(wanted, lambda done, all_: watch("candidates", done, all_))
+    if anonymize:
+        from assay.report.anonymous.design import design_without_names
+
+        found = design_without_names(found)
     if json:
         print_json(found)
     else:
-        present(found, console(), "html" if html else format_, output, verbose=verbose)
+        usual = Path("design-anonymous.html" if anonymize else "design.html")
+        shown: ShownFormat | None = "html" if html else format_
+        present(found, console(), shown, output, usual, verbose=verbose)
     return 0

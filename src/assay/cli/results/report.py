@@ -74,12 +74,14 @@ def report(
     from assay.records.model import RunData
     from assay.records.reading import read_run
     from assay.report import build_report, print_summary, write_report
+    from assay.report.anonymous.names import Names
     from assay.report.earlier_runs import read_history
     from assay.report.expectations.judge import earlier_values
     from assay.stats.cells.summarise import summarise_cells
 
     found_config = load_config(config, site)
     data: RunData | None = None
+    names: Names | None = None
     directory = find_run(runs or found_config.runs, run)
     request = directory.request()
     if request is not None and request.members is not None:
@@ -92,29 +94,32 @@ def report(
         model = build_group(group, found)
         nodes = [(node.name, node.cells) for node in found.measurements]
         if anonymize:
-            from assay.report.anonymous.report import anonymous_group
+            from assay.report.anonymous.report import group_names
+            from assay.report.anonymous.runs import anonymous_report
 
-            model = anonymous_group(group, model, found_config.system.groups)
+            names = group_names(group, found_config.system.groups)
+            model = anonymous_report(model, names)
     else:
         data = read_run(directory.path)
         earlier = read_history(data)
         cells = summarise_cells(data)
         nodes = [("", cells)]
         if anonymize:
-            from assay.report.anonymous.report import report_without_names
+            from assay.report.anonymous.report import names_of_runs, report_without_names
 
-            model = report_without_names(data, earlier)
+            names = names_of_runs(data, earlier)
+            model = report_without_names(data, earlier, names)
         else:
             model = build_report(data, cells, earlier)
     expected = Expected(found_config.expect, junit)
     status = int(
-        not anonymize
-        and check_expectations(
+        check_expectations(
             expected,
             directory.name,
             nodes,
             fail_on,
             lambda: {} if data is None else earlier_values(data),
+            names,
         )
     )
     if json:

@@ -12,7 +12,16 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
+from assay.importers.model import (
+    MOST_ROWS,
+    FoundValue,
+    Line,
+    Output,
+    Result,
+    Series,
+    TextImporter,
+    words,
+)
 from assay.importers.numbers import FIELD, WHOLE, number
 
 _VERSION = re.compile(r"Version:\s*(\d[\w.]*)\s*")
@@ -53,6 +62,7 @@ class BabelStreamImporter(TextImporter):
         self._columns: list[str] = []
         self._rows: list[tuple[dict[str, FoundValue], list[Series]]] = []
         self._wrong = False
+        self._wrong_since = False  # since the last row
         self._runtime: tuple[str, int] | None = None
         self._only: FoundValue | None = None
 
@@ -66,9 +76,11 @@ class BabelStreamImporter(TextImporter):
         elif head := _HEAD.fullmatch(text):
             self._factor = _factor(head[1])
         elif text.startswith(_CSV_HEAD):
+            if self._columns and self._rows:  # the table of another run of the program
+                self._flush()
             self._columns = text.split(",")
         elif text.startswith(("Validation failed", "FAILED validation")):
-            self._wrong = True
+            self._wrong = self._wrong_since = True
         elif self._columns and text.count(",") == len(self._columns) - 1:
             self._csv(text.split(","), line.number)
         elif row := _ROW.fullmatch(text):
@@ -166,10 +178,14 @@ class BabelStreamImporter(TextImporter):
                 self.out.skip(place, f"'{text}' is not a number.")
                 return
             series.append(Series(metric, "B/s" if rate else "s", [found]))
+        if len(self._rows) >= MOST_ROWS:
+            self.out.skip(line, f"The table of BabelStream has more than {MOST_ROWS:,} rows.")
+            return
         self._rows.append((parameters, series))
+        self._wrong_since = False
 
-    def leave(self) -> None:
-        """The end of the table."""
+    def _flush(self) -> None:
+        """The results of one table; a failed validation after its last row may be the next's."""
         for parameters, series in self._rows:
             self.out.result(
                 Result(
@@ -182,8 +198,13 @@ class BabelStreamImporter(TextImporter):
                     check="validation of the solution" if self._wrong else "",
                 )
             )
+        self._rows, self._wrong, self._wrong_since = [], self._wrong_since, False
+
+    def leave(self) -> None:
+        """The end of the output."""
+        self._flush()
         self._version, self._settings, self._factor = None, {}, None
-        self._columns, self._rows, self._wrong = [], [], False
+        self._columns, self._wrong, self._wrong_since = [], False, False
         self._runtime = self._only = None
 
 

@@ -3,6 +3,9 @@
 Source: ``ior-output.c``. A row is one iteration of an operation; the rows of an operation in one
 test are samples of one result. Columns are identified by their headings; they differ between
 versions. The CSV has neither version nor options: its rows state sizes and number of ranks.
+
+The summary of all tests (since version 3.0) repeats what the iterations have. Its rows count where
+an output has no iterations of the operation, such as one that was cut down to its summary.
 """
 
 from __future__ import annotations
@@ -10,13 +13,24 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, words
+from assay.importers.model import (
+    MOST_ROWS,
+    FoundValue,
+    Line,
+    Output,
+    Result,
+    Series,
+    TextImporter,
+    words,
+)
 from assay.importers.numbers import KIB, MIB, number
 
 _HEADER = re.compile(r"IOR-(\d\S*?): MPI Coordinated Test of Parallel I/O\s*")
 _SETTING = re.compile(r"([A-Za-z][\w ()]{1,24}?)\s*[:=]\s+(\S.*?)\s*")
 _HEAD = re.compile(r"access\s+bw\(MiB/s\)\s+.*")
 _CSV_HEAD = re.compile(r"access,bw\(MiB/s\),\S*")
+_SUMMARY_HEAD = re.compile(r"Operation\s+Max\(MiB\)\s+Min\(MiB\)\s+Mean\(MiB\)\s.*")
+_SUMMARY_ROW = re.compile(r"(?:write|read)\s+[\d.].*")
 _CSV_ROW = re.compile(r"(?:write|read),\S*")
 _ROW = re.compile(r"(write|read|remove|stat|writeCheck|readCheck)\s+\S.*")
 _SIZE = re.compile(r"([\d.]{1,20})\s*(bytes?|KiB|MiB|GiB|TiB)\b(?:\s*\((\d{1,18}) bytes\))?.*")
@@ -32,6 +46,26 @@ _METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "wr/rd(s)": ("time.transfer", "s", 1),
     "close(s)": ("time.close", "s", 1),
     "total(s)": ("time", "s", 1),
+}
+# Columns of the summary. The first "StdDev" is of MiB, the second of operations per second.
+_SUMMARY_METRICS: dict[str, tuple[str, str, Decimal | int]] = {
+    "Max(MiB)": ("bandwidth.max", "B/s", MIB),
+    "Min(MiB)": ("bandwidth.min", "B/s", MIB),
+    "Mean(MiB)": ("bandwidth", "B/s", MIB),
+    "StdDev": ("bandwidth.stddev", "B/s", MIB),
+    "Max(OPs)": ("rate.max", "op/s", 1),
+    "Min(OPs)": ("rate.min", "op/s", 1),
+    "Mean(OPs)": ("rate", "op/s", 1),
+    "StdDev(OPs)": ("rate.stddev", "op/s", 1),
+    "Mean(s)": ("time", "s", 1),
+}
+_SUMMARY_COUNTS = {
+    "#Tasks": "ranks",
+    "tPN": "ranks_per_node",
+    "reps": "iterations",
+    "segcnt": "segments",
+    "blksiz": "block_bytes",
+    "xsize": "transfer_bytes",
 }
 _PASSED = ("access", "block(KiB)", "xfer(KiB)", "iter", "numTasks")
 # The settings of a row of CSV.
@@ -65,7 +99,10 @@ _BYTES = {
 class IorImporter(TextImporter):
     """See the module."""
 
-    SIGNATURE = r"IOR-\d\S*: MPI Coordinated Test of Parallel I/O|access,bw\(MiB/s\),"
+    SIGNATURE = (
+        r"IOR-\d\S*: MPI Coordinated Test of Parallel I/O|access,bw\(MiB/s\),"
+        r"|Operation\s+Max\(MiB\)\s+Min\(MiB\)\s+Mean\(MiB\)\s"
+    )
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
@@ -76,6 +113,9 @@ class IorImporter(TextImporter):
         self._places: dict[str, int] = {}
         self._wrong = False
         self._csv = False
+        self._kept = 0  # rows of the test
+        self._iterated: set[str] = set()  # operations with rows since the header
+        self._summary: list[str] = []  # the columns of the summary
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -83,7 +123,11 @@ class IorImporter(TextImporter):
         if header := _HEADER.fullmatch(text):
             self._flush()
             self._version, self._settings, self._columns = header[1], {}, []
-            self._csv = False
+            self._csv, self._iterated, self._summary = False, set(), []
+        elif _SUMMARY_HEAD.fullmatch(text):
+            self._columns, self._csv, self._summary = [], False, _summary_columns(text)
+        elif self._summary and _SUMMARY_ROW.fullmatch(text):
+            self._summarised(text.split(), line.number)
         elif _HEAD.fullmatch(text):
             self._head(text.split(), line.number)
         elif _CSV_HEAD.fullmatch(text):
@@ -136,10 +180,52 @@ class IorImporter(TextImporter):
                 self.out.skip(line, f"'{printed}' is not a number.")
                 return
             found[metric] = value
+        if self._kept >= MOST_ROWS:
+            self.out.skip(line, f"The test has more than {MOST_ROWS:,} rows.")
+            return
+        self._kept += 1
+        self._iterated.add(fields[0])
         operation = self._rows.setdefault(fields[0], {})
         self._places.setdefault(fields[0], line)
         for metric, value in found.items():
             operation.setdefault(metric, []).append(value)
+
+    def _summarised(self, fields: list[str], line: int) -> None:
+        """A row of the summary, of an operation without iterations in this output."""
+        if fields[0] in self._iterated:
+            return
+        if len(fields) != len(self._summary):
+            self.out.skip(line, "The number of fields in this row differs from the header's.")
+            return
+        row = dict(zip(self._summary, fields, strict=True))
+        parameters = {"op": words(fields[0], line)}
+        for column, name in _SUMMARY_COUNTS.items():
+            if column in row and re.fullmatch(r"\d{1,18}", row[column]):
+                parameters[name] = FoundValue(int(row[column]), row[column], line)
+        if "API" in row:
+            parameters["api"] = words(row["API"], line)
+        if row.get("fPP") in ("0", "1"):
+            access = "file-per-process" if row["fPP"] == "1" else "single-shared-file"
+            parameters["access"] = FoundValue(access, row["fPP"], line)
+        series = []
+        for column, (metric, unit, factor) in _SUMMARY_METRICS.items():
+            if column in row:
+                value = number(row[column], line, factor)
+                if value is None:
+                    self.out.skip(line, f"'{row[column]}' is not a number.")
+                    return
+                series.append(Series(metric, unit, [value]))
+        self.out.result(
+            Result(
+                code="ior",
+                tool="IOR",
+                version=self._version,
+                parameters=self._settings | parameters,
+                series=series,
+                verified=False if self._wrong else None,
+                check="data check" if self._wrong else "",
+            )
+        )
 
     def _csv_row(self, fields: list[str], line: int) -> None:
         """A row with its settings; rows of other settings belong to another test."""
@@ -176,12 +262,24 @@ class IorImporter(TextImporter):
                     check="data check" if self._wrong else "",
                 )
             )
-        self._rows, self._places, self._wrong = {}, {}, False
+        self._rows, self._places, self._wrong, self._kept = {}, {}, False, 0
 
     def leave(self) -> None:
         """The output ends or is interrupted."""
         self._flush()
         self._columns, self._csv = [], False
+        self._summary, self._iterated = [], set()
+
+
+def _summary_columns(text: str) -> list[str]:
+    """The columns of the summary, with the second "StdDev" renamed."""
+    columns = text.split()
+    seen = 0
+    for place, column in enumerate(columns):
+        if column == "StdDev":
+            seen += 1
+            columns[place] = "StdDev" if seen == 1 else "StdDev(OPs)"
+    return columns
 
 
 def setting(name: str, said: str, line: int) -> tuple[str, FoundValue] | None:

@@ -1,7 +1,9 @@
 """mdtest 1.9 to 4: the summary of its iterations.
 
-Source: ``mdtest.c``. Rates are operations per second. From 3.3 on columns per rank come before
-the columns per iteration; only the latter are read. Times are in milliseconds per operation.
+Source: ``mdtest.c``. Rates are operations per second. From 4.0 on columns per rank can come before
+the columns per iteration; only the latter are read. Times (``-Z``, ``-P``) are those of the whole
+phase, in seconds, in all versions: its ``time``, of which the rate is the number of items by it.
+Headings call them nothing (3.2 to 4.0), "ops/sec" or "ms/op" (later development versions).
 """
 
 from __future__ import annotations
@@ -9,14 +11,14 @@ from __future__ import annotations
 import re
 
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, slug
-from assay.importers.numbers import FIELD, MS, number
+from assay.importers.numbers import FIELD, number
 
 _HEADER = re.compile(
     r"mdtest-(\d\S*) was launched with (\d{1,9}) total task\(s\)"
     r" on (\d{1,9}) node(?:\(s\)|s)?\.?\s*"
 )
 _SUMMARY = re.compile(
-    r"SUMMARY(?: (rate|time))?\s*(?:\(in ([^)]+)\))?:.*?\(of (\d{1,9}) iterations?\)\s*"
+    r"SUMMARY(?: (rate|time))?\s*(?:\(in [^)]+\))?:.*?\(of (\d{1,9}) iterations?\)\s*"
 )
 _ITEMS = re.compile(r"(\d{1,9}) tasks, (\d{1,12}) (files/directories|files|directories).*")
 _ROW = re.compile(
@@ -51,10 +53,7 @@ class MdtestImporter(TextImporter):
             self._settings["items"] = FoundValue(int(items[2]), items[2], line.number)
         elif summary := _SUMMARY.fullmatch(text):
             self._kind = summary[1] or "rate"
-            if self._kind == "time" and summary[2] != "ms/op":
-                self.out.skip(line.number, "The unit of mdtest's times is unknown.")
-                self._kind = None
-            iterations = FoundValue(int(summary[3]), summary[3], line.number)
+            iterations = FoundValue(int(summary[2]), summary[2], line.number)
             self._settings["iterations"] = iterations
         elif text.startswith("-- finished"):
             self._kind = None
@@ -67,12 +66,12 @@ class MdtestImporter(TextImporter):
         if len(fields) not in (4, 7):
             self.out.skip(line, "This row of mdtest's summary doesn't have 4 or 7 numbers.")
             return
-        metric, unit, factor = ("rate", "op/s", 1) if self._kind == "rate" else ("time", "s", MS)
+        metric, unit = ("rate", "op/s") if self._kind == "rate" else ("time.phase", "s")
         series = []
         for printed, ending in zip(fields[-4:], _METRICS, strict=True):
             if printed == "NA":  # of what the stonewall cut off only the mean is printed
                 continue
-            found = number(printed, line, factor)
+            found = number(printed, line)
             if found is None:
                 self.out.skip(line, f"'{printed}' is not a number.")
                 return

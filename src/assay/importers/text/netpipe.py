@@ -1,14 +1,18 @@
-"""NetPIPE 2 to 5: the lines that it prints while it measures; and ``np.out`` of version 3.
+"""NetPIPE 2 to 5: the lines that it prints while it measures; and ``np.out`` of versions 3 and 5.
 
 Source: ``netpipe.c``. Mbps are 2^20 bits per second where lines have "bytes" (versions 2 and 3),
 and 10^6 where they have "B", "KB" or "MB" (later versions); in the latter, rows with inconsistent
-size, rate and time are left out. The time is one-way. No version is printed. ``np.out`` has rows of
-bytes, Mbps (2^20 bits) and seconds without any heading: a row counts only if these agree.
+size, rate and time are left out, and sizes of 10^6 and more are rounded to three decimals. The
+time is one-way. No version is printed. ``np.out`` has rows without any heading, and a row counts
+only if its numbers agree: in version 3 bytes, Mbps (2^20 bits) and seconds; in version 5 bytes,
+10^9 bits per second (mean, least, most) and microseconds. Version 5 adds up the rates of several
+pairs: such rows do not agree, and are left out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from assay.importers.model import FoundValue, Line, Result, Series, TextImporter
@@ -19,18 +23,28 @@ _OLD = re.compile(
     rf" in\s+({FIELD}) (usec|sec)"
 )
 _NEW = re.compile(
-    rf"\d{{1,4}}:\s+({WHOLE})\s+(B|KB|MB|GB)\s+({WHOLE}) times -->\s*({FIELD})\s+(Mbps|Gbps)"
-    rf"\s+in\s+({FIELD})\s+(nsecs|usecs|msecs|secs)"
+    rf"\d{{1,4}}:\s+(\d{{1,4}}(?:\.\d{{3}})?)\s+(B|KB|MB|GB|TB)\s+({WHOLE}) times -->"
+    rf"\s*({FIELD})\s+([KMGT]?bps)\s+in\s+({FIELD})\s+(nsecs|usecs|msecs|secs)"
 )
 # As "%8d %lf %12.8lf" prints them.
 _FILE_ROW = re.compile(r"(\d{1,12}) (\d{1,9}\.\d{6})\s+(\d{1,6}\.\d{8})")
-_LIKE_ROW = re.compile(r"\d{1,4}:\s+\d+ .*(?:-->|times)")
+# As "%9d %9.3lf %9.3lf %9.3lf %7.2lf" prints them; the work done meanwhile may follow.
+_GIGA_ROW = re.compile(
+    r"(\d{1,12})((?: {1,9}\d{1,9}\.\d{3}){3}) {1,7}(\d{1,9}\.\d{2})"
+    r"(?: {1,10}\d{1,6}\.\d{2} (?:GFlops|GB/sec))?"
+)
+_LIKE_ROW = re.compile(r"\d{1,4}:\s+\d[\d.]* .*(?:-->|times)")
 _OLD_MEGABIT = Decimal(1 << 20) / 8
-_NEW_UNITS = {"Mbps": Decimal(10) ** 6 / 8, "Gbps": Decimal(10) ** 9 / 8}
+_NEW_UNITS = {
+    unit: Decimal(1000) ** power / 8
+    for power, unit in enumerate(("bps", "Kbps", "Mbps", "Gbps", "Tbps"))
+}
 # Relative tolerance; 2^20 instead of 10^6 is a deviation of 0.049.
 _ROUNDING = 0.02
 _LAST_DIGIT = 5e-9  # s; rounding of the times in np.out
-_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+# Rounding in version 5's np.out, B/s and s.
+_GIGA_DIGITS = 0.0005e9 / 8, 0.005e-6
 
 
 class NetpipeImporter(TextImporter):
@@ -38,10 +52,11 @@ class NetpipeImporter(TextImporter):
 
     SIGNATURE = (
         r"Send and receive buffers are \d+ and \d+ bytes|Now starting (?:the )?main loop"
-        r"|\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times -->"
+        r"|\d{1,4}:\s+\d+(?:\.\d{3})?\s+(?:bytes|B|KB|MB|GB|TB)\s+\d+ times -->"
         r"|\d{1,12} \d{1,9}\.\d{6}\s{1,12}\d{1,6}\.\d{8}\s*$"
+        r"|\d{1,12}(?: {1,9}\d{1,9}\.\d{3}){3} {1,7}\d{1,9}\.\d{2}(?:\s|$)"
     )
-    UNLABELLED = r"\s*\d{1,4}:\s+\d+\s+(?:bytes|B|KB|MB|GB)\s+\d+ times"
+    UNLABELLED = r"\s*\d{1,4}:\s+\d+(?:\.\d{3})?\s+(?:bytes|B|KB|MB|GB|TB)\s+\d+ times"
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -51,7 +66,7 @@ class NetpipeImporter(TextImporter):
             time = number(old[4], line.number, _factor(old[5]))
             self._put(size, number(old[3], line.number, _OLD_MEGABIT), time, old[2])
         elif new := _NEW.fullmatch(text):
-            size = FoundValue(int(new[1]) * _SIZES[new[2]], new[1], line.number)
+            size = FoundValue(int(Decimal(new[1]) * _SIZES[new[2]]), new[1], line.number)
             rate = number(new[4], line.number, _NEW_UNITS[new[5]])
             time = number(new[6], line.number, _factor(new[7]))
             if rate is not None and time is not None and not _fit(size, rate, time):
@@ -66,8 +81,32 @@ class NetpipeImporter(TextImporter):
                 self.out.skip(line.number, "Size, rate and time of this row are inconsistent.")
                 return
             self._put(size, rate, time)
+        elif giga := _GIGA_ROW.fullmatch(text):
+            self._of_file(giga[1], giga[2].split(), giga[3], line.number)
         elif _LIKE_ROW.match(text):
             self.out.skip(line.number, "This row of NetPIPE is damaged.")
+
+    def _of_file(self, whole: str, rates: list[str], usec: str, line: int) -> None:
+        """A row of version 5's np.out. A rate that is printed as 0 is left out."""
+        size = FoundValue(int(whole), whole, line)
+        time = number(usec, line, _factor("usec"))
+        found = [number(rate, line, _NEW_UNITS["Gbps"]) for rate in rates]
+        mean, least, most = (None if rate is None else float(rate.value) for rate in found)
+        if mean is None or least is None or most is None or time is None:
+            self.out.skip(line, "Rate and time of this row of NetPIPE are not both numbers.")
+            return
+        digits = _GIGA_DIGITS[0] * float(time.value) + mean * _GIGA_DIGITS[1]
+        exact = abs(mean * float(time.value) - float(size.value)) <= digits
+        if not (exact and least <= mean <= most and float(time.value) > 0):
+            self.out.skip(line, "Size, rate and time of this row are inconsistent.")
+            return
+        names = ("bandwidth", "bandwidth.min", "bandwidth.max")
+        series = [
+            Series(name, "B/s", [rate])
+            for name, rate in zip(names, found, strict=True)
+            if rate is not None and float(rate.value) > 0
+        ]
+        self._result(size, [*series, Series("time", "s", [time])])
 
     def _put(
         self,
@@ -83,6 +122,9 @@ class NetpipeImporter(TextImporter):
         if times is not None:
             repeated = FoundValue(int(times), times, size.line)
             series.append(Series("repetitions", "", [repeated]))
+        self._result(size, series)
+
+    def _result(self, size: FoundValue, series: Sequence[Series]) -> None:
         self.out.result(
             Result(
                 code="netpipe",

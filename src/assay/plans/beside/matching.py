@@ -23,8 +23,9 @@ from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import Plan
 from assay.plans.beside.hpl_input import hpl_input
+from assay.plans.beside.limits import first_limit
 from assay.plans.beside.programs import SiteProgram
-from assay.units import counted, listed
+from assay.units import counted, format_duration, listed
 
 # Benchmarks of the NPB whose MPI code takes only square numbers of ranks, or powers of two.
 _SQUARES = ("bt", "sp")
@@ -35,11 +36,17 @@ class _Unlike(Exception):
     """Why a program can't run beside a cell of its kernel: the end of a sentence with its name."""
 
 
-def with_beside(plan: Plan, programs: Sequence[SiteProgram], refused: Sequence[str] = ()) -> Plan:
+def with_beside(
+    plan: Plan,
+    programs: Sequence[SiteProgram],
+    refused: Sequence[str] = (),
+    *,
+    timeout: float = 0.0,
+) -> Plan:
     """The plan with the cells of the programs, and with sentences on those left out.
 
-    ``refused``: sentences on further programs. Raises AssayError if no program corresponds to a
-    cell of the plan.
+    ``refused``: sentences on further programs. ``timeout``: as for ``plan_beside``. Raises
+    AssayError if no program corresponds to a cell of the plan.
     """
     added: dict[str, Cell] = {}
     searched: dict[str, bool] = {}
@@ -50,7 +57,7 @@ def with_beside(plan: Plan, programs: Sequence[SiteProgram], refused: Sequence[s
         before, unlike = len(added), False
         for cell in plan.cells:
             try:
-                new = _beside(cell, program)
+                new = _beside(cell, program, timeout)
             except _Unlike as why:
                 reasons.setdefault((program.path.name, str(why)), []).append(_title(cell))
                 unlike = True
@@ -96,7 +103,21 @@ def _launched(programs: Sequence[SiteProgram], added: dict[str, Cell]) -> Iterat
         cells = [c for c in added.values() if c.parameters["program"] == str(program.path)]
         if cells:
             by = f" with {program.mpirun}" if program.mpirun else ""
-            yield f"Beside assay's kernels: {program.title}, {counted(len(cells), 'cell')}{by}."
+            yield (
+                f"Beside assay's kernels: {program.title}, {counted(len(cells), 'cell')}{by}; "
+                f"{_limit(cells)}."
+            )
+
+
+def _limit(cells: Sequence[Cell]) -> str:
+    """The longest time limit of the cells of a program, with the option that changes it."""
+    if given := float(cells[0].parameters["timeout"]):
+        return f"a launch may take {format_duration(given)}"
+    longest = max(
+        first_limit(cell.parameters, cell.placement.ranks * cell.placement.threads)
+        for cell in cells
+    )
+    return f"its first launch may take {format_duration(longest)} (--timeout)"
 
 
 def _sentences(reasons: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[str]:
@@ -117,7 +138,7 @@ def _kernel_of(program: SiteProgram) -> str:
     return {"hpl": "linpack", "stream": "memory.stream"}[program.tool]
 
 
-def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
+def _beside(cell: Cell, program: SiteProgram, timeout: float) -> Cell | None:
     """The program's cell beside a kernel's; None if it measures something else. Raises _Unlike."""
     if cell.kernel != _kernel_of(program):
         return None
@@ -140,6 +161,7 @@ def _beside(cell: Cell, program: SiteProgram) -> Cell | None:
         "benchmark": program.benchmark,
         "mpi": program.mpi,
         "mpirun": program.mpirun,
+        "timeout": timeout,
         **special,
     }
     placement = msgspec.structs.replace(cell.placement, order="block")
@@ -224,8 +246,13 @@ def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
 _SPECIAL = {"npb": _npb, "hpl": _hpl, "stream": _stream, "osu": _osu}
 
 
-def plan_beside(plan: Plan, folder: Path) -> Plan:
-    """The plan with the executables in a folder. Raises AssayError."""
+def plan_beside(plan: Plan, folder: Path, timeout: float = 0.0) -> Plan:
+    """The plan with the executables in a folder. Raises AssayError.
+
+    ``timeout``: seconds that each launch of them may take; 0: derived from the work and from
+    earlier launches.
+    """
     from assay.plans.beside.programs import find_programs
 
-    return with_beside(plan, *find_programs(folder))
+    programs, refused = find_programs(folder)
+    return with_beside(plan, programs, refused, timeout=timeout)

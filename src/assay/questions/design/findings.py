@@ -15,7 +15,7 @@ from assay.design.figures import PartFigure
 from assay.design.front import pareto_front
 from assay.design.search import Candidates, search
 from assay.design.spec import DesignSpec
-from assay.design.workload import LINPACK, PARTS, STREAM, times
+from assay.design.workload import JOBS, LINPACK, PARTS, STREAM, times
 from assay.questions.design.bill import bill_of
 from assay.questions.design.model import (
     DESIGN_SCHEMA,
@@ -23,13 +23,16 @@ from assay.questions.design.model import (
     DesignedCluster,
     DesignPlace,
     FrontPoint,
+    OwnKindPlace,
     PredictedRate,
     UncertainInput,
 )
-from assay.reference.top500 import top_lists
+from assay.reference.top500 import last_within, top_lists
+from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
 
 # Years whose November list a predicted rate is placed on, beside the latest.
 _LISTS = (2002, 2012)
+_LAST_RANK = 500
 _MOST_FRONT = 400
 _MOST_INPUTS = 12
 _NAMES = {
@@ -142,6 +145,7 @@ def _designed(
         bill=bill_of(spec, builder, one, nodes),
         price_per_gflops=None if linpack is None else price / (linpack / 1e9),
         places=[] if linpack is None else _places(linpack),
+        own_kinds=[] if linpack is None else _own_kinds(linpack, one, nodes),
     )
 
 
@@ -162,7 +166,7 @@ def _rates(
         found.append(
             PredictedRate(
                 workload=name,
-                unit={LINPACK: "flop/s", STREAM: "B/s"}.get(name, "op/s"),
+                unit=_unit(name),
                 rate=float(predicted.rate[0]),
                 interval=(float(low), float(high)),
                 shares=shares,
@@ -172,10 +176,31 @@ def _rates(
     return found
 
 
+def _unit(workload: str) -> str:
+    if workload.startswith(JOBS):
+        return "processors"
+    return {LINPACK: "flop/s", STREAM: "B/s"}.get(workload, "op/s")
+
+
 def _places(rate: float) -> list[DesignPlace]:
     lists = top_lists()
     chosen = [one for one in lists if one.month == 11 and one.year in _LISTS] + [lists[-1]]
     return [DesignPlace(one.date, one.place(rate)) for one in chosen]
+
+
+def _own_kinds(rate: float, one: Architecture, nodes: int) -> list[OwnKindPlace]:
+    last = last_within(rate, _LAST_RANK)
+    if last is None:
+        return []
+    found = [processor_kind(f"{one.node.name} {one.node.family}")]
+    if nodes > 1:
+        found.append(network_kind(f"{one.network.name} {one.network.family}"))
+    kinds = [kind for kind in found if kind is not None]
+    places = [place_among(last, kind, rate) for kind in (*kinds, SELF_MADE)]
+    return [
+        OwnKindPlace(last.date, place.kind.among, place.rank, place.of, place.unknown)
+        for place in places
+    ]
 
 
 def _front(candidates: Candidates, top: float) -> list[FrontPoint]:

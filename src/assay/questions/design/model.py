@@ -48,6 +48,21 @@ class DesignPlace(msgspec.Struct, frozen=True):
     rank: int | None
 
 
+class OwnKindPlace(msgspec.Struct, frozen=True):
+    """The place of the predicted Linpack rate among listed systems of one kind.
+
+    ``date``: of the last list that it would be on. ``kind``: such as "systems with AMD processors".
+    ``rank``: one more than the faster systems known to be of the kind, of ``of`` known on the list.
+    ``unknown``: faster systems whose kind is not known, by which the rank can be greater.
+    """
+
+    date: str
+    kind: str
+    rank: int
+    of: int
+    unknown: int
+
+
 class DesignedCluster(msgspec.Struct, frozen=True):
     """One cluster of the shortlist: the best number of nodes of its architecture.
 
@@ -58,7 +73,9 @@ class DesignedCluster(msgspec.Struct, frozen=True):
     (bytes) in all. ``rates``: predicted, by workload. ``bill``: the parts list.
     ``memory_balance``, ``network_balance``: bytes per s per flop/s of DGEMM, of memory and of the
     adapters. ``hops``: between two nodes, mean. ``price_per_gflops``: per Gflop/s of Linpack, where
-    that is a workload. ``topology``: its kind and extent. ``places``: on TOP500 lists.
+    that is a workload. ``topology``: its kind and extent. ``places``: on TOP500 lists;
+    ``own_kinds``: among their systems with the same kind of processor and interconnect, by the
+    names of the parts, and among self-made ones.
     """
 
     name: str
@@ -80,6 +97,7 @@ class DesignedCluster(msgspec.Struct, frozen=True):
     bill: list[BillLine]
     price_per_gflops: float | None
     places: list[DesignPlace]
+    own_kinds: list[OwnKindPlace] = []
 
 
 class FrontPoint(msgspec.Struct, frozen=True):

@@ -26,7 +26,8 @@ from assay.units import counted, format_minute, format_quantity
 
 def tables(found: ClusterDesign) -> list[Table]:
     """All of them; parts and rates are those of the best cluster."""
-    return [_shortlist(found), _rates(found), _balance(found), _parts(found), _inputs(found)]
+    own = [_own_kinds(found)] if found.best[0].own_kinds else []
+    return [_shortlist(found), _rates(found), _balance(found), *own, _parts(found), _inputs(found)]
 
 
 def spec_table(found: ClusterDesign) -> Table:
@@ -113,6 +114,19 @@ def _balance(found: ClusterDesign) -> Table:
             ),
         )
     return table.table("design-balance", "Topology and balance")
+
+
+def _own_kinds(found: ClusterDesign) -> Table:
+    """The places of Edmundsson et al. (2004), 5.4, for the best cluster."""
+    best = found.best[0]
+    table = TableBuilder(best.own_kinds).text("kind", "Among", lambda row: row.kind)
+    table.text("list", "Last list with this rate", lambda row: row.date)
+    table.counts("rank", "Place", lambda row: row.rank)
+    table.counts("of", "Listed, as far as known", lambda row: row.of)
+    table.counts("unknown", "Faster ones of unknown kind", lambda row: row.unknown)
+    return table.table(
+        "design-own-kind", "The best cluster's Linpack among systems of the same kind"
+    )
 
 
 def _parts(found: ClusterDesign) -> Table:

@@ -12,7 +12,9 @@ import msgspec
 
 from assay.questions.common.answer import Bound
 
-Statistic = Literal["median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs"]
+Statistic = Literal[
+    "median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs", "power"
+]
 Pick = Literal["best", "worst", "largest", "smallest"]
 Derived = Literal["ratio", "gain", "loss", "product", "sum", "rest"]
 Per = Literal["", "rank", "node", "core"]
@@ -27,8 +29,10 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Of a cell: ``kernel`` and ``metric``; ``where``: an expression that the cell must meet
     (``questions.papers.points`` lists its names). Of several cells ``pick`` takes the one with the
     ``best`` or ``worst`` value, or with the ``largest`` or ``smallest`` value of the parameter
-    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time. ``per``: divided
-    by its ranks, nodes or cores. ``shows``: the value of this parameter in place of the metric's.
+    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time, ``power`` the
+    median of the power (W) of the processors and memory of all its nodes, as far as these count
+    their energy. ``per``: divided by its ranks, nodes or cores.
+    ``shows``: the value of this parameter in place of the metric's.
     ``reaches``: the smallest ``by`` from which on the metric stays at this share of its best;
     ``half``: the ``by`` at half of the best.
     ``counted``: an amount of the kernel's work per element and rank, which is known without a run.

@@ -133,6 +133,8 @@ def _statistic(
     metric = point.metric
     if quantity.statistic == "median":
         return metric.median, metric.ci95, metric.unit
+    if quantity.statistic == "power":
+        return _power(run, point)
     values = (
         _cpu_times(run, point)
         if quantity.statistic == "cpu_cov"
@@ -180,6 +182,27 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
     found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
     costs = next((cpu_cost(each) for each in found), None)
     return np.empty(0) if costs is None else costs[np.isfinite(costs)]
+
+
+def _power(run: RunCells, point: Point) -> tuple[float, Interval | None, str] | None:
+    """The median power of a point's launches, W; None where no launch counted the energy.
+
+    Energy counted while sampling over the time of sampling. The interval needs six launches.
+    """
+    import numpy as np
+
+    from assay.stats.core.intervals import median_interval
+    from assay.stats.repeats.repeats import repeats_of
+
+    found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
+    covariates = next((each.covariates for each in found), {})
+    energy, spans = covariates.get("energy"), covariates.get("sampling_seconds")
+    if energy is None or spans is None:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        power = energy / spans
+    power = power[np.isfinite(power) & (power > 0)]
+    return (float(np.median(power)), median_interval(power), "W") if power.size else None
 
 
 def _reached(quantity: Quantity, found: Sequence[Point]) -> PaperValue | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -153,12 +153,20 @@ def _walk(value: object, found: FoundNames, field: str = "") -> None:
             _walk(item, found, str(key))
     elif isinstance(value, list | tuple):
         if field in ("command", "directives"):
-            _arguments([str(word) for word in value], found, directives=field == "directives")
+            names_of_arguments(
+                [str(word) for word in value], found, directives=field == "directives"
+            )
         for item in value:
             _walk(item, found, field)
 
 
-def _arguments(words: list[str], found: FoundNames, *, directives: bool) -> None:
+def names_of_arguments(
+    words: Sequence[str], found: FoundNames, *, directives: bool = False
+) -> None:
+    """Add the names that the options of a command have, such as hosts and accounts.
+
+    ``directives``: the words are those of a job script's directives.
+    """
     if directives:
         words = [part for word in words for part in shlex.split(word)]
     for _, _, kind, value in argument_names(words, directives=directives):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.records.group import GroupData
 from assay.records.model import RunData
@@ -10,12 +12,15 @@ from assay.report import build_report
 from assay.report.anonymous.collect import names_of, names_of_group
 from assay.report.anonymous.names import Names
 from assay.report.anonymous.runs import anonymous_report, without_names
+from assay.report.expectations.judge import Judgement
 from assay.report.model import ReportModel
 from assay.stats.cells.summarise import summarise_cells
 
+_WILD_PATH = re.compile(r"(?<==)/\S*[*?\[]\S*")
 
-def report_without_names(run: RunData, history: Sequence[RunData] = ()) -> ReportModel:
-    """The report of a run, built from data without names; ``history`` as for ``build_report``.
+
+def names_of_runs(run: RunData, history: Sequence[RunData] = ()) -> Names:
+    """The replacements of the names in a run and in its history.
 
     The names of the run have their numbers first, so that these do not depend on the history.
     """
@@ -23,19 +28,44 @@ def report_without_names(run: RunData, history: Sequence[RunData] = ()) -> Repor
     names.add(names_of(run))
     for earlier in sorted(history, key=lambda each: each.manifest.run):
         names.add(names_of(earlier))
+    return names
+
+
+def report_without_names(
+    run: RunData, history: Sequence[RunData] = (), names: Names | None = None
+) -> ReportModel:
+    """The report of a run, built from data without names; ``history`` as for ``build_report``.
+
+    ``names``: from ``names_of_runs``.
+    """
+    names = names or names_of_runs(run, history)
     run = without_names(run, names)
     history = [without_names(earlier, names) for earlier in history]
     return anonymous_report(build_report(run, summarise_cells(run), history), names)
 
 
-def anonymous_group(
-    group: GroupData,
-    report: ReportModel,
-    stated: Mapping[str, Mapping[str, str]] | None = None,
-) -> ReportModel:
-    """The report of a group with names replaced: it is built from data with names, since hosts are
-    looked up in earlier groups. ``stated``: ``[system.groups]`` of assay.toml.
+def group_names(group: GroupData, stated: Mapping[str, Mapping[str, str]] | None = None) -> Names:
+    """The replacements of the names in a group; ``stated``: ``[system.groups]`` of assay.toml.
+
+    The report of a group is built from data with names, since hosts are looked up in earlier
+    groups, and ``anonymous_report`` then replaces them.
     """
     names = Names()
     names.add(names_of_group(group, stated))
-    return anonymous_report(report, names)
+    return names
+
+
+def judgements_without_names(judgements: Sequence[Judgement], names: Names) -> list[Judgement]:
+    """Results against expectations with the names in cells, sentences and nodes replaced.
+
+    The cell of one that selects none is its pattern, in which a path may have ``*`` and ``?``.
+    """
+    return [
+        replace(
+            each,
+            cell=names.text(_WILD_PATH.sub(lambda found: names.name("path", found[0]), each.cell)),
+            sentence=names.text(each.sentence),
+            node=names.host(each.node),
+        )
+        for each in judgements
+    ]

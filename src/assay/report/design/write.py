@@ -17,6 +17,9 @@ from assay.report.model import ReportModel
 if TYPE_CHECKING:
     from rich.console import Console
 
+# The report without --output, in the working directory.
+USUAL = Path("design.html")
+
 
 def build_design(found: ClusterDesign) -> ReportModel:
     """The report, with the layout of a run's report but without cells; the front is its rows."""
@@ -43,12 +46,13 @@ def present(
     console: Console,
     form: ShownFormat | None,
     output: Path | None,
+    usual: Path = USUAL,
     *,
     verbose: bool = False,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
-    Without a file it is ``design.html`` (or ``.md``, ``.json``) in the working directory. Raises
-    AssayError if it can't be written. ``verbose``: print tables and all sentences, too.
+    Without a file it is ``usual`` (``design.html``, or ``.md``, ``.json``). Raises AssayError if it
+    can't be written. ``verbose``: print tables and all sentences, too.
     """
-    present_report(build_design(found), console, form, output, Path("design.html"), verbose=verbose)
+    present_report(build_design(found), console, form, output, usual, verbose=verbose)

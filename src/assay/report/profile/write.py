@@ -28,6 +28,8 @@ from assay.units import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
+# The report without --output, in the working directory.
+USUAL = Path("profile.html")
 _MOST_WORDS = 80  # characters of a command in the summary
 
 
@@ -91,15 +93,15 @@ def present(
     trace: MatchedTrace | None = None,
     *,
     verbose: bool = False,
+    usual: Path = USUAL,
 ) -> None:
     """Print the report, and write it if a format or a file is named.
 
-    Without a file it is ``profile.html`` (or ``.md``, ``.json``) in the working directory.
+    Without a file it is ``usual`` (``profile.html``, or ``.md``, ``.json``).
     ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
     ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
     report = build_profile(found, traced)
-    usual = Path("profile.html")
     if trace is not None and chosen_format(form, output) in ("html", "markdown"):
         timeline = _timeline_beside(output or usual)
         make_folder(timeline.parent, OUTPUT)

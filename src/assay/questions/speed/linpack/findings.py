@@ -32,6 +32,7 @@ from assay.questions.speed.linpack.shares import (
     price_of,
     shares,
 )
+from assay.questions.speed.linpack.top500_own_kind import OwnKind, own_kinds
 from assay.questions.speed.linpack.top500_places import Top500Places, find_places
 from assay.records.model import RunData, system_name
 from assay.stats.core.model import CellSummary
@@ -119,6 +120,8 @@ class LinpackFindings:
     ``dgemm``: on all cores concurrently, None where not measured.
     ``launch_orders``: the orders that launches of Rmax solved, ascending.
     ``top500``: the rank that Rmax would have had on each list.
+    ``own_kinds``: its place among listed systems of the same kind of processor and interconnect,
+    and among self-made ones; empty where it would have been on no list.
     ``measured``: all results.
     ``curves``: over the order, of two orders or more, one per placement and toolchain.
     ``rmax_phases``: the shares of the time of Rmax, None where no phase was timed.
@@ -146,6 +149,7 @@ class LinpackFindings:
     dgemm: DgemmOnAllCores | None
     launch_orders: tuple[int, ...]
     top500: Top500Places
+    own_kinds: tuple[OwnKind, ...]
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
     curves: tuple[Mapping[int, Point], ...] = field(metadata=INTERNAL)
     rmax_phases: CellPhases | None = field(metadata=INTERNAL)
@@ -197,6 +201,7 @@ def find(measured: Measured) -> LinpackFindings | None:
         dgemm=_on_all_cores(rmax, of_limits, cells),
         launch_orders=_launch_orders(rmax, run),
         top500=find_places(rmax.metric.median, rmax.metric.ci95),
+        own_kinds=own_kinds(run, rmax.metric.median, rmax.summary.cell.placement.nodes),
         measured=tuple(known.found),
         curves=tuple(curves(known)),
         rmax_phases=cell_phases(rmax),

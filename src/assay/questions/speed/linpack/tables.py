@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.kernels.linpack import OWN_CODE
 from assay.questions.common.selection import Interval, quantity_text
-from assay.questions.common.tables import NOTHING, Column, Entry, Table
+from assay.questions.common.tables import NOTHING, Column, Entry, Table, TableBuilder
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.shares import (
     DGEMM_CORES,
@@ -27,8 +27,9 @@ _DIGITS = 4
 
 
 def tables(found: LinpackFindings) -> list[Table]:
-    """Linpack compared with published results, and on the TOP500 lists."""
-    return [_beside_published(found), _on_lists(found)]
+    """Linpack compared with published results, among its own kind, and on the TOP500 lists."""
+    own = [_among_own_kind(found)] if found.own_kinds else []
+    return [_beside_published(found), *own, _on_lists(found)]
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,22 @@ def _published_price(one: PublishedLinpack) -> Entry:
     if one.price is None:
         return _number(None, "1")
     return _number(one.price / one.rate, f"{one.currency}/(flop/s)")
+
+
+def _among_own_kind(found: LinpackFindings) -> Table:
+    """Its place among systems of the same kind, as in Edmundsson et al. (2004), 5.4."""
+    table = TableBuilder(found.own_kinds).text("kind", "Among", lambda row: row.kind)
+    table.text("list", "Last list with this rate", lambda row: row.list)
+    table.counts("rank", "Place", lambda row: row.rank)
+    table.counts("of", "Listed, as far as known", lambda row: row.of)
+    table.counts("unknown", "Faster ones of unknown kind", lambda row: row.unknown)
+    table.text("first", "None faster until", lambda row: row.first_until or NOTHING.text)
+    notes = [
+        f"{SOURCE}. Kinds by the names on the lists, where these are known; the place can be "
+        "greater by the faster systems of unknown kind. A machine counts as self-made if it is "
+        "the owner's own work."
+    ]
+    return table.table("linpack-own-kind", "Linpack among systems of the same kind", notes=notes)
 
 
 def _on_lists(found: LinpackFindings) -> Table:

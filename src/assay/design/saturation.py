@@ -1,0 +1,131 @@
+"""Which share of a machine's processors a mix of jobs keeps busy, by the model of a scheduler.
+
+The jobs wait all at once, in the order of the log, and are started first come, first served with
+EASY backfilling of one reservation among the next 100. The share is taken until jobs with three
+quarters of the work have started: until then the queue is long, so that what is idle is idle
+because no waiting job fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.kernels.builds.scheduler import build_scheduler
+from assay.usage.scheduler.machine import EqualNodes, Machine
+from assay.usage.scheduler.policy import Policy, Timing
+from assay.usage.scheduler.replay import replay_all
+from assay.usage.scheduler.schedule import Schedule, Workload
+from assay.usage.workload.change import at_most
+
+Array = NDArray[np.float64]
+
+POLICY = Policy(backfill="easy", timing=Timing(depth=100))
+STARTED = 0.75  # share of the work
+# Numbers of processors at which the share is computed; between them it is interpolated, and above
+# this multiple of the largest job it stays.
+_POINTS, _MUCH_LARGER = 12, 32
+# Draws of the mix at each of these numbers: stretches of consecutive jobs, with replacement.
+DRAWS, _STRETCH, _SEED = 10, 50, 20050401
+# The queue has work for this many of the mix's mean run times, within bounds of its length.
+_DEEP, _FEWEST, _MOST = 6.0, 500, 8_000
+
+
+@dataclass(frozen=True)
+class JobMix:
+    """Jobs in the order of submission: ``processors`` of each, ``run`` and ``limit`` (s)."""
+
+    processors: NDArray[np.int64]
+    run: Array
+    limit: Array
+
+    @property
+    def largest(self) -> int:
+        """The most processors of a job."""
+        return int(self.processors.max())
+
+    @cached_property
+    def work(self) -> Array:
+        """Processor × s of each job."""
+        return np.asarray(self.processors * self.run)
+
+
+@dataclass(frozen=True)
+class BusyShares:
+    """The busy share over the number of processors: at ``processors``, ascending, ``share``.
+
+    ``spread``: standard deviation of its logarithm over draws of the mix, the mean over all.
+    """
+
+    processors: Array
+    share: Array
+    spread: float
+
+    def at(self, processors: Array) -> Array:
+        """The share for numbers of processors; linear in their logarithm."""
+        return np.interp(np.log(np.maximum(processors, 1.0)), np.log(self.processors), self.share)
+
+
+def busy_shares(mix: JobMix, least: int, most: int, program: Path | None = None) -> BusyShares:
+    """The shares from ``least`` to ``most`` processors.
+
+    ``program``: the native model, None builds it. Jobs larger than the machine run on all of it,
+    longer in proportion. Raises AssayError if the model can't be built.
+    """
+    program = program or build_scheduler()
+    top = max(min(most, _MUCH_LARGER * mix.largest), least)
+    grid = np.unique(np.round(np.geomspace(least, top, _POINTS)).astype(np.int64))
+    cases = [(_queue(mix, int(size), draw), int(size)) for size in grid for draw in range(DRAWS)]
+    found = replay_all(
+        [(queue, _machine(size), POLICY) for queue, size in cases], program=program, processes=2
+    )
+    shares = np.array(
+        [
+            busy_share(queue, schedule, size)
+            for (queue, size), schedule in zip(cases, found, strict=True)
+        ]
+    ).reshape(len(grid), DRAWS)
+    return BusyShares(
+        grid.astype(np.float64),
+        shares.mean(axis=1),
+        float(np.mean(np.log(shares).std(axis=1, ddof=1))),
+    )
+
+
+def busy_share(queue: Workload, schedule: Schedule, processors: int) -> float:
+    """The share of all processors in use until ``STARTED`` of the work has been started."""
+    work = queue.processors * queue.run
+    order = np.argsort(schedule.start, kind="stable")
+    begun = np.cumsum(work[order])
+    place = int(np.searchsorted(begun, STARTED * begun[-1]))
+    until = float(schedule.start[order[min(place, len(order) - 1)]])
+    if until <= 0.0:  # all fits at once: nothing waits
+        return 1.0
+    inside = np.clip(np.minimum(schedule.end, until) - schedule.start, 0.0, None)
+    return float(np.sum(queue.processors * inside) / (processors * until))
+
+
+def _machine(processors: int) -> Machine:
+    return Machine(nodes=(EqualNodes(count=processors),))
+
+
+def _queue(mix: JobMix, processors: int, draw: int) -> Workload:
+    """Jobs that wait at once, for a machine of this size."""
+    mean_run = float(np.sum(mix.work * mix.run) / np.sum(mix.work))
+    wanted = _DEEP * processors * mean_run / float(np.mean(mix.work))
+    number = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
+    generator = np.random.default_rng([_SEED, processors, draw])
+    begins = generator.integers(len(mix.run), size=number // _STRETCH + 1)
+    rows = (begins[:, None] + np.arange(_STRETCH)).ravel()[:number] % len(mix.run)
+    none, zero = np.zeros(number, dtype=np.int64), np.zeros(number)
+    jobs = Workload(
+        submit=zero, run=mix.run[rows], limit=mix.limit[rows], nodes=none,
+        processors=mix.processors[rows], memory=zero, gpus=none, user=none, account=none,
+        partition=none, qos=none, after=none - 1, think=zero, users=[""], accounts=[""],
+        qualities=[""],
+    )  # fmt: skip
+    return replace(at_most(jobs, processors))

@@ -1,0 +1,33 @@
+"""How much longer steps take that end with the slowest of several nodes.
+
+Speeds are log-normal, as in ``assay.simulation``: from node to node (the same during a run) and of
+a node from step to step. A code whose nodes wait for each other in each step runs at the speed of
+the slowest node of the cluster, and loses the maximum over the nodes of what varies from step to
+step in each of them. The maximum of n normal numbers has the median z(2^(-1/n)); its mean is
+approximated by z((n - 3/8) / (n + 1/4)) (Blom 1958).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+Array = NDArray[np.float64]
+
+
+def slowest_factor(
+    nodes: Array, between_nodes: float, over_time: float, drawn: Array | None = None
+) -> Array:
+    """The factor on the time of computing on ``nodes`` nodes; 1 on one node, in the median.
+
+    ``drawn``: standard normal numbers, one for each draw of the cluster's nodes; None for the
+    median.
+    """
+    count = np.maximum(np.asarray(nodes, dtype=np.float64), 1.0)
+    level = 0.5 if drawn is None else ndtr(drawn)
+    slowest = ndtri(level ** (1.0 / count))
+    if drawn is None:
+        slowest = np.maximum(slowest, 0.0)
+    in_a_step = ndtri((count - 0.375) / (count + 0.25))
+    return np.asarray(np.exp(between_nodes * slowest + over_time * in_a_step))

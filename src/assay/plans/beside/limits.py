@@ -1,0 +1,28 @@
+"""How long the first launch of a site's executable may take, of which no time is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.kernels import known_kernel
+from assay.model.placement import Value
+
+# Seconds to start and end, and the rate that every code reaches: of the NPB a share of the usual
+# rate of assay's kernel (NASA's codes reach a tenth of it or more), of HPL flop/s per core.
+START = 60.0
+SHARE = 1 / 50
+HPL_RATE = 2e8
+# Seconds where the work does not tell the time: STREAM and OSU choose their own repetitions.
+UNKNOWN = 600.0
+
+
+def first_limit(parameters: Mapping[str, Value], cores: int) -> float:
+    """Seconds that the first launch of a cell of a kernel ``beside.*`` may take.
+
+    One minute and the time of its work at a low rate; ten minutes for STREAM and OSU. ``cores``:
+    of its placement.
+    """
+    work, of = float(parameters["work"]), str(parameters["of"])
+    kernel = known_kernel(of)
+    pace = HPL_RATE if of == "linpack" else SHARE * (kernel.pace or 0.0) if kernel else 0.0
+    return START + work / pace / cores if work > 0 and pace > 0 else UNKNOWN

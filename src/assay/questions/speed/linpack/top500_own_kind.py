@@ -1,0 +1,108 @@
+"""The place of a Linpack rate among the listed systems of the machine's own kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.errors import AssayError
+from assay.records.model import RunData
+from assay.reference.top500 import last_within, top_lists
+from assay.reference.top500_kinds import (
+    SELF_MADE,
+    Kind,
+    KindPlace,
+    network_kind,
+    place_among,
+    processor_kind,
+)
+from assay.system.model import Adapter, System
+
+_LAST_RANK = 500
+_GBIT = 1e9 / 8
+# Least link rate of a class of Ethernet, B/s, and a name that ``network_kind`` knows.
+_ETHERNETS = (
+    (10 * _GBIT, "10 gigabit ethernet"),
+    (_GBIT, "gigabit ethernet"),
+    (0.0, "fast ethernet"),
+)
+
+
+@dataclass(frozen=True)
+class OwnKind:
+    """The places among one kind of system.
+
+    ``kind``: such as "systems with AMD processors". ``list``: the last list on which the rate would
+    have been listed at all. ``rank``: one more than the faster systems known to be of the kind;
+    ``of``: those known on the list; ``unknown``: faster systems whose kind is not known, by which
+    the rank can be greater. ``first_until``: the last list on which none known to be of the kind
+    was faster, None: never.
+    """
+
+    kind: str
+    list: str
+    rank: int
+    of: int
+    unknown: int
+    first_until: str | None
+
+
+def own_kinds(run: RunData, rate: float, nodes: int) -> tuple[OwnKind, ...]:
+    """The places of a rate in flop/s on ``nodes`` nodes among systems of the run's kinds.
+
+    The kinds are those of the processor, of the fastest adapter where there are several nodes, and
+    of self-made systems, of which a machine is no one unless its owner made it. Empty for a rate
+    that would have been on no list.
+    """
+    last = last_within(rate, _LAST_RANK)
+    if last is None:
+        return ()
+    kinds = kinds_of_system(_system_of(run), several=nodes > 1)
+    return tuple(_place(kind, rate) for kind in (*kinds, SELF_MADE))
+
+
+def _system_of(run: RunData) -> System | None:
+    try:
+        return System.from_dict(run.manifest.system)
+    except AssayError:
+        return None
+
+
+def kinds_of_system(system: System | None, *, several: bool) -> list[Kind]:
+    """The kinds of processor and, with several nodes, of interconnect, as far as known."""
+    if system is None:
+        return []
+    processor = system.processor
+    names = " ".join(filter(None, (processor.name, processor.vendor)))
+    found = [processor_kind(names)]
+    if several:
+        up = [a for a in system.adapters if a.physical and a.state in (None, "up", "active")]
+        fastest = max(up, key=lambda adapter: adapter.speed or 0.0, default=None)
+        found.append(None if fastest is None else _kind_of(fastest))
+    return [kind for kind in found if kind is not None]
+
+
+def _kind_of(adapter: Adapter) -> Kind | None:
+    if adapter.kind == "ethernet":
+        if adapter.speed is None:
+            return None
+        return network_kind(next(name for least, name in _ETHERNETS if adapter.speed >= least))
+    return network_kind(adapter.kind or "")
+
+
+def _place(kind: Kind, rate: float) -> OwnKind:
+    last = last_within(rate, _LAST_RANK)
+    assert last is not None
+    found = place_among(last, kind, rate)
+    first = [one for one in top_lists() if _first(place_among(one, kind, rate))]
+    return OwnKind(
+        kind.among,
+        last.name,
+        found.rank,
+        found.of,
+        found.unknown,
+        first[-1].name if first else None,
+    )
+
+
+def _first(place: KindPlace) -> bool:
+    return place.rank == 1 and place.of > 0

@@ -1,0 +1,98 @@
+"""Anonymous profiles: the names in a profile and in its trace replaced, the same in both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+
+import msgspec
+
+from assay.report.anonymous.collect import names_of_arguments
+from assay.report.anonymous.names import FoundNames, Names, owner_of
+from assay.report.anonymous.runs import arguments
+from assay.trace.matching import MatchedTrace
+from assay.trace.model import ProfiledRun, ProgramProfile, RankProfile, SourcePlace
+
+
+def profile_without_names(
+    profile: ProgramProfile, trace: MatchedTrace | None, folder: Path | None = None
+) -> tuple[ProgramProfile, MatchedTrace | None]:
+    """The profile and the trace with the names of hosts, users and folders replaced.
+
+    Names of functions and files of the program are kept. ``folder``: that of the profile, whose
+    owner is a private name, too.
+    """
+    names = Names()
+    names.add(_found(profile, trace, folder))
+    run = _run(profile.run, names)
+    hidden = ProgramProfile(
+        run,
+        [_rank(rank, names) for rank in profile.ranks],
+        profile.absent,
+        [_file(path, names) for path in profile.cut],
+    )
+    if trace is None:
+        return hidden, None
+    plain = trace.trace
+    ranks = tuple(replace(rank, host=names.host(rank.host)) for rank in plain.ranks)
+    sites = tuple(_place(place, names) for place in plain.sites)
+    changed = replace(plain, run=run, ranks=ranks, sites=sites)
+    return hidden, replace(trace, flat=replace(trace.flat, trace=changed))
+
+
+def _found(profile: ProgramProfile, trace: MatchedTrace | None, folder: Path | None) -> FoundNames:
+    found = FoundNames()
+    run = profile.run
+    for host in (
+        *(rank.header.host for rank in profile.ranks),
+        *(() if trace is None else trace.trace.hosts),
+    ):
+        found.hosts(host)
+    names_of_arguments(run.command, found)
+    for text in (run.folder, run.library, run.mpi, *run.command):
+        found.text(text)
+    found.put("path", run.folder)
+    if folder is not None:
+        found.put("user", owner_of(folder) or "")
+    places: Sequence[SourcePlace] = (*run.places, *(() if trace is None else trace.trace.sites))
+    for path in {path for place in places for path in (place.image, place.file)}:
+        if path.startswith("/"):
+            found.put("path", str(PurePath(path).parent))
+        found.text(path)
+    return found
+
+
+def _run(run: ProfiledRun, names: Names) -> ProfiledRun:
+    return msgspec.structs.replace(
+        run,
+        command=[names.text(word) for word in arguments(run.command, names)],
+        folder=names.name("path", run.folder),
+        mpi=names.text(run.mpi),
+        library=_file(run.library, names),
+        places=[_place(place, names) for place in run.places],
+    )
+
+
+def _rank(rank: RankProfile, names: Names) -> RankProfile:
+    header = msgspec.structs.replace(rank.header, host=names.host(rank.header.host))
+    calls = [msgspec.structs.replace(c, image=_file(c.image, names)) for c in rank.calls]
+    return msgspec.structs.replace(rank, header=header, calls=calls)
+
+
+def _place(place: SourcePlace, names: Names) -> SourcePlace:
+    return msgspec.structs.replace(
+        place,
+        image=_file(place.image, names),
+        # A function's name may contain slashes, as an operator or in brackets.
+        function=names.text(place.function, patterns=False),
+        file=_file(place.file, names),
+    )
+
+
+def _file(path: str, names: Names) -> str:
+    """A path whose folder is replaced, unless it is relative; the file keeps its name."""
+    if not path.startswith("/"):
+        return names.text(path)
+    found = PurePath(path)
+    return f"{names.text(str(found.parent))}/{found.name}"

@@ -1,0 +1,143 @@
+"""Networks of a kind that have room for a number of hosts: switches, cables, bisection.
+
+Switches are equal and have a number of ports. Hosts fill a network from its beginning: switches
+without hosts are left out where the kind allows it, and parallel links between two switches use
+ports that are left. Counts are per rail, one adapter of each host.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from assay.topologies.kinds import (
+    Dragonfly,
+    FatTree,
+    RowsColumns,
+    Single,
+    ThreeLevelTree,
+    Topology,
+    Torus,
+)
+from assay.topologies.loads import mean_links
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A network for a number of hosts.
+
+    ``topology``: the whole one, of which the last part may be empty. ``switches``, ``cables``: how
+    many are needed. ``bisection``: links in one direction between two halves of the hosts.
+    """
+
+    topology: Topology
+    switches: int
+    cables: int
+    bisection: float
+
+    @property
+    def hops(self) -> float:
+        """Switches passed between two hosts (of a torus links), mean over the whole topology."""
+        passed = 0.0 if isinstance(self.topology, Torus) else 1.0
+        return mean_links(self.topology) - passed
+
+
+def single(hosts: int, ports: int) -> Sized | None:
+    """One switch; None if it has too few ports."""
+    if hosts > ports:
+        return None
+    return Sized(Single(hosts), 1, hosts, float(hosts // 2))
+
+
+def rows_and_columns(hosts: int, ports: int) -> Sized | None:
+    """A switch per row and per column of a square of hosts (Barczak et al. 2003, 2.2).
+
+    A host has an adapter on both. A message to another row and column passes two switches and the
+    host between them, or the column's switch of a third: three hops. A port of each switch connects
+    the switches to each other. None if a row has too many hosts for that.
+    """
+    side = math.ceil(math.sqrt(hosts))
+    if side > ports - 1:
+        return None
+    rows = math.ceil(hosts / side)
+    # Half of the rows' links leave a half of the columns; columns stay within it.
+    return Sized(
+        RowsColumns(rows, side), rows + side, 2 * hosts + rows + side, float(rows * (side // 2))
+    )
+
+
+def torus_shape(hosts: int, dimensions: int) -> tuple[int, ...]:
+    """The sides, as equal as they can be, whose product is at least ``hosts``; largest first."""
+    side = max(round(hosts ** (1.0 / dimensions)), 1)
+    sides = [side] * dimensions
+    index = 0
+    while math.prod(sides) < hosts:
+        sides[index] += 1
+        index = (index + 1) % dimensions
+    for index in range(dimensions):
+        while math.prod(sides) // sides[index] * (sides[index] - 1) >= hosts and sides[index] > 1:
+            sides[index] -= 1
+    return tuple(sorted(sides, reverse=True))
+
+
+def torus(hosts: int, shape: tuple[int, ...]) -> Sized | None:
+    """A ring per line of each dimension; hosts forward. None if the shape has too little room."""
+    if math.prod(shape) < hosts:
+        return None
+    longest = max(shape)
+    # Two links per line of the longest dimension cross the middle.
+    crossing = (2.0 if longest > 2 else 1.0) * math.prod(shape) / longest
+    return Sized(Torus(shape), 0, hosts * sum(size > 1 for size in shape), crossing)
+
+
+def fat_tree(hosts: int, ports: int, taper: float = 1.0) -> Sized | None:
+    """One switch, or two or three levels of equal ones (Leiserson 1985).
+
+    ``taper``: hosts per link up of a leaf. None if three levels are too few.
+    """
+    if hosts <= ports:
+        return single(hosts, ports)
+    down = min(math.ceil(ports * taper / (1.0 + taper)), ports - 1)
+    up = ports - down
+    leaves = math.ceil(hosts / down)
+    half = leaves * up / 2.0
+    if leaves <= ports:
+        spines = math.ceil(leaves * up / ports)
+        return Sized(FatTree(leaves, spines, down), leaves + spines, hosts + leaves * up, half)
+    of_pod, further = ports // 2, ports // 2  # leaves of a pod, links up of a middle switch
+    pods = math.ceil(leaves / of_pod)
+    if pods > ports:
+        return None
+    middles = pods * up
+    cores = math.ceil(middles * further / ports)
+    return Sized(
+        ThreeLevelTree(pods, of_pod, down, up, math.ceil(cores / up)),
+        leaves + middles + cores,
+        hosts + leaves * up + middles * further,
+        half,
+    )
+
+
+def dragonfly(hosts: int, ports: int) -> Sized | None:
+    """Groups of fully connected switches, each pair of groups connected (Kim et al. 2008).
+
+    Balanced: a switch has p hosts, p links out of its group, and 2p switches form a group. None if
+    one switch is enough, which is no dragonfly, or there are too few groups.
+    """
+    if hosts <= ports:
+        return None
+    each = (ports + 1) // 4  # p of ports = 4p − 1
+    size = 2 * each
+    if each < 1:
+        return None
+    groups = math.ceil(hosts / (each * size))
+    if groups > size * each + 1:
+        return None
+    switches = math.ceil(hosts / each)
+    local = switches * (size - 1) // 2
+    spread = max(size * each // max(groups - 1, 1), 1)
+    distant = groups * (groups - 1) // 2 * spread
+    crossing = (groups // 2) * math.ceil(groups / 2) * spread if groups > 1 else hosts / 2
+    return Sized(
+        Dragonfly(groups, size, each), switches, hosts + local + distant, max(crossing, 1.0)
+    )
