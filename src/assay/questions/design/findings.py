@@ -200,6 +200,7 @@ def _own_kinds(rate: float, one: Architecture, nodes: int) -> list[OwnKindPlace]
     return [
         OwnKindPlace(last.date, place.kind.among, place.rank, place.of, place.unknown)
         for place in places
+        if place.of
     ]
 
 
