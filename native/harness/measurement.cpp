@@ -5,6 +5,7 @@
 
 #include "harness/agreement.hpp"
 #include "harness/json_writer.hpp"
+#include "harness/monitor.hpp"
 #include "harness/progress.hpp"
 #include "harness/sampler.hpp"
 #include "harness/signals.hpp"
@@ -154,6 +155,21 @@ void check_clock(const GlobalClock& clock, std::map<std::string, Value>& facts) 
   if (clock.domains() > 1) facts["clock_round_trip"] = agreement.round_trip;
 }
 
+// Readings per second of a monitor beside the samples: the only parameter that the harness reads
+// itself, where a measurement has it.
+constexpr const char* kMonitor = "monitor";
+constexpr std::int64_t kMostReadings = 10'000;
+
+std::int64_t monitor_rate(const Order& order, Parameters& parameters) {
+  if (!order.parameters.contains(kMonitor)) return 0;
+  const std::int64_t rate = parameters.integer(kMonitor, 0);
+  if (rate < 0 || rate > kMostReadings) {
+    throw KernelError("'monitor' is between 0 and " + std::to_string(kMostReadings) + ", not " +
+                      std::to_string(rate));
+  }
+  return rate;
+}
+
 // Everything between the begin record and the measurement record.
 void carry_out(const Launch& launch, const Order& order, const Surroundings& surroundings,
                Ticks begin, ProgressWriter& progress, Result& result) {
@@ -170,8 +186,10 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   const auto resolve = [&] {
     for (const auto& [name, value] : parameters.resolved()) result.parameters[name] = value;
   };
+  std::int64_t readings = 0;
   result.error = attempt(launch.harness, [&] {
     kernel = factory_of(order.kernel)(context, parameters);
+    readings = monitor_rate(order, parameters);
     check_names(parameters);
   });
   resolve();
@@ -190,9 +208,11 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   if (kernel->uses_global_clock()) launch.global_clock->synchronise();
   traffic.begin();
   covariates.begin();
+  Monitor monitor(readings);
   result.samples =
       take_samples(launch.harness, *kernel, order.limits, launch.clock, *launch.global_clock, begin,
                    [&](const auto& values) { progress.samples(values); });
+  readings = monitor.end();
   covariates.end();
   traffic.end();
   result.error = result.samples.failure;
@@ -209,6 +229,7 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   if (traffic.counts()) result.traffic = traffic.gathered();
   result.facts = kernel->facts();
   result.facts.insert(result.samples.facts.begin(), result.samples.facts.end());
+  if (readings > 0) result.facts["monitor_readings"] = readings;
   result.series = gather_texts(launch.harness, own_series(*kernel));
   result.samples.batch =
       std::llround(static_cast<double>(result.samples.batch) * kernel->operations_per_count());

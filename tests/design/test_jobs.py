@@ -14,6 +14,7 @@ from assay.design.saturation import JobMix, busy_shares
 from assay.design.search import scores
 from assay.design.spec import read_spec
 from assay.errors import AssayError
+from assay.questions.design.findings import find
 from design_specs import SPEC, write_files
 
 JOBS = '[[jobs]]\nname = "ours"\naccounts = "log.swf"\nnode = "small"\n'
@@ -72,6 +73,16 @@ def test_the_rate_is_cores_times_share_times_speed(tmp_path: Path) -> None:
     parts = (tmp_path / "parts.toml").read_text()
     (tmp_path / "parts.toml").write_text(parts.replace('"160 Gflop/s"', '"320 Gflop/s"'))
     assert rates_on(read_spec(path), 10)["large"] == pytest.approx(10 * 8 * 1.5)
+
+
+def test_a_design_says_what_accounts_do_not_tell(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text(swf([(1, 100.0)] * 50 + [(64, 10.0)]))
+    spec = WITH_JOBS.replace("[1, 40]", "[1, 3]")
+    found = find(read_spec(write_files(tmp_path, spec)))
+    said = " ".join(found.unknown)
+    assert "What the 51 jobs of jobs.ours send each other is in no accounts" in said
+    assert "The largest job of jobs.ours has 64 processors" in said
+    assert {rate.unit for one in found.best for rate in one.rates} == {"processors"}
 
 
 def rates_on(spec, nodes: int) -> dict[str, float]:

@@ -272,6 +272,20 @@ def test_between_nodes_comes_first_and_is_set_against_the_link():
     assert not any("reach only" in sentence for sentence in found.advice)
 
 
+def test_on_virtual_links_only_long_messages_are_set_against_the_limit():
+    """A token bucket of 100 Mbit/s passes the first frames of a message at once."""
+
+    def shaped(size):
+        return 10e-6 + max(size - 3200, 0) / 11.9e6
+
+    veth = Adapter(name="eth0", kind="virtual", speed=12.5e6, state="up", physical=False)
+    lo = Adapter(name="lo", kind="loopback", speed=9e9, state="up", physical=False)
+    assert 4096 / shaped(4096) > 3 * veth.speed
+    found = answer(cells_of(shaped, nodes=2), system=adapters(lo, veth))
+    row = rows(found)["Bandwidth between nodes, 64 KiB"]
+    assert row.limit == veth.speed and row.share < 1.0
+
+
 def test_a_bus_slower_than_the_link_is_the_limit():
     """Barczak, Messom & Johnson (2003), table 1: the bus, not the link, bounds the bandwidth."""
     cells = cells_of(lambda s: 24e-6 + s / 1.9e9, nodes=2)

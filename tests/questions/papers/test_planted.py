@@ -184,6 +184,8 @@ def test_prices_are_compared_where_they_are_known() -> None:
     reply = asked("seth-2004", scenario("seth-2004"), 6, config=prices)
     (price,) = quantity(reply, "price").published
     assert price.ratio == pytest.approx(4 / 120, rel=1e-3)
+    texts = [entry.text for table in reply.tables() for row in table.rows for entry in row]
+    assert "961 kflop/s/USD" in texts
     per_dollar = quantity(reply, "linpack per dollar")
     (published,) = per_dollar.published
     assert published.value == pytest.approx(480.7e9 / 500e3)

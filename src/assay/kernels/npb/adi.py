@@ -20,6 +20,7 @@ from assay.kernels.catalogue import (
 )
 from assay.kernels.npb.common import (
     COMPUTE_SPREAD,
+    MONITOR,
     RATE,
     TIME,
     WORK_UNITS,
@@ -201,6 +202,7 @@ def adi_kernel(
         parameters=(
             class_parameter(sizes),
             code_parameter("lines are solved one by one, not in the lanes of vectors"),
+            MONITOR,
         ),
         metrics=(
             TIME,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    MONITOR,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+)
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
 
@@ -71,7 +78,7 @@ def _cg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
 KERNEL = Kernel(
     name="npb.cg",
     title="NPB CG: smallest eigenvalue of a sparse matrix by conjugate gradients",
-    parameters=(class_parameter(CG_SIZES),),
+    parameters=(class_parameter(CG_SIZES), MONITOR),
     metrics=(
         TIME,
         RATE,

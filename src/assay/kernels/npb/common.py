@@ -60,6 +60,20 @@ CODE = "code"
 TUNED, PLAIN = "tuned", "plain"
 
 
+# A parameter of the harness (native/harness/monitor.hpp).
+MONITOR = Parameter(
+    "monitor",
+    0,
+    "readings per second of a monitor in each rank, as performance tools have one: times, memory "
+    "and I/O of the process, counters of the adapters",
+    "Hz",
+    low=0,
+    high=10_000,
+    tacit=True,
+    omitted=True,
+)
+
+
 def code_parameter(differences: str) -> Parameter:
     """The code; ``differences``: what the plain one does."""
     return Parameter(

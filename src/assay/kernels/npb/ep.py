@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    MONITOR,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+    listed,
+)
 from assay.kernels.npb.shared import class_table, constants
 from assay.model.placement import Value
 
@@ -39,7 +47,7 @@ def _ep_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
 KERNEL = Kernel(
     name="npb.ep",
     title="NPB EP: embarrassingly parallel Gaussian deviates",
-    parameters=(class_parameter(EP_LOG2_PAIRS),),
+    parameters=(class_parameter(EP_LOG2_PAIRS), MONITOR),
     metrics=(
         TIME,
         RATE,

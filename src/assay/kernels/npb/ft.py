@@ -10,6 +10,7 @@ from math import log, log2, prod
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import (
     COMPUTE_SPREAD,
+    MONITOR,
     RATE,
     TIME,
     WORK_UNITS,
@@ -146,6 +147,7 @@ KERNEL = Kernel(
             "a pass over the array for each dimension, the decay, packing and unpacking; lines one "
             "by one"
         ),
+        MONITOR,
     ),
     metrics=(
         TIME,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Kernel, Work, phase
 from assay.kernels.npb.common import (
     COMPUTE_SPREAD,
+    MONITOR,
     RATE,
     TIME,
     WORK_UNITS,
@@ -74,6 +75,7 @@ KERNEL = Kernel(
     parameters=(
         class_parameter(IS_SIZES),
         code_parameter("keys are put into buckets and exchanged on one rank too"),
+        MONITOR,
     ),
     metrics=(
         TIME,

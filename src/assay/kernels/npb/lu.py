@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
 from assay.kernels.npb.common import (
     COMPUTE_SPREAD,
+    MONITOR,
     RATE,
     TIME,
     WORK_UNITS,
@@ -90,7 +91,7 @@ def _lu_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
 KERNEL = Kernel(
     name="npb.lu",
     title="NPB LU: symmetric successive over-relaxation for a flow problem",
-    parameters=(class_parameter(LU_SIZES),),
+    parameters=(class_parameter(LU_SIZES), MONITOR),
     metrics=(
         TIME,
         RATE,

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
-from assay.kernels.npb.common import COMPUTE_SPREAD, RATE, TIME, WORK_UNITS, class_parameter, listed
+from assay.kernels.npb.common import (
+    COMPUTE_SPREAD,
+    MONITOR,
+    RATE,
+    TIME,
+    WORK_UNITS,
+    class_parameter,
+    listed,
+)
 from assay.kernels.npb.grid import Blocks, block_pairs, choose_grid, cutting_of, share_of
 from assay.kernels.npb.shared import class_table, constants, formula
 from assay.model.placement import Value
@@ -215,7 +223,7 @@ def _tiles(rows: int, planes: int, threads: int) -> Blocks:
 KERNEL = Kernel(
     name="npb.mg",
     title="NPB MG: multigrid for Poisson's problem on a periodic cube",
-    parameters=(class_parameter(MG_SIZES),),
+    parameters=(class_parameter(MG_SIZES), MONITOR),
     metrics=(
         TIME,
         RATE,

@@ -18,6 +18,7 @@ from assay.kernels import find_kernel
 from assay.kernels.collective import COLLECTIVES
 from assay.kernels.linpack import linpack_flops, usual_rows
 from assay.kernels.naming import cell_name, placement_text
+from assay.kernels.npb.common import MONITOR
 from assay.kernels.outside import BESIDE
 from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
@@ -195,7 +196,7 @@ def _check_seats(placement: Placement, program: SiteProgram) -> None:
 
 
 def _npb(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
-    if cell.parameters["class"] != program.size:
+    if cell.parameters["class"] != program.size or cell.parameters.get(MONITOR.name):
         return None
     work = find_kernel(cell.kernel).work(cell.parameters, 1, 1)
     return {"at": f"class={program.size}", "work": float(work["operations"])}

@@ -29,6 +29,7 @@ from assay.questions.design.model import (
 )
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
+from assay.units import counted
 
 # Years whose November list a predicted rate is placed on, beside the latest.
 _LISTS = (2002, 2012)
@@ -200,6 +201,7 @@ def _own_kinds(rate: float, one: Architecture, nodes: int) -> list[OwnKindPlace]
     return [
         OwnKindPlace(last.date, place.kind.among, place.rank, place.of, place.unknown)
         for place in places
+        if place.of
     ]
 
 
@@ -282,4 +284,23 @@ def _unknown(spec: DesignSpec, candidates: Candidates) -> list[str]:
             "Rates of the NPB are those of the code that the nodes' rates are from; messages and "
             "bytes are those of assay's own code, one process per node."
         )
+    for name in (name for name in spec.workload if name in spec.jobs):
+        jobs = spec.jobs[name]
+        sentences.append(
+            f"What the {counted(jobs.jobs, 'job')} of {name} send each other is in no accounts: "
+            "their rate does not depend on the interconnect."
+        )
+        if jobs.summary:
+            sentences.append(
+                f"Of {name} only the distributions of sizes and run times are known, which are "
+                "drawn independently."
+            )
+        cores = int(candidates.count.max()) * max(
+            node.cores for node in spec.catalogue.nodes.values()
+        )
+        if jobs.largest > cores:
+            sentences.append(
+                f"The largest job of {name} has {jobs.largest:,} processors: on fewer cores it is "
+                "taken to run longer in proportion."
+            )
     return sentences

@@ -2,8 +2,8 @@
 
 Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one), ``peak`` (flop/s of
 all cores), ``price`` (USD, as assay.toml states it in dollars), ``adapters`` (physical ones that
-are up), ``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter
-carries at most).
+are up, or virtual ones with a rate where there are none), ``adapter_rate`` (B/s of the fastest)
+and ``bus_rate`` (B/s that the bus of this adapter carries at most).
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def _peak(system: System) -> float | None:
 
 
 def _physical(system: System) -> list[Adapter]:
-    return [
-        each for each in system.adapters if each.physical and each.state in (None, "up", "active")
-    ]
+    """The physical adapters that are up; of a virtual machine or cluster its virtual ones."""
+    up = [each for each in system.adapters if each.state in (None, "up", "active")]
+    virtual = [each for each in up if each.kind != "loopback" and each.speed]
+    return [each for each in up if each.physical] or virtual
 
 
 def _adapters(system: System) -> float | None:

@@ -65,7 +65,7 @@ class QuantityFound:
     ``limit``: of a share, what the numerator can't pass, in its unit, and ``bound`` what that is;
     ``whole``: the numerator. ``code``: the program that measured it here. ``published``: the
     paper's numbers. ``since``: the words for it in the summary of what has changed; ``note``: a
-    reservation.
+    reservation. ``unit``: of a number derived from others, "" where the parts' units say it.
     """
 
     name: str
@@ -78,6 +78,7 @@ class QuantityFound:
     bound: Bound = ""
     limit: float | None = None
     whole: PaperValue | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def _exhibit(
             quantity.note,
             quantity.bound,
             *_limit(quantity, values),
+            quantity.unit,
         )
         for quantity in exhibit.quantity
     )

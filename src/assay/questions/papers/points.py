@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from assay.kernels import find_kernel
 from assay.kernels.naming import kernel_name, level_name
+from assay.kernels.npb.common import MONITOR
 from assay.model.cell import Cell
 from assay.model.expression import Expression, parse_expression
 from assay.model.placement import Value
@@ -46,12 +47,16 @@ class RunCells:
     launches: dict[tuple[str, str], Floats] = field(default_factory=dict)
 
     def points(self, kernel: str, metric: str, where: str = "") -> list[Point]:
-        """The kernel's usable cells that meet the expression, in the plan's order."""
+        """The kernel's usable cells that meet the expression, in the plan's order.
+
+        Those with a monitor only where the expression names it.
+        """
         toolchain = self.measured.run.manifest.plan.cells[0].toolchain
         return [
             point
             for point in points(self.measured.cells, kernel, metric)
             if point.summary.cell.toolchain == toolchain and self.meets(point, where)
+            if MONITOR.name not in point.summary.cell.parameters or MONITOR.name in where
         ]
 
     def meets(self, point: Point, where: str) -> bool:

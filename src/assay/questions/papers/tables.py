@@ -30,9 +30,14 @@ def tables(found: PaperFindings | None) -> list[Table]:
         return []
     return [
         _conclusions(found),
-        *(_exhibit(found, each) for each in found.exhibits if each.quantities),
+        *(_exhibit(found, each) for each in found.exhibits if _has_numbers(each)),
         _not_compared(found),
     ]
+
+
+def _has_numbers(exhibit: ExhibitFound) -> bool:
+    """Whether there is a number of the exhibit, measured or published."""
+    return any(each.here is not None or each.published for each in exhibit.quantities)
 
 
 def _conclusions(found: PaperFindings) -> Table:
@@ -110,7 +115,7 @@ def _published(row: tuple[QuantityFound, Beside | None]) -> Entry:
     quantity, beside = row
     if beside is None:
         return NOTHING
-    unit = quantity.here.unit if quantity.here else _unit_of(beside)
+    unit = quantity.here.unit if quantity.here else quantity.unit or _unit_of(beside)
     return Entry(published_text(beside, unit), beside.value)
 
 

@@ -17,6 +17,7 @@ from assay.questions.placement.causes import answer as causes
 from assay.questions.placement.findings import PlacementFindings
 from assay.questions.placement.order import answer as order
 from assay.questions.placement.ratios import answer as ratios
+from assay.questions.placement.steadiest import answer as steadiest
 from assay.questions.placement.toolchains import answer as toolchains
 
 NOT_SEARCHED = "The best ranks per node, threads and bindings were not searched for."
@@ -25,6 +26,7 @@ NOT_SEARCHED = "The best ranks per node, threads and bindings were not searched 
 def answer(found: PlacementFindings) -> Answer:
     """The answer for a run that searched placements, or compared toolchains or rank orders."""
     parts = [
+        *([steadiest.part(found.steadiest)] if found.steadiest else []),
         *([toolchains.part(found.toolchains)] if found.toolchains else []),
         *([order.part(found.order)] if found.order else []),
     ]

@@ -16,25 +16,29 @@ from assay.questions.placement.order.findings import OrderFindings
 from assay.questions.placement.order.topic import TOPIC as ORDER
 from assay.questions.placement.ratios.findings import RatioFindings
 from assay.questions.placement.ratios.topic import TOPIC as RATIOS
+from assay.questions.placement.steadiest.findings import SteadiestFindings
+from assay.questions.placement.steadiest.topic import TOPIC as STEADIEST
 from assay.questions.placement.toolchains.findings import ToolchainFindings
 from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
 from assay.stats.core.model import CellSummary
 
 # In the order of figures and tables.
-TOPICS: tuple[Topic[Any], ...] = (BEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
+TOPICS: tuple[Topic[Any], ...] = (BEST, STEADIEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
 
 
 @dataclass(frozen=True)
 class PlacementFindings:
     """Findings of each topic; None if it was not measured.
 
-    ``best``: searches for the best placement. ``ratios``: performance of several ranks per node
+    ``best``: searches for the best placement. ``steadiest``: of equally fast ones.
+    ``ratios``: performance of several ranks per node
     over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: time
     breakdowns. ``broken``: cells of compared kernels without usable results. ``complete``: whether
     the run is complete.
     """
 
     best: BestFindings | None
+    steadiest: SteadiestFindings | None
     ratios: RatioFindings | None
     order: OrderFindings | None
     toolchains: ToolchainFindings | None
@@ -59,6 +63,7 @@ def find(measured: Measured) -> PlacementFindings:
     compared |= {one.best.summary.kernel for one in programs}
     return PlacementFindings(
         best=BEST.find(measured),
+        steadiest=STEADIEST.find(measured),
         ratios=RATIOS.find(measured),
         order=order,
         toolchains=toolchains,

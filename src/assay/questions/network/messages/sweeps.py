@@ -44,6 +44,10 @@ _NORMAL = 1.96
 _Extra = tuple[tuple[str, Value], ...]
 
 
+# Shortest message, in bytes, whose time a token bucket's burst (a few frames) changes little.
+_LONG = 1 << 16
+
+
 @dataclass(frozen=True)
 class MessageSweep:
     """The points of one line over the message size.
@@ -53,7 +57,8 @@ class MessageSweep:
     differ from the kernel's defaults. ``one_way``: whether messages go back and forth one at a
     time, as latency and model require; a put or a get completes at its origin and gets no reply.
     ``widest``: the point with the best bandwidth of those known to within a factor of ten (of all
-    where there are none), None where only empty messages were sent.
+    where there are none), None where only empty messages were sent. On links of a virtual cluster
+    those of 64 KiB and more count, if there are any: a token bucket passes short ones at once.
     ``model``: piecewise LogGP of the sizes with enough launches; None where these are too few, or
     where ``one_way`` is false. ``missing``: what the methods that were not applied lack.
     """
@@ -123,6 +128,9 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
         for point in group
         if "bandwidth" in point.summary.metrics
     ]
+    counting = rates
+    if reach == "between nodes" and _virtual(run):
+        counting = [point for point in rates if message_bytes(point) >= _LONG] or rates
     swept = one_way and len(group) >= MIN_SIZES
     launches = {message_bytes(point): point.metric.n for point in group}
     missing = [method.missing(launches) for method in _METHODS] if swept else []
@@ -138,13 +146,21 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
         extra=extra,
         one_way=one_way,
         widest=max(
-            [point for point in rates if _determined(point)] or rates,
+            [point for point in counting if _determined(point)] or counting,
             key=lambda point: point.metric.median,
             default=None,
         ),
         model=model,
         missing=tuple(lack for lack in missing if lack),
     )
+
+
+def _virtual(run: RunData) -> bool:
+    """Whether the nodes have no physical adapter that is up, as virtual clusters have none."""
+    system = system_of(run)
+    up = [one for one in (system.adapters if system else []) if one.state in (None, "up", "active")]
+    own = [one for one in up if one.kind != "loopback"]
+    return bool(own) and all(one.physical is False for one in own)
 
 
 def _determined(point: Point) -> bool:

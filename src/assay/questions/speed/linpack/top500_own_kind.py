@@ -50,14 +50,15 @@ def own_kinds(run: RunData, rate: float, nodes: int) -> tuple[OwnKind, ...]:
     """The places of a rate in flop/s on ``nodes`` nodes among systems of the run's kinds.
 
     The kinds are those of the processor, of the fastest adapter where there are several nodes, and
-    of self-made systems, of which a machine is no one unless its owner made it. Empty for a rate
-    that would have been on no list.
+    of self-made systems, of which a machine is no one unless its owner made it. Kinds of which no
+    system is known on the list are left out. Empty for a rate that would have been on no list.
     """
     last = last_within(rate, _LAST_RANK)
     if last is None:
         return ()
     kinds = kinds_of_system(_system_of(run), several=nodes > 1)
-    return tuple(_place(kind, rate) for kind in (*kinds, SELF_MADE))
+    found = [_place(kind, rate) for kind in (*kinds, SELF_MADE)]
+    return tuple(one for one in found if one.of)
 
 
 def _system_of(run: RunData) -> System | None:

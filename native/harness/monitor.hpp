@@ -1,0 +1,35 @@
+// A sampling monitor beside the timed part of a kernel, as performance tools have one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace assay {
+
+// While it lives, a thread of the rank reads what such tools read, at a fixed rate: the process's
+// times, memory and I/O, and the counters of the network adapters. It has the rank's CPUs.
+// Kramer and Ryan (2003), section 12, measured what such tools cost and how they vary the times.
+class Monitor {
+ public:
+  // Readings per second; 0 for none.
+  explicit Monitor(std::int64_t rate);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  // Ends it; how many readings it made.
+  std::int64_t end();
+
+ private:
+  void watch(std::int64_t rate);
+  void read();
+
+  std::vector<int> files_;
+  std::atomic<bool> ended_ = false;
+  std::int64_t readings_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace assay

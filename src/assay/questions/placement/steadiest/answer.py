@@ -1,0 +1,70 @@
+"""Text of a placement that is chosen for steadiness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.kernels.naming import cell_name, where_text
+from assay.questions.common.parts import Part
+from assay.questions.placement.steadiest.findings import (
+    LEAST_LAUNCHES,
+    MARGIN,
+    SteadiestFindings,
+    SteadiestOfWork,
+)
+from assay.units import capitalised, format_probability, format_quantity, format_share
+
+_METHOD = (
+    f"Steadiness: of the placements on the same nodes with {LEAST_LAUNCHES} launches or more whose "
+    f"mean is level with the fastest one's (within {MARGIN:.0%}, or not known to differ by more), "
+    "the one whose 95th percentile of launches is least; its probability by resampling launches."
+)
+
+
+def part(found: SteadiestFindings) -> Part:
+    """The steadiest placement of each work, or what is not known of it."""
+    return Part(
+        advice=[_advice(one) for one in found.works if one.sure],
+        limits=list(_limits(found)),
+        method=[_METHOD],
+        headline=[one.point for one in found.works],
+        remark=f"{capitalised('; '.join(_remark(one) for one in found.works))}.",
+    )
+
+
+def _remark(one: SteadiestOfWork) -> str:
+    name, chosen = cell_name(one.work), one.chosen
+    if not one.sure:
+        return f"of {name} it is open which of the equally fast placements is steadiest"
+    return f"of {name} the steadiest fast placement is {where_text(chosen.cell.placement)}"
+
+
+def _advice(one: SteadiestOfWork) -> str:
+    """``For steadiness: CG class S: 2 ranks per node …: nineteen of twenty launches take …``."""
+    chosen, fastest = one.chosen, one.fastest
+    level = sum(each.level for each in one.placements)
+    words = (
+        f"For steadiness: {cell_name(one.work)}: {where_text(chosen.cell.placement)}: nineteen of "
+        f"twenty launches take at most {format_quantity(chosen.p95, 's', chosen.p95_ci95)}"
+    )
+    if chosen.cell != fastest.cell:
+        words += (
+            f", {format_quantity(fastest.p95, 's', fastest.p95_ci95)} on "
+            f"{where_text(fastest.cell.placement)}, whose mean is least"
+        )
+    return (
+        f"{words} (CoV {format_share(chosen.cov, chosen.cov_ci95)}; probability "
+        f"{format_probability(chosen.least)} among {level} equally fast placements)."
+    )
+
+
+def _limits(found: SteadiestFindings) -> Iterator[str]:
+    for one in found.works:
+        if not one.sure:
+            least = min(each.launches for each in one.placements if each.level)
+            yield (
+                f"{cell_name(one.work)}: the steadiest of the equally fast placements is "
+                f"{where_text(one.chosen.cell.placement)} with a probability of only "
+                f"{format_probability(one.chosen.least)}: {least} launches are too few, or they "
+                "are equally steady (`--launches` makes more)."
+            )

@@ -1,0 +1,173 @@
+"""A placement chosen for steadiness: Kramer & Ryan (2003), sections 12 and 14, choose settings for
+mean and variation at once.
+
+Of the placements of a work on the same nodes that are level with the fastest in the mean time of a
+launch, the one is chosen whose 95th percentile is least. Both are judged by resampling the launches
+of each placement (bootstrap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.questions.common.findings import INTERNAL
+from assay.questions.common.question import Measured
+from assay.questions.common.selection import Interval, Point
+from assay.questions.placement.works import costs_of, works_of
+from assay.stats.core.intervals import Floats
+from assay.stats.core.summary import coefficient_of_variation
+from assay.stats.repeats.spread import cov_interval
+
+# Fewest launches of a placement: below, the 95th percentile is hardly more than the slowest one.
+LEAST_LAUNCHES = 12
+# Placements within this share of the fastest one's mean are level with it.
+MARGIN = 0.01
+# From this probability on a choice is recommended.
+SURE = 0.8
+_SLOWER = 0.95
+_RESAMPLES, _SEED = 2000, 2003
+
+
+@dataclass(frozen=True)
+class SteadyPlacement:
+    """One placement. ``mean``: of its launches, in s. ``p95``: their 95th percentile, with its 95%
+    interval ``p95_ci95`` by the bootstrap. ``cov``: coefficient of variation, with ``cov_ci95``.
+    ``launches``: their number. ``level``: whether its mean is within 1% of the fastest one's, or
+    not known to differ by more. ``least``: probability that its 95th percentile is the least of
+    the level ones, 0 for others.
+    """
+
+    cell: Cell
+    launches: int
+    mean: float
+    p95: float
+    p95_ci95: Interval
+    cov: float
+    cov_ci95: Interval | None
+    level: bool
+    least: float
+
+
+@dataclass(frozen=True)
+class SteadiestOfWork:
+    """``work``: one of its cells. ``placements``: least 95th percentile first, those that are level
+    before the others. ``fastest``: the one with the least mean. ``point``: of the chosen one.
+    """
+
+    work: Cell
+    placements: tuple[SteadyPlacement, ...]
+    fastest: SteadyPlacement
+    point: Point = field(metadata=INTERNAL)
+
+    @property
+    def chosen(self) -> SteadyPlacement:
+        """The level placement with the least 95th percentile."""
+        return self.placements[0]
+
+    @property
+    def sure(self) -> bool:
+        """Whether the choice is recommended."""
+        return self.chosen.least >= SURE
+
+
+@dataclass(frozen=True)
+class SteadiestFindings:
+    """``works``: those of which two or more equally fast placements have 12 launches."""
+
+    works: list[SteadiestOfWork]
+
+
+def find(measured: Measured) -> SteadiestFindings | None:
+    """The steadiest placement of each work; None if no work has several to choose from."""
+    groups: dict[tuple[int, int], list[Point]] = {}
+    for number, work in enumerate(works_of(measured.cells, lambda cell: True)):
+        for point in work:
+            nodes = point.summary.cell.placement.nodes
+            groups.setdefault((number, nodes), []).append(point)
+    costs = costs_of(measured.run)
+    works = [of for group in groups.values() if (of := _of_work(group, costs)) is not None]
+    return SteadiestFindings(works) if works else None
+
+
+def _of_work(
+    group: Sequence[Point], costs: Mapping[str, Mapping[int, float]]
+) -> SteadiestOfWork | None:
+    known = [
+        (point, np.array(list(costs[point.summary.id].values())))
+        for point in group
+        if len(costs.get(point.summary.id, ())) >= LEAST_LAUNCHES
+    ]
+    if len(known) < 2:
+        return None
+    judged = judge([values for _, values in known])
+    if sum(of.level for of in judged) < 2:
+        return None
+    placements = [
+        SteadyPlacement(
+            cell=point.summary.cell,
+            launches=len(values),
+            mean=float(values.mean()),
+            p95=float(np.quantile(values, _SLOWER)),
+            p95_ci95=of.p95_ci95,
+            cov=coefficient_of_variation(values) or 0.0,
+            cov_ci95=cov_interval(values),
+            level=of.level,
+            least=of.least,
+        )
+        for (point, values), of in zip(known, judged, strict=True)
+    ]
+    order = sorted(
+        range(len(placements)), key=lambda at: (not placements[at].level, placements[at].p95)
+    )
+    fastest = min(placements, key=lambda one: one.mean)
+    return SteadiestOfWork(
+        work=known[0][0].summary.cell,
+        placements=tuple(placements[at] for at in order),
+        fastest=fastest,
+        point=known[order[0]][0],
+    )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Of one placement, by resampling: see ``SteadyPlacement``."""
+
+    p95_ci95: Interval
+    level: bool
+    least: float
+
+
+def judge(launches: Sequence[Floats]) -> list[Judged]:
+    """Which are level with the fastest, and how probably each has the least 95th percentile.
+
+    ``launches``: times of each placement. A placement is level unless the 95% interval of its mean
+    over the fastest one's is above 1.01.
+    """
+    random = np.random.default_rng(_SEED)
+    means, tails = [], []
+    for values in launches:
+        drawn = values[random.integers(len(values), size=(_RESAMPLES, len(values)))]
+        means.append(drawn.mean(axis=1))
+        tails.append(np.quantile(drawn, _SLOWER, axis=1))
+    fastest = int(np.argmin([values.mean() for values in launches]))
+    level = [
+        at == fastest or float(np.quantile(mean / means[fastest], 0.025)) <= 1.0 + MARGIN
+        for at, mean in enumerate(means)
+    ]
+    compared = np.array(
+        [tail if ok else np.full(_RESAMPLES, np.inf) for tail, ok in zip(tails, level, strict=True)]
+    )
+    least = compared == compared.min(axis=0)
+    shares = (least / least.sum(axis=0)).mean(axis=1)
+    return [
+        Judged(
+            (float(np.quantile(tail, 0.025)), float(np.quantile(tail, 0.975))),
+            ok,
+            float(share) if ok else 0.0,
+        )
+        for tail, ok, share in zip(tails, level, shares, strict=True)
+    ]

@@ -1,0 +1,10 @@
+"""Topic: a placement chosen for steadiness."""
+
+from __future__ import annotations
+
+from assay.questions.common.question import Topic
+from assay.questions.placement.steadiest.answer import part
+from assay.questions.placement.steadiest.findings import find
+from assay.questions.placement.steadiest.tables import figures, tables
+
+TOPIC = Topic(name="steadiest", find=find, part=part, figures=figures, tables=tables)
