@@ -19,6 +19,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.lab import network, slurm
+from assay.lab.slurm_accounts import why_no_accounts
 from assay.lab.spec import find_spec, load_spec, shipped
 from assay.lab.store import (
     FOLDER_VARIABLE,
@@ -377,6 +378,34 @@ def test_a_lab_with_slurm(unchanged: None, folder: Path) -> None:
     assert len(running) >= 6  # a munged, a controller, and four nodes
     said("lab", "down", "s")
     assert [pid for pid in running if is_alive(pid)] == []
+
+
+@pytest.mark.cluster
+@needs_a_lab
+def test_a_slurm_with_accounts(unchanged: None, folder: Path) -> None:
+    """What an ordinary user does with it: test_slurm_accounts.py."""
+    if without := slurm.why_not() or why_no_accounts(slurm._find):
+        pytest.skip(without)
+    said("lab", "up", "single", "--name", "s", "--slurm-accounts")
+    on_it = ["lab", "run", "s", "--"]
+    job = said(*on_it, "sbatch", "--parsable", "--wait", "--output=/dev/null", "--wrap=true")
+    asked = ["sacct", f"--jobs={job.strip()}", "--noheader", "-X", "--format=state"]
+    wait_for(lambda: said(*on_it, *asked).split() == ["COMPLETED"])
+    assert said("lab", "run", "s", "--user", "nobody", "--", "id", "-un").strip() == "nobody"
+    # Users find the files of Slurm, and can't list the labs.
+    for path in (folder / "labs", folder / "labs" / "s"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o711
+    said("lab", "down", "s")
+    assert processes_in(folder) == []
+
+
+@needs_a_lab
+def test_an_unknown_user_is_named(folder: Path) -> None:
+    said("lab", "up", "single", "--name", "u")
+    wrong = assay("lab", "run", "u", "--user", "nobodi", "--", "true")
+    assert wrong.returncode == 2 and "no user 'nobodi'" in wrong.stderr
+    assert "nobody" in wrong.stderr
+    said("lab", "down", "u")
 
 
 @pytest.mark.cluster

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ from assay.lab import slurm as lab_slurm
 from assay.lab.cluster import VirtualCluster
 from assay.lab.slurm import SlurmCluster
 from assay.lab.slurm_accounts import why_no_accounts
+from assay.records.directory import RunDirectory
 from assay.schedulers.model import JobRequest
 from assay.schedulers.slurm import SlurmScheduler
 from slurm_lab import follow, reason
@@ -23,6 +26,17 @@ from slurm_lab import follow, reason
 missing = reason or why_no_accounts(lab_slurm._find)
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(missing is not None, reason=missing or "")]
 USER = 65534  # nobody's
+PLAN = """
+schema = 1
+title = "A triad"
+seed = 1
+[replication]
+budget = "20 s"
+min_launches = 3
+max_launches = 3
+[[measure]]
+kernel = "memory.stream"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +129,46 @@ def test_a_job_is_preempted_by_a_qos(slurm: SlurmCluster, tmp_path: Path) -> Non
     job = scheduler.submit(urgent, tmp_path)
     assert follow(scheduler, usual, {"preempted"}).state == "preempted"
     follow(scheduler, job, {"complete"})
+
+
+def as_user(slurm: SlurmCluster, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command of an ordinary user on the first host, in a folder of the user's."""
+    programs = [str(Path(sys.executable).parent), "/usr/bin", "/bin"]
+    user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    return subprocess.run(
+        slurm.cluster.command(slurm.cluster.hosts[0], *user, *words),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={
+            "SLURM_CONF": str(slurm.conf),
+            "PATH": os.pathsep.join(programs),
+            "HOME": str(folder),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        },
+        timeout=60,
+    )
+
+
+def test_assay_measures_as_an_ordinary_user(slurm: SlurmCluster) -> None:
+    """A job within the user's limit, followed to its results; the files are the user's."""
+    folder = slurm.folder / "assay"
+    folder.mkdir(exist_ok=True)
+    os.chown(folder, USER, USER)
+    if as_user(slurm, folder, sys.executable, "-c", "import assay").returncode != 0:
+        pytest.skip("An ordinary user can't run this Python.")
+    (folder / "assay.toml").write_text('[scheduler]\naccount = "bench"\npartition = "large"\n')
+    (folder / "plan.toml").write_text(PLAN)
+    (folder / "scenario.toml").write_text('schema = 1\nlaunch_time = "1 ms"\n')
+    words = ["run", "plan.toml", "--fake", "scenario.toml", "--submit", "--no-report", "--json"]
+    done = as_user(slurm, folder, sys.executable, "-m", "assay", *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["sections"]
+    (run,) = (path for path in (folder / "runs").iterdir() if path.is_dir())
+    assert RunDirectory(run).complete
+    assert {path.stat().st_uid for path in run.rglob("*")} == {USER}
+    said = as_user(slurm, folder, "sacct", "--noheader", "--format=user,account,state", "-X")
+    assert "nobody" in said.stdout and "bench" in said.stdout, said
 
 
 def test_an_ordinary_user_submits_within_the_limits(slurm: SlurmCluster) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.lab.spec import Spec, Wire, find_spec, load_spec, shipped
+from assay.lab.spec import SlurmSite, Spec, Wire, find_spec, load_spec, shipped
 from assay.lab.topologies import ClusterShape, Route, shape_of
 from assay.model.plan import PlanContext
 from assay.plans.suites import load_plan
@@ -256,6 +256,26 @@ rate = 1e6
     # Without [trunk] the adapters' settings apply; without a rate there is no limit.
     bare = read(tmp_path, 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [2, 2]\n')
     assert bare == Spec(Torus((2, 2)))
+
+
+def test_a_spec_with_a_slurm_as_sites_have_it(tmp_path: Path) -> None:
+    single = 'schema = 1\n[topology]\nkind = "single"\nhosts = 2\n'
+    text = single + (
+        "[slurm]\naccounts = true\nusers = true\n"
+        '[slurm.partitions]\ndebug = "Nodes=node1 MaxTime=30"\n'
+        '[slurm.settings]\nPreemptType = "preempt/qos"\n'
+    )
+    spec = read(tmp_path, text)
+    assert spec.slurm and spec.site == SlurmSite(
+        True, True, {"debug": "Nodes=node1 MaxTime=30"}, {"PreemptType": "preempt/qos"}
+    )
+    assert read(tmp_path, single + "[slurm]\n").slurm  # a table, even an empty one
+    for name, options in (("lab", "Nodes=node1"), ("De bug", "x"), ("d", "a\\nb")):
+        wrong = single + f'[slurm.partitions]\n"{name}" = "{options}"\n'
+        with pytest.raises(AssayError, match="no further partition"):
+            read(tmp_path, wrong)
+    with pytest.raises(AssayError, match="acounts"):
+        read(tmp_path, single + "[slurm]\nacounts = true\n")
 
 
 TORUS = 'schema = 1\n[topology]\nkind = "torus"\ndimensions = [4, 4]\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,8 +27,10 @@ _POLITE = {
 }
 
 
-def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
-    """Replace this process by a command on a lab's host (default: the first).
+def run_on(
+    name: str, host: str | None, command: Sequence[str], user: str | None = None
+) -> NoReturn:
+    """Replace this process by a command on a lab's host (default: the first), as ``user``.
 
     Raises AssayError.
     """
@@ -43,7 +46,24 @@ def run_on(name: str, host: str | None, command: Sequence[str]) -> NoReturn:
         raise AssayError(
             "There is no command to run.", fix=f"Such as `assay lab run {name} -- uname -n`."
         )
-    _become(cluster, found, command)
+    as_user, home = _as_user(user) if user is not None else ([], {})
+    _become(cluster, found, [*as_user, *command], home)
+
+
+def _as_user(user: str) -> tuple[list[str], dict[str, str]]:
+    """The words before a command that a user of this machine runs, and its variables."""
+    try:
+        known = pwd.getpwnam(user)
+    except KeyError:
+        raise AssayError(
+            f"There is no user '{user}' on this machine.",
+            where="--user",
+            fix=nearest(user, (each.pw_name for each in pwd.getpwall())),
+        ) from None
+    words = ["setpriv", f"--reuid={known.pw_uid}", f"--regid={known.pw_gid}", "--init-groups"]
+    # The machine's own commands of Slurm: those on a lab's PATH enter a host, which only root may.
+    path = os.environ.get("PATH", os.defpath)
+    return words, {"HOME": known.pw_dir, "USER": user, "LOGNAME": user, "PATH": path}
 
 
 def on_lab(name: str, config: Config) -> Config:
@@ -77,8 +97,11 @@ def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     return {**(_POLITE if cluster.crowded else {}), **environ, **slurm}
 
 
-def _become(cluster: Cluster, host: Host, words: Sequence[str]) -> NoReturn:
+def _become(
+    cluster: Cluster, host: Host, words: Sequence[str], variables: Mapping[str, str] | None = None
+) -> NoReturn:
     command = cluster.command(host, *words)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execvpe(command[0], command, environment(cluster, os.environ))
+    environ = {**environment(cluster, os.environ), **(variables or {})}
+    os.execvpe(command[0], command, environ)

@@ -117,8 +117,8 @@ class SlurmCluster:
         problem = why_not()
         if problem:
             raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
-        if self.database is not None and (problem := why_no_accounts(_find)):
-            raise AssayError(problem, fix="Install the packages slurmdbd and mariadb-server.")
+        if self.database is not None:
+            check_accounts()
         check_length(self.folder, [node.name for node in self.nodes])
         try:
             self._make()
@@ -376,6 +376,12 @@ class SlurmCluster:
             helper = program in (b"slurmstepd", b"slurmd") and pid not in daemons
             if helper or (on_a_node and conf in variables):
                 yield pid
+
+
+def check_accounts() -> None:
+    """Raises AssayError if there can't be accounts here."""
+    if problem := why_no_accounts(_find):
+        raise AssayError(problem, fix="Install the packages slurmdbd and mariadb-server.")
 
 
 def why_not() -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,7 @@ MOST_RAILS = 8
 # B/s. Below the minimum a token bucket's queue doesn't work; the maximum exceeds memory bandwidth.
 _SLOWEST, _FASTEST = 1e3, 1.25e11
 _LONGEST_DELAY = 10.0
+_PARTITION = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 _SPECS = Path(__file__).with_name("specs")
 
 
@@ -40,6 +42,21 @@ class Wire:
 
     rate: float | None = None
     delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class SlurmSite:
+    """What a lab's Slurm has besides nodes in one partition.
+
+    ``accounts``: slurmdbd with MariaDB, so that sacct, associations, limits and QOS are real.
+    ``users``: whether ordinary users of this machine may submit. ``partitions``: further ones, by
+    name the options of their line in slurm.conf. ``settings``: lines of slurm.conf.
+    """
+
+    accounts: bool = False
+    users: bool = False
+    partitions: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 # Topologies in which trunks connect switches.
@@ -52,6 +69,7 @@ class Spec:
 
     ``adapters``: of each host; several (rails) only with topology ``single``, else one for all.
     ``trunk``: between switches. ``cores``: per host, None is an equal share of this machine's.
+    ``slurm``: whether there is one; ``site``: what it has.
     """
 
     topology: Topology
@@ -60,6 +78,7 @@ class Spec:
     cores: int | None = None
     slurm: bool = False
     title: str = ""
+    site: SlurmSite = SlurmSite()
 
     @property
     def hosts(self) -> int:
@@ -82,6 +101,13 @@ class _Wire(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     delay: float | str = 0.0
 
 
+class _Slurm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    accounts: bool = False
+    users: bool = False
+    partitions: dict[str, str] = {}
+    settings: dict[str, str] = {}
+
+
 class _File(msgspec.Struct, frozen=True):
     schema: int
     topology: dict[str, object]
@@ -89,7 +115,7 @@ class _File(msgspec.Struct, frozen=True):
     adapter: tuple[_Wire, ...] = (_Wire(),)
     trunk: _Wire | None = None
     cores: int | None = None
-    slurm: bool = False
+    slurm: bool | _Slurm = False
 
 
 def shipped() -> dict[str, Path]:
@@ -136,13 +162,18 @@ def load_spec(path: Path) -> Spec:
         )
     if file.cores is not None and file.cores < 1:
         raise document.error(["cores"], "'cores' must be at least 1.")
+    if isinstance(file.slurm, _Slurm):
+        _check_partitions(document, file.slurm)
     spec = Spec(
         topology,
         adapters,
         _wire(document, ["trunk"], file.trunk) if file.trunk else adapters[0],
         file.cores,
-        file.slurm,
+        file.slurm is not False,
         file.title,
+        SlurmSite(**msgspec.structs.asdict(file.slurm))
+        if isinstance(file.slurm, _Slurm)
+        else SlurmSite(),
     )
     if not 1 <= spec.hosts <= MOST_HOSTS or spec.switches > MOST_SWITCHES:
         raise document.error(
@@ -152,6 +183,16 @@ def load_spec(path: Path) -> Spec:
             "Build it smaller.",
         )
     return spec
+
+
+def _check_partitions(document: TomlDocument, site: _Slurm) -> None:
+    for name, options in site.partitions.items():
+        if "\n" in options or not _PARTITION.fullmatch(name) or name == "lab":
+            raise document.error(
+                ["slurm", "partitions", name],
+                f"{name!r} = {options!r} is no further partition.",
+                'Such as debug = "Nodes=node1 MaxTime=30"; the partition lab has all nodes.',
+            )
 
 
 def _wire(document: TomlDocument, path: list[str | int], wire: _Wire) -> Wire:

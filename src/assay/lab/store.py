@@ -106,10 +106,12 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
     check_root()
     check_name(name)
     if spec.slurm:
-        from assay.lab.slurm import why_not
+        from assay.lab.slurm import check_accounts, why_not
 
         if problem := why_not():
             raise AssayError(problem, fix="Install the packages slurm-wlm and munge.")
+        if spec.site.accounts:
+            check_accounts()
     root = _made_root()
     taken = network.namespaces_called(_spaces_of(name))
     folder = root / name
@@ -130,6 +132,9 @@ def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster
             (folder / _STATE).write_bytes(msgspec.json.format(msgspec.json.encode(file)) + b"\n")
             cluster.make(progress, keep=(descriptor,))
             if spec.slurm:
+                if spec.site.users:  # they find Slurm's files, and can't list those of labs
+                    root.chmod(0o711)
+                    folder.chmod(0o711)
                 slurm_of(cluster).__enter__()  # ``_remove`` ends it with the lab's processes
         except BaseException:
             with contextlib.suppress(AssayError):
@@ -142,7 +147,15 @@ def slurm_of(cluster: Cluster) -> SlurmCluster:
     """The Slurm on a lab's hosts, whether it was started or not."""
     from assay.lab.slurm import SlurmCluster
 
-    return SlurmCluster(cluster, folder=cluster.folder / "slurm")
+    site = cluster.spec.site
+    return SlurmCluster(
+        cluster,
+        folder=cluster.folder / "slurm",
+        accounts=site.accounts,
+        users=site.users,
+        partitions=site.partitions,
+        settings=site.settings,
+    )
 
 
 def take_down(name: str) -> None:

@@ -240,6 +240,12 @@ def test_groups_of_a_sample_say_how_many_pairs_were_measured(tmp_path) -> None:
     assert figure.rows[0]["one"].count(" … ") == 1
 
 
+def test_large_groups_of_neighbours_are_named_in_brackets(tmp_path) -> None:
+    fabric = FabricModel(switch=20, sigma=0.03, scattered=False)
+    part, _, _ = sampled_run(tmp_path, fabric, 140, 6, 600)
+    assert "(fake[0-19]; fake[20-39]; " in part.advice[0]
+
+
 def test_too_few_pairs_name_no_groups_and_say_how_many_more_would(tmp_path) -> None:
     fabric = FabricModel(switch=4, sigma=0.02)
     part, _, run = sampled_run(tmp_path, fabric, 200, 2, 1000)

@@ -197,6 +197,7 @@ complete -c assay -n '__fish_assay_using_command lab run' -s h -d 'Display this 
 complete -c assay -n '__fish_assay_using_command lab run' -l version -d 'Display application version.'
 complete -c assay -n '__fish_assay_using_command lab run' -l name -r -d 'The lab'\''s name.'
 complete -c assay -n '__fish_assay_using_command lab run' -l host -r -d 'The host'\''s name [default: the first, node1].'
+complete -c assay -n '__fish_assay_using_command lab run' -l user -r -d 'The user of this machine as whom it runs [default: root].'
 
 # Options for: lab up
 complete -c assay -n '__fish_assay_using_command lab up' -l help -d 'Display this message and exit.'
@@ -205,6 +206,7 @@ complete -c assay -n '__fish_assay_using_command lab up' -l version -d 'Display 
 complete -c assay -n '__fish_assay_using_command lab up' -l spec -r -d 'A TOML file (docs/formats/config.md), or one shipped with assay: single, two-ra…'
 complete -c assay -n '__fish_assay_using_command lab up' -l name -r -d 'The name of the lab [default: that of the spec].'
 complete -c assay -n '__fish_assay_using_command lab up' -l slurm -d 'Also start Slurm on the hosts; assay lab run NAME -- sbatch JOB submits to it.'
+complete -c assay -n '__fish_assay_using_command lab up' -l slurm-accounts -d 'The same with slurmdbd, so that sacct, limits and QOS are real, and with ordina…'
 complete -c assay -n '__fish_assay_using_command lab up' -l json -d 'Print one JSON object on stdout.'
 # Options for: measure
 complete -c assay -n '__fish_assay_using_command measure' -l help -d 'Display this message and exit.'

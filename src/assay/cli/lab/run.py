@@ -4,12 +4,13 @@ Examples::
 
     assay lab run grid -- ip route
     assay lab run grid --host node3 -- uname -n
+    assay lab run site --user nobody -- sbatch --wrap 'sleep 10'
 """
 
 from __future__ import annotations
 
 
-def run(name: str, *command: str, host: str | None = None) -> None:
+def run(name: str, *command: str, host: str | None = None, user: str | None = None) -> None:
     """Run a command on a lab's host; it ends with the command's exit status.
 
     Parameters
@@ -20,7 +21,9 @@ def run(name: str, *command: str, host: str | None = None) -> None:
         The command and its arguments, after --.
     host
         The host's name [default: the first, node1].
+    user
+        The user of this machine as whom it runs [default: root].
     """
     from assay.lab.entering import run_on
 
-    run_on(name, host, command)
+    run_on(name, host, command, user)

@@ -19,6 +19,7 @@ def up(
     *,
     name: str | None = None,
     slurm: Annotated[bool, Parameter(negative=())] = False,
+    slurm_accounts: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Create a lab; it stays until it is removed or the machine restarts. Needs root.
@@ -32,6 +33,9 @@ def up(
         The name of the lab [default: that of the spec].
     slurm
         Also start Slurm on the hosts; `assay lab run NAME -- sbatch JOB` submits to it.
+    slurm_accounts
+        The same with slurmdbd, so that sacct, limits and QOS are real, and with ordinary users, who
+        submit by `assay lab run NAME --user USER`.
     json
         Print one JSON object on stdout.
     """
@@ -44,7 +48,9 @@ def up(
 
     path = find_spec(spec)
     wanted = load_spec(path)
-    wanted = replace(wanted, slurm=wanted.slurm or slurm)
+    wanted = replace(wanted, slurm=wanted.slurm or slurm or slurm_accounts)
+    if slurm_accounts:
+        wanted = replace(wanted, site=replace(wanted.site, accounts=True, users=True))
     called = name if name is not None else path.stem
     check_name(called)
     check_root()

@@ -77,10 +77,10 @@ def fabric_series(
     factor = fabric.between * (fabric.oversubscription if together else 1.0)
     slow = np.array([fabric.slow.get(str(member), 1.0) for member in members])
     draw = np.random.default_rng([seed, *noise.encode()])
-    scatter = fabric.launch_sigma * draw.standard_normal()
-    scatter = scatter + fabric.sigma * draw.standard_normal(one.size)
-    times = fabric.latency + float(parameters["bytes"]) / fabric.bandwidth
-    times = times * np.where(apart, factor, 1.0) * np.where(far, fabric.between_pods, 1.0)
+    shift = fabric.launch_sigma * draw.standard_normal()
+    scatter = shift + fabric.sigma * draw.standard_normal(one.size)
+    at_one = fabric.latency + float(parameters["bytes"]) / fabric.bandwidth
+    times = at_one * np.where(apart, factor, 1.0) * np.where(far, fabric.between_pods, 1.0)
     times = times * slow[one] * slow[other] * np.exp(scatter)
     series = [
         SampleSeries("median_pair", "s", None, None, [], [float(np.median(times))]),

@@ -35,6 +35,8 @@ _FEWEST, _FEWEST_SHARE = 20, 1e-3
 _FAR_OUT = 3.0
 # A kind's variance is at least this share of that of all: identical times are no kind.
 _FLOOR = 1e-4
+# Below this variance logarithms differ by rounding alone.
+_EQUAL = 1e-24
 # Up to this number of nodes all eigenvalues are computed.
 _DENSE = 400
 
@@ -72,25 +74,33 @@ def kinds_of(pairs: PairTimes, logs: Floats) -> Kinds | None:
         return None
     effects = np.zeros(pairs.nodes)
     rest = logs
-    for _ in range(_FITS):
+    for fit in range(_FITS + 1):
         fast = rest < _cut(rest)
+        if fast.all() or not fast.any():
+            return None
+        if fit == _FITS:
+            break
         kind = np.where(fast, np.median(rest[fast]), np.median(rest[~fast]))
         found = effects + node_quantiles(pairs, rest - kind, 0.5)
         effects = np.where(np.isnan(found), 0.0, found)
         rest = logs - effects[pairs.ones] - effects[pairs.others]
-    return Kinds(rest, rest < _cut(rest))
+    return Kinds(rest, fast)
 
 
 def _cut(values: Floats) -> float:
-    """The cut into two normal distributions with the fewest errors."""
+    """The cut into two normal distributions with the fewest errors; -inf for equal values."""
     ordered = np.sort(values)
     quarter, three = np.quantile(ordered, (0.25, 0.75))
-    ordered = ordered[ordered <= three + _FAR_OUT * (three - quarter)]
-    ordered = ordered - ordered.mean()
+    if three > quarter:
+        ordered = ordered[ordered <= three + _FAR_OUT * (three - quarter)]
+    middle = float(ordered.mean())
+    ordered = ordered - middle
     count = np.arange(1, ordered.size)
     share = count / ordered.size
     sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
     floor = _FLOOR * squares[-1] / ordered.size
+    if not floor > _EQUAL:
+        return -math.inf
     low = squares[:-1] / count - (sums[:-1] / count) ** 2
     rest = ordered.size - count
     high = (squares[-1] - squares[:-1]) / rest - ((sums[-1] - sums[:-1]) / rest) ** 2
@@ -99,8 +109,7 @@ def _cut(values: Floats) -> float:
     fewest = max(_FEWEST, _FEWEST_SHARE * ordered.size)
     errors[(count < fewest) | (rest < fewest)] = math.inf
     best = int(np.argmin(errors))
-    middle = float(ordered[best] + ordered[best + 1]) / 2
-    return middle + float(np.sort(values)[: ordered.size].mean())
+    return middle + float(ordered[best] + ordered[best + 1]) / 2
 
 
 def communities(pairs: PairTimes, kinds: Kinds, seed: int) -> Ints:

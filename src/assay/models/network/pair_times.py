@@ -51,7 +51,8 @@ class PairTimes:
 
     def within(self, labels: Ints) -> Bools:
         """The pairs whose nodes have the same label; a node labelled -1 is with no other."""
-        return (labels[self.ones] == labels[self.others]) & (labels[self.ones] >= 0)
+        same = (labels[self.ones] == labels[self.others]) & (labels[self.ones] >= 0)
+        return np.asarray(same)
 
     @cached_property
     def logs(self) -> Floats:
@@ -84,7 +85,7 @@ class PairTimes:
 
     def with_node(self, node: int) -> Bools:
         """The pairs of a node."""
-        return (self.ones == node) | (self.others == node)
+        return np.asarray((self.ones == node) | (self.others == node))
 
 
 def pair_times(nodes: int, launches: Sequence[Sequence[tuple[int, int, float]]]) -> PairTimes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from assay.hostnames import compress_hosts
 from assay.models.network.topology import FALSE_ALARMS, MIN_NODES, PairSample
 from assay.questions.common.answer import Evidence
 from assay.questions.common.gate import is_possible
@@ -26,7 +27,7 @@ from assay.units import counted, format_quantity, format_share, format_size
 
 # Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
 FULL_BISECTION = 0.8
-_MAX_NAMED = 8
+_MAX_NAMED, _MAX_LENGTH = 8, 60  # names, and characters of names in brackets
 _METHOD_OF_SAMPLES = (
     " Of a sample of all pairs, groups are the communities of nodes whose pairs are fast, if they "
     "are so in launches that the search has not seen."
@@ -367,8 +368,15 @@ def _ratio_row(label: str, point: Point, times: LaunchRatio, note: str = "") -> 
 
 
 def _named_groups(level: GroupLevel) -> str:
-    groups = "; ".join(_shortened(group) for group in level.groups[:_MAX_NAMED])
+    groups = "; ".join(_in_short(group) for group in level.groups[:_MAX_NAMED])
     return groups + ("; …" if len(level.groups) > _MAX_NAMED else "")
+
+
+def _in_short(names: Sequence[str]) -> str:
+    """Names of hosts such as ``node[33-64]``, if that is short; else the first ones."""
+    compressed = compress_hosts(list(names))
+    fits = len(names) > _MAX_NAMED and len(compressed) <= _MAX_LENGTH
+    return compressed if fits else _shortened(names)
 
 
 def _shortened(names: Sequence[str]) -> str:

@@ -57,8 +57,9 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
         f"{len(found.slow_links)} slow pairs"
     )
     if found.too_few_launches:
-        sought = "slow pairs" if found.levels else "groups and slow pairs"
-        results = f"{groups} were found; " if found.levels else ""
+        known = found.levels or found.sample is not None
+        sought = "slow pairs" if known else "groups and slow pairs"
+        results = f"{groups} were found; " if known else ""
         results += f"too few launches to search for {sought}"
     if found.sample is not None:
         results += f"; {found.pairs:,} of {found.pairs_in_all:,} pairs were measured"

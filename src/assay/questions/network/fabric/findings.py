@@ -278,4 +278,4 @@ def _median(values: Floats, where: Bools) -> float:
 
 
 def _pair(one: int, other: int, pairs: PairTimes) -> Bools:
-    return (pairs.ones == min(one, other)) & (pairs.others == max(one, other))
+    return np.asarray((pairs.ones == min(one, other)) & (pairs.others == max(one, other)))
