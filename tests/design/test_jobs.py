@@ -58,6 +58,14 @@ def test_the_share_is_interpolated_and_stays_on_much_larger_machines() -> None:
     assert 0.0 <= found.spread < 1e-9  # all draws are the same jobs
 
 
+def test_machines_for_which_no_queue_is_deep_are_not_tried() -> None:
+    """One job in a thousand is large: 32 times its size would hold all of 8,000 jobs at once."""
+    jobs = mix([1] * 999 + [5000], [10.0] * 1000)
+    found = busy_shares(jobs, 100, 10_000_000)
+    assert 1000 < found.processors[-1] < 32 * 5000
+    assert np.all(found.share < 1.0 + 1e-9)
+
+
 def test_the_rate_is_cores_times_share_times_speed(tmp_path: Path) -> None:
     """A core of "large" has the memory bandwidth and DGEMM of one of "small": 10 GB/s, 20 Gflop/s.
 

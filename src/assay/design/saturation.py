@@ -8,7 +8,7 @@ because no waiting job fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 POLICY = Policy(backfill="easy", timing=Timing(depth=100))
 STARTED = 0.75  # share of the work
 # Numbers of processors at which the share is computed; between them it is interpolated, and above
-# this multiple of the largest job it stays.
+# this multiple of the largest job, or where the longest queue is no longer deep, it stays.
 _POINTS, _MUCH_LARGER = 12, 32
 # Draws of the mix at each of these numbers: stretches of consecutive jobs, with replacement.
 DRAWS, _STRETCH, _SEED = 10, 50, 20050401
@@ -77,7 +77,7 @@ def busy_shares(mix: JobMix, least: int, most: int, program: Path | None = None)
     longer in proportion. Raises AssayError if the model can't be built.
     """
     program = program or build_scheduler()
-    top = max(min(most, _MUCH_LARGER * mix.largest), least)
+    top = max(min(most, _MUCH_LARGER * mix.largest, int(_MOST / _waiting(mix, 1))), least)
     grid = np.unique(np.round(np.geomspace(least, top, _POINTS)).astype(np.int64))
     cases = [(_queue(mix, int(size), draw), int(size)) for size in grid for draw in range(DRAWS)]
     found = replay_all(
@@ -113,11 +113,15 @@ def _machine(processors: int) -> Machine:
     return Machine(nodes=(EqualNodes(count=processors),))
 
 
+def _waiting(mix: JobMix, processors: int) -> float:
+    """How many jobs are work for ``_DEEP`` mean run times of a machine of this size."""
+    mean_run = float(np.sum(mix.work * mix.run) / np.sum(mix.work))
+    return _DEEP * processors * mean_run / float(np.mean(mix.work))
+
+
 def _queue(mix: JobMix, processors: int, draw: int) -> Workload:
     """Jobs that wait at once, for a machine of this size."""
-    mean_run = float(np.sum(mix.work * mix.run) / np.sum(mix.work))
-    wanted = _DEEP * processors * mean_run / float(np.mean(mix.work))
-    number = int(np.clip(np.ceil(wanted), _FEWEST, _MOST))
+    number = int(np.clip(np.ceil(_waiting(mix, processors)), _FEWEST, _MOST))
     generator = np.random.default_rng([_SEED, processors, draw])
     begins = generator.integers(len(mix.run), size=number // _STRETCH + 1)
     rows = (begins[:, None] + np.arange(_STRETCH)).ravel()[:number] % len(mix.run)
@@ -128,4 +132,4 @@ def _queue(mix: JobMix, processors: int, draw: int) -> Workload:
         partition=none, qos=none, after=none - 1, think=zero, users=[""], accounts=[""],
         qualities=[""],
     )  # fmt: skip
-    return replace(at_most(jobs, processors))
+    return at_most(jobs, processors)

@@ -10,6 +10,7 @@ import pytest
 
 from assay.model.cell import Cell
 from assay.questions.common.question import Measured
+from assay.questions.common.selection import points
 from assay.questions.placement.steadiest.answer import part
 from assay.questions.placement.steadiest.findings import SteadiestFindings, find, judge
 from assay.records.model import RunData
@@ -88,6 +89,16 @@ def test_few_launches_and_other_nodes_are_not_compared() -> None:
     assert found_in(apart, [STEADY, elsewhere]) is None
     slower = {STEADY.id: tailed(random, 20, 0.01, 1.0), SLOW.id: tailed(random, 20, 0.01, 1.5)}
     assert found_in(slower, [STEADY, SLOW]) is None
+
+
+def test_cells_with_a_monitor_count_only_where_there_are_no_others() -> None:
+    watched = Cell("npb.cg", {"class": "S", "monitor": 100}, STEADY.placement, STEADY.toolchain)
+    run = run_of([STEADY, watched], lambda one: 1.0)
+    cells = summarise_cells(run)
+    assert [p.summary.cell for p in points(cells, "npb.cg", "time")] == [STEADY]
+    assert len(points(cells, "npb.cg", "time", monitored=True)) == 2
+    only = [cell for cell in cells if cell.cell == watched]
+    assert [p.summary.cell for p in points(only, "npb.cg", "time")] == [watched]
 
 
 def test_how_often_the_recommended_one_is_the_steadiest() -> None:

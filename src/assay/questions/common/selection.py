@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.kernels.naming import placement_text
+from assay.kernels.npb.common import MONITOR
 from assay.model.placement import Placement, Value
 from assay.questions.common.answer import Bound, Evidence
 from assay.records.model import RunData
@@ -85,9 +86,14 @@ def measured_text(point: Point) -> str:
     return quantity_text(metric.median, metric.unit, metric.ci95)
 
 
-def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point]:
-    """The kernel's cells that succeeded, did not fail verification, and have the metric."""
-    return [
+def points(
+    cells: Iterable[CellSummary], kernel: str, metric: str, *, monitored: bool = False
+) -> list[Point]:
+    """The kernel's cells that succeeded, did not fail verification, and have the metric.
+
+    ``monitored``: also those with a monitor beside others without one.
+    """
+    found = [
         Point(cell, cell.metrics[metric])
         for cell in cells
         if cell.kernel == kernel
@@ -95,6 +101,9 @@ def points(cells: Iterable[CellSummary], kernel: str, metric: str) -> list[Point
         and cell.verified is not False
         and metric in cell.metrics
     ]
+    if monitored:
+        return found
+    return [p for p in found if not p.summary.cell.parameters.get(MONITOR.name)] or found
 
 
 def on_any_memory(found: Iterable[Point]) -> list[Point]:

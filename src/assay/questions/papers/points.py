@@ -54,7 +54,7 @@ class RunCells:
         toolchain = self.measured.run.manifest.plan.cells[0].toolchain
         return [
             point
-            for point in points(self.measured.cells, kernel, metric)
+            for point in points(self.measured.cells, kernel, metric, monitored=True)
             if point.summary.cell.toolchain == toolchain and self.meets(point, where)
             if MONITOR.name not in point.summary.cell.parameters or MONITOR.name in where
         ]
