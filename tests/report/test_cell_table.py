@@ -14,13 +14,12 @@ LONG = "mpirun -n {ranks} /home/someone/solver/bin/solver.x --input case.toml"
 
 
 def table(*commands: str):
-    return cell_table(
-        [
-            replace(BARRIER, cell=Cell("app", {"command": command}, Placement(ppn=ppn), "site"))
-            for command in commands
-            for ppn in (1, 2)
-        ]
-    )
+    cells = [
+        Cell("app", {"command": command}, Placement(ppn=ppn), "site")
+        for command in commands
+        for ppn in (1, 2)
+    ]
+    return cell_table([replace(BARRIER, cell=cell, kernel="app", id=cell.id) for cell in cells])
 
 
 def test_a_command_stands_once_and_its_program_in_each_row():
