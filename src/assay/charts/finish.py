@@ -14,6 +14,7 @@ from assay.charts.theme import LONGEST_LABEL
 # Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
 _SEPARATION = 17
 _CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
+_SLANTED = 100  # length of a slanted label, px
 _CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
 
 
@@ -37,7 +38,8 @@ def finished(figure: Figure) -> Spec:
             whole.pop("zero", None)  # which Vega-Lite would ignore with a warning
         along = whole.get("x")
         if isinstance(along, dict) and (along.get("axis") or {}).get("labelOverlap"):
-            whole["x"] = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
+            along = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
+            whole["x"] = along
         if isinstance(along, dict) and along.get("type") == "nominal" and "field" in along:
             whole["x"] = {
                 **along,
@@ -45,7 +47,7 @@ def finished(figure: Figure) -> Spec:
             }
         if isinstance(along, dict) and along.get("type") == "temporal":
             # Dates near the ends would reach beyond the figure.
-            whole["x"] = {**whole["x"], "axis": {"labelBound": True, **whole["x"].get("axis", {})}}
+            whole["x"] = {**along, "axis": {"labelBound": True, **along.get("axis", {})}}
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
@@ -65,12 +67,22 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
     if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:
         return axis
     needed = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
+    # Labels that begin alike are cut at their begin.
+    kept = _SLANTED // _CHARACTER
+    begins, ends = {label[:kept] for label in labels}, {label[1 - kept :] for label in labels}
+    cut = {}
+    if len(begins) < len(labels) and len(ends) == len(labels):
+        cut["labelExpr"] = (
+            f"room < {needed} && length(datum.label) > {kept} "
+            f"? '…' + slice(datum.label, {1 - kept}) : datum.label"
+        )
     return {
         **axis,
+        **cut,
         "labelAngle": {"expr": f"room < {needed} ? -40 : 0"},
         "labelAlign": {"expr": f"room < {needed} ? 'right' : 'center'"},
         "labelBaseline": {"expr": f"room < {needed} ? 'middle' : 'top'"},
-        "labelLimit": {"expr": f"room < {needed} ? 100 : {LONGEST_LABEL}"},
+        "labelLimit": {"expr": f"room < {needed} ? {_SLANTED} : {LONGEST_LABEL}"},
     }
 
 
