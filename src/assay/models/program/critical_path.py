@@ -51,26 +51,34 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
     """The path, as pieces on ranks."""
     order = np.argsort(waits.event, kind="stable")
     events, lates = waits.event[order], waits.late[order]
-    rank = int(np.argmax([one.end for one in flat.trace.ranks]))
-    moment = flat.trace.ranks[rank].end
     by_rank = np.searchsorted(events, flat.first)
-    pieces: list[tuple[int, float, float]] = []
+    # Waits are in order of time on a rank, and so are their ends.
     ends = flat.begin[events] + waits.seconds[order]
-    while True:
+    goes_to = flat.rank[lates]
+    last = int(np.argmax([one.end for one in flat.trace.ranks]))
+    moment = flat.trace.ranks[last].end
+
+    def before(times: Floats, rank: int) -> Integers:
+        """The last wait of a rank that ends before each time; -1: none does."""
         low, high = int(by_rank[rank]), int(by_rank[rank + 1])
-        # Waits are in order of time on a rank, and so are their ends.
-        at = low + int(np.searchsorted(ends[low:high], moment, side="left")) - 1
-        if at < low:
-            pieces.append((rank, flat.trace.ranks[rank].begin, moment))
-            break
-        pieces.append((rank, float(ends[at]), moment))
-        moment = float(ends[at])
-        rank = int(flat.rank[lates[at]])
-    pieces.reverse()
-    columns = list(zip(*pieces, strict=True))
-    return CriticalPath(
-        np.array(columns[0], dtype=np.int64), np.array(columns[1]), np.array(columns[2])
-    )
+        found = np.searchsorted(ends[low:high], times, side="left") - 1
+        return np.asarray(np.where(found >= 0, found + low, -1))
+
+    # From each wait the path goes on, backwards, at the rank that it waited for.
+    next_wait = np.empty(len(ends), dtype=np.int64)
+    for rank in np.unique(goes_to).tolist():
+        here = np.flatnonzero(goes_to == rank)
+        next_wait[here] = before(ends[here], rank)
+    follow = next_wait.data
+    chain = []
+    at = int(before(np.array([moment]), last)[0])
+    while at >= 0:
+        chain.append(at)
+        at = follow[at]
+    on = np.array(chain[::-1], dtype=np.int64)
+    rank_of = np.append(goes_to[on], last).astype(np.int64)
+    begins = np.concatenate([[flat.trace.ranks[int(rank_of[0])].begin], ends[on]])
+    return CriticalPath(rank_of, begins, np.append(ends[on], moment))
 
 
 def critical_shares(flat: FlatTrace, path: CriticalPath) -> list[CriticalShare]:
