@@ -52,13 +52,17 @@ class Edges:
 
 @dataclass(frozen=True)
 class FarMessages:
-    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts."""
+    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts.
+
+    ``order``: ascending by sending rank, and of one rank as it sent them.
+    """
 
     injection: Integers
     arrival: Integers
     size: Integers
     source: Integers
     target: Integers
+    order: Integers
 
 
 @dataclass(frozen=True)
@@ -346,6 +350,7 @@ def _assemble(
             every.size[far],
             hosts[every.source[far]].astype(np.int64),
             hosts[every.target[far]].astype(np.int64),
+            every.ready[far],  # nodes of ranks are rank after rank, in order of time
         ),
     )
 
