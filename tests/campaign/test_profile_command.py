@@ -123,6 +123,9 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert (found["size"], found["absent"]) == (2, [])
     assert "Allreduce" in {each["function"] for each in found["functions"]}
     assert found["sent"] == []
+    # Of what it measures, without a doubt that its switching would raise.
+    assert found["regions"]["regions"] >= 1 and found["regions"]["share"] < 1.0
+    assert found["unknown"] == []
 
 
 @pytest.mark.cluster

@@ -121,6 +121,7 @@ class Trace:
     """The trace of a program. ``ranks``: in order of rank. ``functions``: names without ``MPI_``.
 
     ``clock_error``: s, bound of the error between the clocks of two hosts after correction.
+    ``cut``: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
     """
 
     run: ProfiledRun
@@ -129,6 +130,7 @@ class Trace:
     communicators: tuple[Communicator, ...]
     sites: tuple[SourcePlace, ...]
     clock_error: float
+    cut: float = 0.0
 
     def __len__(self) -> int:
         return sum(len(rank.events) for rank in self.ranks)

@@ -138,7 +138,8 @@ def _records(path: Path) -> Iterator[ProfileRecord]:
 def _check(record: ProfileRecord, where: str) -> None:
     """Counts and times below 0 can't be."""
     for name in (
-        "calls", "time", "bytes", "messages", "wall", "cpu_wait", "ranks", "least", "size_class",
+        "calls", "time", "bytes", "messages", "wall", "cpu_wait", "counted", "ranks", "least",
+        "size_class",
     ):  # fmt: skip
         value = getattr(record, name, None) or 0
         if value < 0:

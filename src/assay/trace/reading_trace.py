@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
 from assay.trace.polling import joined_tests
 from assay.trace.reading import cpu_waits, read_run
+from assay.trace.regions import Regions, recorded_regions
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
 TRACE_FILES = "rank-*.trace"
@@ -55,8 +56,9 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
     functions = sorted({name for file in files for name in file.functions.values()})
     places = {(one.image, one.offset): one for one in run.places}
     sites: dict[tuple[str, int], int] = {}
+    times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
     ranks = tuple(
-        _rank(file, _number(file, place), clocks, origin, numbers[place], functions, sites)
+        _rank(file, _number(file, place), times, numbers[place], functions, sites)
         for place, file in enumerate(files)
     )
     waits = cpu_waits(folder)
@@ -68,6 +70,7 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
         communicators=communicators,
         sites=tuple(places.get(key, SourcePlace(*key, "", "", 0)) for key in sites),
         clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
+        cut=times.cut,
     )
     return in_order(trace) if corrected else trace
 
@@ -86,6 +89,44 @@ def trace_summary(folder: Path) -> str:
         some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
         text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
     return text + "."
+
+
+@dataclass(frozen=True)
+class RecordedTimes:
+    """Times of all ranks in s since ``origin``, without those in which no rank recorded."""
+
+    clocks: ClockTree
+    origin: int
+    regions: Regions | None
+
+    def seconds(self, rank: int, local: Integers) -> Floats:
+        """Times of a rank's clock, ns."""
+        found = 1e-9 * (self.clocks.to_reference(rank, local) - self.origin).astype(np.float64)
+        return found if self.regions is None else self.regions.without_gaps(found)
+
+    @property
+    def cut(self) -> float:
+        """s in which no rank recorded."""
+        return 0.0 if self.regions is None else self.regions.cut
+
+
+def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regions | None:
+    """The times in which ranks recorded; None: all did always."""
+    if not any(file.switches for file in files):
+        return None
+    plain = RecordedTimes(clocks, origin, None)
+    ranks = []
+    for place, file in enumerate(files):
+        rank = _number(file, place)
+        at = _ns([file.header.begin, *(one.at for one in file.switches), _last(file)])
+        on = [True, *(one.on for one in file.switches), False]
+        ranks.append((plain.seconds(rank, at), np.array(on)))
+    return recorded_regions(ranks)
+
+
+def _last(file: RankFile) -> int:
+    first = file.header.begin
+    return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
 
 
 def _number(file: RankFile, place: int) -> int:
@@ -140,8 +181,7 @@ def _communicators(
 def _rank(
     file: RankFile,
     rank: int,
-    clocks: ClockTree,
-    origin: int,
+    times: RecordedTimes,
     communicators: dict[int, int],
     functions: list[str],
     sites: dict[tuple[str, int], int],
@@ -150,13 +190,10 @@ def _rank(
     columns = file.columns
     first = file.header.begin
 
-    def seconds(local: Integers) -> Floats:
-        return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
-
-    last = file.end.end if file.end else max([first, *columns["end"][-1:] + first])
-    begin = seconds(columns.pop("begin") + first)
-    end = seconds(columns.pop("end") + first)
-    whole = seconds(_ns([first, int(last)]))
+    last = _last(file)
+    begin = times.seconds(rank, columns.pop("begin") + first)
+    end = times.seconds(rank, columns.pop("end") + first)
+    whole = times.seconds(rank, _ns([first, int(last)]))
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
     place[0] = sites.setdefault(("", 0), len(sites))
     for site in file.sites:

@@ -78,6 +78,13 @@ class OffsetRecord(msgspec.Struct, frozen=True, tag="offset"):
     round_trip: int
 
 
+class SwitchRecord(msgspec.Struct, frozen=True, tag="switch"):
+    """When this rank's clock read ``at`` (ns), MPI_Pcontrol switched recording ``on`` or off."""
+
+    at: int
+    on: bool
+
+
 class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
     """The last record of a trace that was ended; ``end``: ns."""
 
@@ -89,7 +96,7 @@ class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
 
 TraceRecord = (
     TraceHeader | ImageRecord | SiteRecord | FunctionRecord | CommunicatorMade | ClockLeader
-    | OffsetRecord | TraceEnd
+    | OffsetRecord | SwitchRecord | TraceEnd
 )  # fmt: skip
 
 
@@ -110,6 +117,7 @@ class RankFile:
     communicators: list[CommunicatorMade] = field(default_factory=list)
     leader: int | None = None
     offsets: list[OffsetRecord] = field(default_factory=list)
+    switches: list[SwitchRecord] = field(default_factory=list)
     end: TraceEnd | None = None
     count: int = 0
     size: int = 0
@@ -156,6 +164,7 @@ def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
         communicators=[one for one in records if isinstance(one, CommunicatorMade)],
         leader=clocks[0] if clocks else None,
         offsets=[one for one in records if isinstance(one, OffsetRecord)],
+        switches=[one for one in records if isinstance(one, SwitchRecord)],
         end=ends[0] if ends else None,
         count=sum(block[2] for block in blocks),
         size=end,

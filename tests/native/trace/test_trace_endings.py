@@ -12,9 +12,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from assay.questions.profile.findings import find
 from assay.trace.events import Trace
 from assay.trace.matching import match
-from assay.trace.reading import RUN_FILE
+from assay.trace.reading import RUN_FILE, read_profile
 from assay.trace.reading_trace import read_trace, trace_summary
 from mpi_counts import PROFILE, compile_against_mpi, counting_library
 from native_build import TOOLS
@@ -76,6 +77,29 @@ def test_a_killed_program_leaves_what_was_flushed(tmp_path: Path) -> None:
     path = tmp_path / "rank-0.trace"
     path.write_bytes(path.read_bytes()[:-1])
     assert 0 <= _calls(read_trace(tmp_path), 0, "Send") < 1004
+
+
+def test_only_regions_that_are_switched_on_are_recorded(tmp_path: Path) -> None:
+    """Three of at least 20 ms, with at least 100 ms behind each, which no time contains."""
+    variables = _variables(tmp_path, "ASSAY_PROFILE_START=off")
+    command = [TOOLS / "mpirun", "-n", str(RANKS), *variables, _program(), "regions"]
+    subprocess.run(command, timeout=120, check=True)
+    trace = read_trace(tmp_path)
+    profile = read_profile(tmp_path)
+    for rank, one in zip(trace.ranks, profile.ranks, strict=True):
+        assert _calls(trace, rank.rank, "Send") == 3
+        assert set(np.unique(rank.events.function)) == {
+            trace.functions.index(name) for name in ("Irecv", "Send", "Wait")
+        }
+        assert one.header.runs == 3
+        assert 0.06 <= one.header.covered <= one.header.wall - 0.3
+        # The trace has what any rank recorded.
+        assert one.header.covered <= rank.wall + 1e-5
+    assert 0.06 <= trace.end - trace.begin <= profile.ranks[0].header.wall - trace.cut + 1e-3
+    found = find(profile)
+    assert found.regions is not None and found.regions.regions == 3 and found.regions.share < 0.9
+    assert found.unknown == []
+    assert len(match(trace).messages) == 3 * RANKS
 
 
 def test_failed_tests_are_one_event(tmp_path: Path) -> None:

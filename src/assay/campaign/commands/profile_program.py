@@ -53,11 +53,13 @@ def profile_program(
     console: Console,
     *,
     trace: bool = False,
+    regions: bool = False,
 ) -> tuple[ProgramProfile, Path]:
     """Run the command to its end with the profiling library; the profile, and its folder.
 
     The program's input and output are as without assay; signals to assay reach it. ``trace``:
-    every call is recorded, too, and a sentence on the console says how much that is.
+    every call is recorded, too, and a sentence on the console says how much that is. ``regions``:
+    the profile begins when the program switches it on (MPI_Pcontrol).
 
     Raises AssayError if the command can't be started, its MPI isn't known or has no compiler, the
     folder can't be written or holds a profile, or no process of the program wrote one.
@@ -70,7 +72,7 @@ def profile_program(
     library, mpi = program_library(command, config, console)
     kept = new_profile_folder(folder)
     utc, began = time.time(), time.monotonic()
-    status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace))
+    status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace, regions=regions))
     wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
@@ -212,6 +214,7 @@ def _variables(
     inherited: Mapping[str, str],
     *,
     trace: bool = False,
+    regions: bool = False,
 ) -> dict[str, str]:
     """The environment that preloads the library into all ranks.
 
@@ -219,6 +222,7 @@ def _variables(
     """
     mine = {"ASSAY_PROFILE_DIR": str(folder)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
+    mine |= {"ASSAY_PROFILE_START": "off"} if regions else {}
     return {**inherited, **variables_of(mine, library, mpi, inherited)}
 
 

@@ -50,6 +50,7 @@ def answer(found: ProfileFindings) -> Answer:
             "Parallel efficiency is the mean computing time divided by the longest wall time; it "
             "is the product of load balance (mean ÷ longest computing time) and communication "
             "efficiency (POP Centre of Excellence).",
+            *_regions(found),
         ],
         limits=[
             "A profile has sums: how much of the time in a call is waiting for another rank, and "
@@ -57,6 +58,17 @@ def answer(found: ProfileFindings) -> Answer:
             _own_cost(found),
         ],
     )
+
+
+def _regions(found: ProfileFindings) -> list[str]:
+    if found.regions is None:
+        return []
+    return [
+        f"The program switches the profile on {counted(found.regions.regions, 'time')} "
+        "(MPI_Pcontrol): all numbers are of these regions, "
+        f"{format_share(found.regions.share)} of the time from MPI_Init to MPI_Finalize; wall time "
+        "is the time in them."
+    ]
 
 
 def _own_cost(found: ProfileFindings) -> str:
@@ -98,7 +110,8 @@ def _verdict(found: ProfileFindings) -> str:
     ratio = "" if grain.ratio is None else f" Computation is {grain.ratio:.3g} × communication."
     if grain.fine:
         ratio += " That is fine grain."
-    return f"{first}{': ' + mostly if mostly else ''}.{ratio}"
+    part = "" if found.regions is None else " in its measured regions"
+    return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}"
 
 
 def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:

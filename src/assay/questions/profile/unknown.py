@@ -40,10 +40,6 @@ def unknown_of(profile: ProgramProfile, ranks: Sequence[ProfileRank]) -> list[st
         found.append(
             "The program uses MPI sessions without a world: its processes are numbered by file."
         )
-    if any(header.runs for header in headers):
-        found.append(
-            "The program calls MPI_Pcontrol, which may have switched the profile off for a while."
-        )
     return found
 
 
