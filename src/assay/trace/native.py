@@ -1,5 +1,5 @@
-"""The native library that decodes traces, orders their times and finds the origins of waits
-(native/trace/decoder).
+"""The native library that decodes traces and does what is a loop over their events or over nodes of
+execution graphs (native/trace/decoder).
 """
 
 from __future__ import annotations
@@ -47,6 +47,12 @@ def _library() -> ctypes.CDLL:
     library.assay_checksum.argtypes = [ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64]
     library.assay_origins.restype = real
     library.assay_origins.argtypes = [pointer, pointer, pointer, _COST]
+    library.assay_replay.restype = None
+    library.assay_replay.argtypes = [pointer, pointer, pointer, pointer, pointer, number]
+    library.assay_path.restype = number
+    library.assay_path.argtypes = [pointer, pointer, pointer, pointer, number, pointer, pointer]
+    library.assay_topological.restype = number
+    library.assay_topological.argtypes = [pointer, pointer, number, pointer]
     library.assay_order.restype = number
     library.assay_order.argtypes = [pointer, pointer, number, pointer, pointer, real, real]
     return library
@@ -157,3 +163,50 @@ def find_origins(
 
     unknown = _library().assay_origins(all_events, all_waits, all_moments, _COST(tell))
     return found, float(unknown)
+
+
+def replay_times(
+    along: npt.NDArray[np.int64],
+    across: npt.NDArray[np.int64],
+    along_cost: npt.NDArray[np.float64],
+    across_cost: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """The time (s) of each node of an execution graph, by its edges' other ends (-1: none)."""
+    arrays = _packed(np.int64, along, across) + _packed(np.float64, along_cost, across_cost)
+    times = np.empty(len(along))
+    _library().assay_replay(*(one.ctypes.data for one in (*arrays, times)), len(along))
+    return times
+
+
+def longest_path(
+    along: npt.NDArray[np.int64],
+    across: npt.NDArray[np.int64],
+    across_cost: npt.NDArray[np.float64],
+    times: npt.NDArray[np.float64],
+    last: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The longest path to a node, and whether each of its nodes was reached by a message."""
+    arrays = _packed(np.int64, along, across) + _packed(np.float64, across_cost, times)
+    path, reached = np.empty(last + 1, dtype=np.int64), np.empty(last + 1, dtype=np.bool_)
+    length = _library().assay_path(
+        *(one.ctypes.data for one in arrays), last, path.ctypes.data, reached.ctypes.data
+    )
+    return path[:length][::-1].copy(), reached[:length][::-1].copy()
+
+
+def topological(
+    one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64] | None:
+    """An order of nodes with up to two edges each, given their other ends (-1: none); None if
+    there is a circle.
+    """
+    arrays = _packed(np.int64, one, other)
+    order = np.empty(len(one), dtype=np.int64)
+    done = _library().assay_topological(
+        *(each.ctypes.data for each in arrays), len(one), order.ctypes.data
+    )
+    return order if done == len(one) else None
+
+
+def _packed(kind: type, *arrays: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    return [np.ascontiguousarray(one, dtype=kind) for one in arrays]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +22,10 @@ from assay.trace.regions import Regions, recorded_regions
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
 TRACE_FILES = "rank-*.trace"
+# Calls that are read at most, of all ranks.
+MOST_CALLS = 20_000_000
+# Threads that decode files.
+_MOST_THREADS = 8
 # What the library writes for calls without a communicator.
 _NO_COMMUNICATOR = 0xFFFF
 
@@ -29,18 +35,26 @@ def has_trace(folder: Path) -> bool:
     return any(folder.glob(TRACE_FILES))
 
 
-def read_matched(folder: Path) -> MatchedTrace:
+def read_matched(folder: Path, most: int = MOST_CALLS) -> MatchedTrace:
     """As `read_trace`, with which of its calls belong together."""
-    return matched_in_order(match(read_trace(folder, corrected=False)))
+    return matched_in_order(match(read_trace(folder, corrected=False, most=most)))
 
 
-def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
+def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) -> Trace:
     """The trace in the folder of a profile, of ranks of the world, with times on rank 0's clock.
 
-    ``corrected``: also without messages received before they are sent. Events of calls without a
-    communicator have number 0 there. Raises AssayError if there is none, and if a file is damaged.
+    ``corrected``: also without messages received before they are sent. ``most``: of more calls, the
+    same share of each rank's is read, from the begin on, up to where the first of the ranks gets
+    with it; memory is bounded by that. Events of calls without a communicator have number 0 there.
+    Raises AssayError if there is none, and if a file is damaged.
     """
-    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    # The decoder is native code, which several threads run at once.
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+        paths = sorted(folder.glob(TRACE_FILES))
+        files = list(pool.map(lambda path: read_rank_file(path, events=False), paths))
+        every = sum(file.count for file in files)
+        share = min(most / every, 1.0) if every else 1.0
+        files = list(pool.map(lambda path: read_rank_file(path, share=share), paths))
     files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
     if not files:
         raise AssayError(
@@ -56,6 +70,7 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
     functions = sorted({name for file in files for name in file.functions.values()})
     places = {(one.image, one.offset): one for one in run.places}
     sites: dict[tuple[str, int], int] = {}
+    cut = [len(file.columns["begin"]) < file.count for file in files]
     times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
     ranks = tuple(
         _rank(file, _number(file, place), times, numbers[place], functions, sites)
@@ -63,6 +78,8 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
     )
     waits = cpu_waits(folder)
     ranks = tuple(replace(rank, cpu_wait=waits.get(rank.rank)) for rank in ranks)
+    if any(cut):
+        ranks = _to_the_same_end(ranks, cut)
     trace = Trace(
         run=run,
         ranks=ranks,
@@ -71,6 +88,7 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
         sites=tuple(places.get(key, SourcePlace(*key, "", "", 0)) for key in sites),
         clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
         cut=times.cut,
+        left_out=every - sum(len(rank.events) for rank in ranks) if any(cut) else 0,
     )
     return in_order(trace) if corrected else trace
 
@@ -89,6 +107,16 @@ def trace_summary(folder: Path) -> str:
         some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
         text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
     return text + "."
+
+
+def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[RankTrace, ...]:
+    """The ranks up to the end of the first one of those that are ``cut``."""
+    end = min(float(rank.events.end[-1]) for rank, short in zip(ranks, cut, strict=True) if short)
+    found = []
+    for rank in ranks:
+        events = rank.events.first(int(np.searchsorted(rank.events.begin, end)))
+        found.append(replace(rank, end=max(end, float(events.end.max(initial=end))), events=events))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,10 @@ class RankFile:
     torn: int = 0
 
 
-def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
+def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> RankFile:
     """The trace of one rank, up to its last whole block; ``events`` False: without columns.
+
+    ``share``: of its events, the first ones, that the columns hold, to the end of a block.
 
     Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
     """
@@ -157,7 +159,7 @@ def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
     return RankFile(
         path=path,
         header=records[0],
-        columns=_decoded(data, blocks, path) if events else {},
+        columns=_decoded(data, _first(blocks, share), path) if events else {},
         sites=[one for one in records if isinstance(one, SiteRecord)],
         images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
@@ -170,6 +172,18 @@ def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
         size=end,
         torn=len(data) - end,
     )
+
+
+def _first(blocks: list[tuple[int, ...]], share: float) -> list[tuple[int, ...]]:
+    """The first blocks, with at least a share of the events."""
+    wanted = share * sum(block[2] for block in blocks)
+    reached, kept = 0, []
+    for block in blocks:
+        if reached >= wanted:
+            break
+        kept.append(block)
+        reached += block[2]
+    return kept
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:

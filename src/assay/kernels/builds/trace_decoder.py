@@ -9,7 +9,7 @@ from assay.kernels.builds.single import SingleBuild, single_build
 from assay.kernels.sources import native_sources
 
 LIBRARY = "libassay-decoder.so"
-SOURCES = ("decoder/decoder.cpp", "decoder/order.cpp", "decoder/origins.cpp")
+SOURCES = ("decoder/decoder.cpp", "decoder/graph.cpp", "decoder/order.cpp", "decoder/origins.cpp")
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-shared", "-DNDEBUG")
 
 

@@ -202,7 +202,16 @@ def _critical(matched: MatchedTrace, waits: WaitStates) -> list[CriticalPlace]:
 
 def _unknown(matched: MatchedTrace) -> list[str]:
     trace = matched.trace
-    found = [f"{one.count:,} {one.what} have no partner in the trace." for one in matched.unmatched]
+    if trace.left_out:
+        # Calls at the end have their partners behind it.
+        found = [
+            f"The first {len(trace):,} calls are analysed; {trace.left_out:,} behind them aren't, "
+            "so that memory is bounded."
+        ]
+    else:
+        found = [
+            f"{one.count:,} {one.what} have no partner in the trace." for one in matched.unmatched
+        ]
     cut = [rank.rank for rank in trace.ranks if not rank.complete]
     if cut:
         found.append(
