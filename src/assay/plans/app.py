@@ -16,7 +16,6 @@ from assay.model.demand import ProgramDemand
 from assay.model.rank_order import FITTED
 from assay.plans.expand import Measure
 from assay.plans.factors import PLACEMENT_WORDS
-from assay.plans.fitted_order import PROFILE_MATRIX
 from assay.plans.levels import FactorLevel, Written
 from assay.units import parse_quantity
 
@@ -87,6 +86,8 @@ def read_app(
 
 def profiled_matrix(command: str, folder: Path) -> Path | None:
     """The matrix of a profile's folder, if it has one and the command can obey an order."""
+    from assay.plans.fitted_order import PROFILE_MATRIX  # loads NumPy
+
     known = (folder / PROFILE_MATRIX).exists() and _is_controlled(command, "order")
     return folder if known else None
 

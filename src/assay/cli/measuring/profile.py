@@ -102,9 +102,9 @@ def profile(
     from assay.errors import AssayError
     from assay.questions.profile.findings import find
     from assay.questions.profile.traced.findings import find_trace
-    from assay.report.profile.write import present, profile_json
+    from assay.report.profile.write import build_profile, build_trace, present, profile_json
     from assay.trace.exports import parse_target, write_export
-    from assay.trace.reading import read_profile
+    from assay.trace.reading import RANK_FILES, read_profile
     from assay.trace.reading_trace import has_trace, read_matched
 
     targets = [parse_target(text) for text in export or ()]
@@ -120,7 +120,8 @@ def profile(
         )
     notes = console(stderr=True)
     if read is not None:
-        recorded, kept, status = read_profile(read), read, 0
+        killed = has_trace(read) and not any(read.glob(RANK_FILES))
+        recorded, kept, status = None if killed else read_profile(read), read, 0
     else:
         wanted = ProfileOrder(
             command,
@@ -134,14 +135,18 @@ def profile(
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     events = read_matched(kept) if targets or has_trace(kept) else None
-    found = find(recorded)
+    found = None if recorded is None else find(recorded)
     traced = None if events is None else find_trace(events)
     if json:
         print_json(profile_json(found, traced))
     else:
-        present(
-            found, console(), "html" if html else format_, output, traced, events, verbose=verbose
-        )
+        if found is not None:
+            report = build_profile(found, traced)
+        else:
+            assert events is not None and traced is not None
+            report = build_trace(events.trace.run, events, traced)
+        form = "html" if html else format_
+        present(report, console(), form, output, events, verbose=verbose)
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events.trace, form, path):

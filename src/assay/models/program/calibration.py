@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.program.codes import coded
 from assay.models.program.links import BETWEEN, WITHIN, LinkParameters, ProgramNetwork
 from assay.models.program.schedules import schedule_of
 from assay.models.program.waits import CAUSES, WaitStates, eager_sizes
 from assay.trace.calls import ALL_TO_ALL, SENDS, blocking_form
+from assay.trace.codes import coded
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.models.program.codes import coded
 from assay.models.program.origins import DelayKind
 from assay.models.program.waits import WaitStates
+from assay.trace.codes import coded
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace
 

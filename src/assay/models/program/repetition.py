@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.models.program.codes import coded
+from assay.trace.codes import coded
 from assay.trace.events import Events, Floats, Integers, RankTrace
 
 # Distances that are tried as periods, those that may cover most first.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from assay.errors import AssayError
 from assay.questions.profile.model import (
     PROFILE_SCHEMA,
@@ -61,7 +63,10 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         endings=dict(sorted(Counter(one.header.ended for one in profile.ranks).items())),
         wall=max(rank.wall for rank in ranks),
         total=profile.run.wall,
-        mpi_share=_spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
+        mpi_share=msgspec.structs.replace(
+            _spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
+            mean=inside / whole,  # so that the shares of functions add up to it
+        ),
         threaded=threaded,
         efficiencies=_efficiencies(ranks, profile),
         grain=_grain(ranks, inside, calls),
