@@ -81,12 +81,16 @@ def test_a_ring() -> None:
     assert found.network.messages == 20
     assert found.network.bytes == 20 * 60_000
     assert found.network.predictions[0].grain == "fine"
-    # Each hop takes 2 o + L + s G. A rank waits in its receive until its predecessor sends: three
-    # hops, but for the time of its own send and, at first, the hops before its first.
+    # A hop takes h = 2 o + L + s G. From the end of its send, o after its begin, a rank waits until
+    # its predecessor sends, three hops later: five times rank 0, four times each other rank, which
+    # at first waits for the hops before its own (0, 1 and 2). All of it is for communication.
     hop = 2 * ETHERNET.overhead + ETHERNET.latency + 60_000 * ETHERNET.gap
     (cause,) = found.causes
     assert cause.cause == "late sender"
-    assert cause.time == pytest.approx((4 * 4 * 3 - 4 + 0 + 1 + 2 + 3) * hop, rel=0.1)
+    expected = (5 + 3 * 4) * (3 * hop - ETHERNET.overhead) + (0 + 1 + 2) * hop
+    assert cause.time == pytest.approx(expected, rel=0.03)
+    shares = [one.share for one in found.origins if one.kind == "communication"]
+    assert sum(shares) == pytest.approx(1.0, rel=0.03)
 
 
 def test_a_stencil_of_100_iterations() -> None:
