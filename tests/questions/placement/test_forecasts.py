@@ -139,6 +139,7 @@ def test_more_ranks_win_by_their_computing() -> None:
     assert "its computing is divided among more cores" in found.verdict, found.verdict
 
 
+@pytest.mark.long
 def test_a_run_uses_the_profile(lab: SearchLab) -> None:
     profile = two_ranks(lab.path / "app.profile")
     (lab.path / "program.py").write_text(

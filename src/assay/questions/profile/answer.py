@@ -121,6 +121,8 @@ def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
             if found.unknown
             else f"The program ran for {format_duration(found.wall)} only."
         )
+    if found.cpu_wait is not None and found.cpu_wait > NO_CPU:
+        return "low", f"The ranks had no CPU for {format_share(found.cpu_wait)} of their time."
     return "medium", "The profile is complete; one run doesn't state how its times vary."
 
 
