@@ -1,8 +1,8 @@
 """Time and memory that the report on a trace of 10^7 calls takes.
 
-    python benchmarks/trace_reading.py [--calls 1e7] [--folder FOLDER]
+    python benchmarks/trace_reading.py [--calls 1e7] [--ranks 2] [--folder FOLDER]
 
-A program of four ranks (neighbours exchange in a ring, every tenth time an allreduce) is traced;
+A program (neighbours exchange in a ring, every tenth time an allreduce) is traced;
 then a process of its own reads, corrects, matches and summarises the trace, as `assay profile
 --read` does before it prints. Printed: wall and CPU time of each part, and the process's peak of
 resident memory. FOLDER keeps the trace for further runs.
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-_RANKS, _PER_ITERATION = 4, 3.1
+_PER_ITERATION = 3.1
 _PROGRAM = """
 #include <mpi.h>
 #include <cstdlib>
@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=float, default=1e7)
+    parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -54,12 +55,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.folder or Path(temporary) / "trace"
         if not (folder / "run.json").exists():
-            _trace(folder, int(chosen.calls / _RANKS / _PER_ITERATION), Path(temporary))
+            iterations = int(chosen.calls / chosen.ranks / _PER_ITERATION)
+            _trace(folder, chosen.ranks, iterations, Path(temporary))
         command = [sys.executable, __file__, "--read", "--folder", str(folder)]
         subprocess.run(command, check=True)
 
 
-def _trace(folder: Path, iterations: int, work: Path) -> None:
+def _trace(folder: Path, ranks: int, iterations: int, work: Path) -> None:
     from assay.campaign.commands.profile_program import profile_program
     from assay.config import load_config
     from assay.kernels.toolchains import select_toolchain
@@ -69,7 +71,7 @@ def _trace(folder: Path, iterations: int, work: Path) -> None:
     source, program = work / "ring.cpp", work / "ring"
     source.write_text(_PROGRAM, encoding="utf-8")
     subprocess.run([toolchain.mpicxx, "-O2", str(source), "-o", str(program)], check=True)
-    words = [str(toolchain.mpirun), "-n", str(_RANKS), str(program), str(iterations)]
+    words = [str(toolchain.mpirun), "-n", str(ranks), str(program), str(iterations)]
     profile_program(words, folder, config, Console(), trace=True)
 
 
@@ -84,15 +86,14 @@ def _read(folder: Path) -> None:
     def lap(name: str) -> None:
         clocks.append((time.perf_counter(), time.process_time()))
         wall, cpu = (after - before for before, after in zip(*clocks[-2:], strict=True))
-        print(f"{name:32} {wall:6.2f} s, CPU {cpu:6.2f} s", flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{name:40} {wall:6.2f} s, CPU {cpu:6.2f} s, peak {peak:.2f} GiB", flush=True)
 
     matched = read_matched(folder)
     lap(f"{len(matched.trace):,} calls read and corrected")
     find(read_profile(folder))
     find_trace(matched)
     lap("summarised")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak of resident memory {peak:.2f} GiB")
 
 
 if __name__ == "__main__":

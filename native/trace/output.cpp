@@ -114,9 +114,9 @@ void write_header(File& file, const char* ended) {
       "\"cost\":%.9f,",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
       seconds(mine.cost));
-  const std::int64_t waited = mine.cpu_wait < 0 ? -1 : cpu_wait();
-  if (waited >= mine.cpu_wait && waited >= 0) {
-    file.print("\"cpu_wait\":%.9f,", seconds(static_cast<std::uint64_t>(waited - mine.cpu_wait)));
+  file.print("\"counted\":%.9f,", seconds(counted_time(mine.end)));
+  if (const std::int64_t waited = counted_wait(); waited >= 0) {
+    file.print("\"cpu_wait\":%.9f,", seconds(static_cast<std::uint64_t>(waited)));
   }
   file.print("\"runs\":%llu,\"unfinished\":%lld,\"fortran\":%s,\"complete\":%s}\n",
              static_cast<unsigned long long>(mine.runs),

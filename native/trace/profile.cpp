@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "events/tracer.hpp"
 #include "steps.hpp"
 #include "store.hpp"
 
@@ -110,6 +111,8 @@ void begin_profile() {
     find_step_site();
     const char* start = getenv("ASSAY_PROFILE_START");
     mine.on = !start || strcmp(start, "off") != 0;
+    mine.since = mine.begin;
+    mine.waited_since = mine.cpu_wait;
     if (const char* most = getenv("ASSAY_PROFILE_ENTRIES")) {
       store().limit(static_cast<std::uint32_t>(strtoul(most, nullptr, 10)));
     }
@@ -119,8 +122,35 @@ void begin_profile() {
 }
 
 void switch_profile(int level) {
-  if (level != 0) ++the_profile.runs;
-  the_profile.on = level != 0;
+  Profile& mine = the_profile;
+  const bool wanted = level != 0;
+  if (wanted) ++mine.runs;
+  const std::uint64_t time = now();
+  if (wanted != mine.on && mine.begin != 0) {
+    if (wanted) {
+      mine.since = time;
+      mine.waited_since = cpu_wait();
+    } else {
+      mine.counted = counted_time(time);
+      mine.waited = counted_wait();
+    }
+    Store::Lock lock(store());
+    tracer().switched(time, wanted);
+  }
+  mine.on = wanted;
+}
+
+std::uint64_t counted_time(std::uint64_t until) noexcept {
+  const Profile& mine = the_profile;
+  return mine.counted + (mine.on && until > mine.since ? until - mine.since : 0);
+}
+
+std::int64_t counted_wait() noexcept {
+  const Profile& mine = the_profile;
+  if (!mine.on) return mine.waited;
+  const std::int64_t now_waited = cpu_wait();
+  if (mine.waited < 0 || mine.waited_since < 0 || now_waited < mine.waited_since) return -1;
+  return mine.waited + now_waited - mine.waited_since;
 }
 
 }  // namespace assay::trace

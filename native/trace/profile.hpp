@@ -28,10 +28,14 @@ struct Profile {
   std::atomic<std::int64_t> sessions{0};
   std::uint64_t begin = 0;  // CLOCK_MONOTONIC, nanoseconds
   std::uint64_t end = 0;
-  std::uint64_t begin_wall = 0;  // CLOCK_REALTIME, nanoseconds
-  std::int64_t cpu_wait = -1;    // of the main thread at begin, nanoseconds; -1: unknown
-  std::uint64_t runs = 0;        // calls of MPI_Pcontrol with a level other than 0
-  std::uint64_t cost = 0;        // of this library per call, nanoseconds
+  std::uint64_t begin_wall = 0;    // CLOCK_REALTIME, nanoseconds
+  std::int64_t cpu_wait = -1;      // of the main thread at begin, nanoseconds; -1: unknown
+  std::uint64_t since = 0;         // when counting was last switched on
+  std::uint64_t counted = 0;       // nanoseconds of the regions before that
+  std::int64_t waited_since = -1;  // cpu_wait() when counting was last switched on
+  std::int64_t waited = 0;         // without a CPU in the regions before that, nanoseconds
+  std::uint64_t runs = 0;          // calls of MPI_Pcontrol with a level other than 0
+  std::uint64_t cost = 0;          // of this library per call, nanoseconds
   int process = 0;
   int rank = -1;
   int size = 0;
@@ -55,7 +59,11 @@ Persistent* persistent_of(std::uint64_t request, bool make);
 
 void begin_profile();
 void switch_profile(int level);  // MPI_Pcontrol
-void say_fortran() noexcept;     // that calls of Fortran can't be seen
+// Of the regions in which counting was on, the last one until now: nanoseconds, and of them those
+// without a CPU (-1: unknown).
+std::uint64_t counted_time(std::uint64_t until) noexcept;
+std::int64_t counted_wait() noexcept;
+void say_fortran() noexcept;  // that calls of Fortran can't be seen
 
 // Writes the file, and what is pending of the trace. Doesn't call MPI, doesn't allocate; at most
 // one line on stderr.

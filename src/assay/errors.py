@@ -10,18 +10,22 @@ INTERRUPTED = 130
 
 
 class AssayError(Exception):
-    """Invalid input, or a machine that can't do what was requested. The command exits with 2.
+    """Invalid input, or a machine that can't do what was requested. The command exits with
+    ``status``, 2.
 
     ``what`` is one sentence, ``where`` names file, line, key or path, ``fix`` says what to do.
     ``detail`` is shown in full before the sentence (a compiler's output, for example).
     """
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "", detail: str = "") -> None:
+    def __init__(
+        self, what: str, *, where: str = "", fix: str = "", detail: str = "", status: int = 2
+    ) -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.fix = fix
         self.detail = detail
+        self.status = status
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what

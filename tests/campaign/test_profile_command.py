@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import polars
 import pytest
 
+from mpi_counts import compile_against_mpi
 from native_build import TOOLS
 from profiles import profiled_program
 from slurm_lab import running_slurm
@@ -123,6 +125,9 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert (found["size"], found["absent"]) == (2, [])
     assert "Allreduce" in {each["function"] for each in found["functions"]}
     assert found["sent"] == []
+    # Of what it measures, without a doubt that its switching would raise.
+    assert found["regions"]["regions"] >= 1 and found["regions"]["share"] < 1.0
+    assert found["unknown"] == []
 
 
 @pytest.mark.cluster
@@ -151,7 +156,13 @@ def test_options_of_jobs_and_kernels_are_refused_elsewhere(tmp_path: Path) -> No
 
 def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:
     done = _profile(tmp_path, "true", status=2)
-    assert "No process of the program wrote a profile." in done.stderr
+    assert "The program isn't linked with MPI: it ran as without assay" in done.stderr
+    # Its exit status is kept, and a script may start anything.
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexit 5\n")
+    script.chmod(0o755)
+    done = _profile(tmp_path, script, status=5)
+    assert "No process of the program wrote a profile (it ended with exit status 5)" in done.stderr
     done = _profile(tmp_path, "./none", status=2)
     assert "./none: There is no such program." in done.stderr
     full = tmp_path / "full"
@@ -202,6 +213,44 @@ def test_a_traced_program_has_a_timeline_and_exports(tmp_path: Path) -> None:
     assert ((messages["sender"] + 1) % 3 == messages["receiver"]).all()
     actions = (tmp_path / "out" / "actions" / "rank-0.txt").read_text().splitlines()
     assert sum(line.startswith("0 isend 1 ") for line in actions) == ITERATIONS
+
+
+def test_the_trace_of_a_killed_program_is_reported(tmp_path: Path) -> None:
+    """Its ranks couldn't write a profile; what was flushed until then is analysed."""
+    program = tmp_path / "killed"
+    compile_against_mpi(program, "-pthread", "ways_to_end.cpp")
+    words = [TOOLS / "mpirun", "-n", "2", program, "kill"]
+    options = ("--trace", "--folder", "kept")
+    command = [sys.executable, "-m", "assay", "profile", *options, "--", *map(str, words)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode not in (0, 2)  # the launcher's, as without assay
+    assert "killed before its ranks could write a profile" in done.stderr
+    again = subprocess.run(
+        [sys.executable, "-m", "assay", "profile", "--read", "kept", "--json"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    found = json.loads(again.stdout)["trace"]
+    assert found["incomplete"] == [0, 1] and found["iterations"]["times"] > 900
+
+
+@pytest.mark.long
+def test_another_tool_may_handle_signals(tmp_path: Path) -> None:
+    """A library preloaded into assay, too, whose handler isn't Python's."""
+    tool = tmp_path / "tool.so"
+    source = tmp_path / "tool.c"
+    source.write_text(
+        "#include <signal.h>\nstatic void nothing(int s) { (void)s; }\n"
+        "__attribute__((constructor)) static void begin(void) { signal(SIGTERM, nothing); }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tool], check=True, timeout=60)
+    program = [TOOLS / "mpirun", "-n", "1", profiled_program(), "3"]
+    command = [sys.executable, "-m", "assay", "profile", "--", *map(str, program)]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        env={**os.environ, "LD_PRELOAD": str(tool)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "What does the program need?" in done.stdout
 
 
 def test_an_export_needs_a_trace(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from assay.console import console
 from assay.questions.profile.findings import find
 from assay.questions.profile.traced.findings import find_trace
 from assay.report.anonymous.profile import profile_without_names
-from assay.report.profile.write import present
+from assay.report.profile.write import build_profile, present
 from assay.trace.exports import NAMES, parse_target, write_export
 from assay.trace.matching import match
 from assay.trace.model import ProfiledRun, SourcePlace
@@ -107,7 +107,9 @@ def test_no_name_is_in_a_trace_its_timeline_and_its_exports(kept, tmp_path):
     hosts = [rank.host for rank in trace.trace.ranks]
     assert hosts == [f"host-{1 + rank.rank % 3}" for rank in plain.ranks]
     page = tmp_path / "page" / "p.html"
-    present(find(recorded), console(stderr=True), "markdown", page, find_trace(trace), trace)
+    assert recorded is not None
+    report = build_profile(find(recorded), find_trace(trace))
+    present(report, console(stderr=True), "markdown", page, trace)
     assert (tmp_path / "page" / "p-timeline.html").exists()
     for form in NAMES:
         export, path = parse_target(f"{form}:{tmp_path / form}")
@@ -117,6 +119,11 @@ def test_no_name_is_in_a_trace_its_timeline_and_its_exports(kept, tmp_path):
             if "install" not in str(error):
                 raise
     assert leaks(files_below(tmp_path)) == []
+    # A killed program leaves a trace alone.
+    nothing, alone = profile_without_names(None, match(named))
+    assert nothing is None
+    assert alone is not None
+    assert leaks(str(alone.trace.run) + str(alone.trace.sites)) == []
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,6 +1,8 @@
 """A small exact simulator of MPI over a LogGP network: the brute-force reference of trace tests.
 
-Discrete events in order of time, one adapter per host, no data. Collectives are the published
+Discrete events in order of time, one adapter per host, no data. Of messages that are ready for an
+adapter at the same time (to within 1 ps), that of the lower rank goes first, and of one rank the
+one that it sent first. Collectives are the published
 algorithms, message by message, or abstract ones that cost a constant.
 """
 
@@ -128,6 +130,7 @@ class Message:
     link: LinkCost
     hosts: tuple[str, str]
     rendezvous: bool
+    order: tuple[int, int] = (0, 0)  # sending rank, number of the message
     ready: float | None = None  # the sender is
     posted: float | None = None  # the receive is
     injected: Signal = field(default_factory=Signal)
@@ -145,8 +148,9 @@ class Simulator:
         self.scripts, self.net, self.hosts = scripts, net, hosts
         self.communicators = communicators
         self.now = 0.0
-        self.queue: list[tuple[float, int, Callable[[], None]]] = []
+        self.queue: list[tuple[int, tuple[int, int], int, float, Callable[[], None]]] = []
         self.number = itertools.count()
+        self.sends = itertools.count()
         self.free: dict[tuple[str, str], float] = defaultdict(float)
         self.unmatched: dict[Any, deque[tuple[Message, bool]]] = defaultdict(deque)
         self.meetings: dict[Any, tuple[list[float], Signal, Signal]] = {}
@@ -154,8 +158,9 @@ class Simulator:
         self.rows: list[list[tuple[Any, ...]]] = [[] for _ in scripts]
         self.ends = [0.0] * len(scripts)
 
-    def at(self, time: float, do: Callable[[], None]) -> None:
-        heapq.heappush(self.queue, (time, next(self.number), do))
+    def at(self, time: float, do: Callable[[], None], order: tuple[int, int] = (-1, 0)) -> None:
+        """``order``: of a message; at one time, all else comes before messages."""
+        heapq.heappush(self.queue, (round(time * 1e12), order, next(self.number), time, do))
 
     def fire(self, signal: Signal, time: float) -> None:
         def do() -> None:
@@ -182,7 +187,7 @@ class Simulator:
             self.at(0.0, lambda process=process: self.drive(process))  # type: ignore[misc]
         done = 0
         while self.queue:
-            self.now, _, do = heapq.heappop(self.queue)
+            *_, self.now, do = heapq.heappop(self.queue)
             do()
             done += 1
         stuck = [s.rank for s, rows in zip(self.scripts, self.rows, strict=True)
@@ -207,10 +212,11 @@ class Simulator:
         """A send begins; the sender is ready after its overhead."""
         message = self.meet(key, size, True, source, target)
         message.ready = self.now + message.link.overhead
+        message.order = (source, next(self.sends))
         if message.rendezvous:
             self.shake(message)
         else:
-            self.at(message.ready, lambda: self.inject(message))
+            self.at(message.ready, lambda: self.inject(message), message.order)
         return message
 
     def posted(self, key: Any, size: int, source: int, target: int) -> Message:
@@ -225,7 +231,7 @@ class Simulator:
             return
         latency = message.link.latency
         self.at(max(message.ready + latency, message.posted) + latency,
-                lambda: self.inject(message))  # fmt: skip
+                lambda: self.inject(message), message.order)  # fmt: skip
 
     def inject(self, message: Message) -> None:
         source, target = message.hosts
@@ -244,7 +250,7 @@ class Simulator:
             self.free[target, "in"] = first + spent
             self.fire(message.arrived, first + spent)
 
-        self.at(begin + link.latency, head)
+        self.at(begin + link.latency, head, message.order)
 
     # Ranks
 

@@ -76,6 +76,15 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 5000; ++i) ring(2);
   }
   if (way == "tests") failed_tests();
+  for (int i = 0; way == "regions" && i < 3; ++i) {  // 20 ms each of which a profile is of
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Pcontrol(1);
+    usleep(20'000);
+    ring(5);
+    MPI_Pcontrol(0);
+    usleep(100'000);
+    ring(6);
+  }
   if (way == "fork") {
     const pid_t child = fork();
     if (child == 0) std::exit(0);

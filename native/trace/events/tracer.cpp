@@ -81,6 +81,7 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
         static_cast<unsigned long long>(begin_wall));
   flush(begin);
   active_ = true;
+  if (!profile().on) switched(begin, false);
 }
 
 // ---- Metadata -----------------------------------------------------------------------------------
@@ -148,6 +149,14 @@ void Tracer::function(std::int32_t function) noexcept {
   functions_[function] = true;
   print("{\"type\":\"function\",\"number\":%d,\"name\":\"%s\"}\n", function,
         kFunctions[function].name);
+}
+
+void Tracer::switched(std::uint64_t time, bool on) noexcept {
+  if (!active()) return;
+  char line[96];
+  snprintf(line, sizeof line, "{\"type\":\"switch\",\"at\":%llu,\"on\":%s}\n",
+           static_cast<unsigned long long>(time), on ? "true" : "false");
+  metadata(line);
 }
 
 // ---- Communicators ------------------------------------------------------------------------------

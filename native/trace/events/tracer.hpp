@@ -46,6 +46,8 @@ class Tracer {
   Requests& requests() { return requests_; }
 
   void clock(const char* json) noexcept { metadata(json); }
+  // MPI_Pcontrol switched the recording on or off; `time` is absolute, ns.
+  void switched(std::uint64_t time, bool on) noexcept;
 
   void flush_all() noexcept;
   // Writes what is pending, and the end. Doesn't allocate.

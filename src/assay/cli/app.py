@@ -188,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except AssayError as error:
         print_error(error.what, where=error.where, fix=error.fix, detail=error.detail)
-        sys.exit(2)
+        sys.exit(error.status)
     except BrokenPipeError:
         # The reader of the output has ended; redirect stdout to avoid another error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

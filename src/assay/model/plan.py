@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from assay.model.cell import Cell
+from assay.model.demand import PlacementForecast, ProgramDemand
 from assay.model.replication import Replication
 
 # Bytes of a node's last-level caches where the system reports none; the kernels assume the same.
@@ -39,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the traffic that crosses nodes, 0 to 1. ``expected``: by id, the seconds of the shortest
     measurement, for cells whose messages need considerable time on this network's links.
     ``first``: ids of the cells that get their launches first where the budget is too small for all.
+    ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
+    times that it lets expect, by id.
     """
 
     name: str
@@ -53,6 +56,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     between: dict[str, float] = {}
     expected: dict[str, float] = {}
     first: tuple[str, ...] = ()
+    demand: ProgramDemand | None = None
+    forecasts: dict[str, PlacementForecast] = {}
 
 
 @dataclass(frozen=True)

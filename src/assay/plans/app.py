@@ -12,6 +12,7 @@ import msgspec
 from assay.errors import AssayError
 from assay.kernels.outside import APP
 from assay.model.command import check_command, placeholders
+from assay.model.demand import ProgramDemand
 from assay.model.rank_order import FITTED
 from assay.plans.expand import Measure
 from assay.plans.factors import PLACEMENT_WORDS
@@ -40,7 +41,8 @@ class App(msgspec.Struct, frozen=True):
     ``command``: with placeholders (``model.command``). ``time``, ``verify``: regular expressions
     for the printed time in seconds, and for the output of a correct result; empty for none.
     ``timeout``: time limit in seconds; 0: derived from the fastest launch. ``shell``: whether a
-    shell runs it. ``matrix``: the file of its communication matrix; empty for none.
+    shell runs it. ``matrix``: the file of its communication matrix; empty for none. ``demand``:
+    from its profile; None: not profiled.
     """
 
     command: str
@@ -49,6 +51,7 @@ class App(msgspec.Struct, frozen=True):
     timeout: float = 0.0
     shell: bool = False
     matrix: str = ""
+    demand: ProgramDemand | None = None
 
 
 def read_app(
@@ -59,6 +62,7 @@ def read_app(
     *,
     shell: bool = False,
     matrix: Path | None = None,
+    demand: ProgramDemand | None = None,
 ) -> App:
     """The command as the command line gives it.
 
@@ -73,7 +77,15 @@ def read_app(
             fix="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
         )
     path = str(matrix.absolute()) if matrix is not None else ""
-    return App(command, time or "", verify or "", seconds, shell, path)
+    return App(command, time or "", verify or "", seconds, shell, path, demand)
+
+
+def profiled_matrix(command: str, folder: Path) -> Path | None:
+    """The matrix of a profile's folder, if it has one and the command can obey an order."""
+    from assay.plans.fitted_order import PROFILE_MATRIX  # loads NumPy
+
+    known = (folder / PROFILE_MATRIX).exists() and _is_controlled(command, "order")
+    return folder if known else None
 
 
 def read_timeout(timeout: str | None) -> float:

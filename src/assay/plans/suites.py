@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels import kernels as known_kernels
+from assay.kernels.outside import APP
 from assay.model.cell import Cell
+from assay.model.demand import PlacementForecast, forecast
 from assay.model.plan import Plan, PlanContext, Search
 from assay.model.rank_order import seats_by_rank
 from assay.model.replication import Replication
@@ -164,7 +166,23 @@ def load_plan(
         between=between,
         expected=expected_times(cells, context),
         first=tuple(cell.id for cell in cells if cell.id in fitting.first),
+        demand=app.demand if app else None,
+        forecasts=_forecasts(cells, between, context, app),
     )
+
+
+def _forecasts(
+    cells: Sequence[Cell], between: Mapping[str, float], context: PlanContext, app: App | None
+) -> dict[str, PlacementForecast]:
+    """The times that the command's profile lets expect, by id; empty without a profile."""
+    if app is None or app.demand is None:
+        return {}
+    link = context.slowest_link or context.adapter_speed
+    return {
+        cell.id: forecast(app.demand, cell.placement, context.cores, link, between.get(cell.id))
+        for cell in cells
+        if cell.kernel == APP
+    }
 
 
 def _rule(document: TomlDocument) -> Replication:

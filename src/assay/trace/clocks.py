@@ -93,7 +93,9 @@ def _interpolated(points: ClockPoints, times: Integers) -> Floats:
 
 def in_order(trace: Trace) -> Trace:
     """The trace without a message that is received before its send began (`matched_in_order`)."""
-    return matched_in_order(match(trace)).trace
+    matched = match(trace)
+    moved = matched_in_order(matched)
+    return trace if moved is matched else moved.trace
 
 
 def matched_in_order(matched: MatchedTrace) -> MatchedTrace:

@@ -76,6 +76,20 @@ class Events:
     def __len__(self) -> int:
         return len(self.begin)
 
+    def first(self, number: int) -> Events:
+        """The first calls."""
+        columns = {
+            field.name: getattr(self, field.name)[:number]
+            for field in fields(self)
+            if not field.name.startswith("completed")
+        }
+        starts = self.completed_start[: number + 1]
+        return Events(
+            **columns,
+            completed_start=starts,
+            completed_request=self.completed_request[: int(starts[-1])],
+        )
+
     def completions(self) -> tuple[Integers, Integers]:
         """For each completed request, the index of the call that completed it; and the request."""
         calls = np.repeat(np.arange(len(self)), np.diff(self.completed_start))
@@ -121,6 +135,8 @@ class Trace:
     """The trace of a program. ``ranks``: in order of rank. ``functions``: names without ``MPI_``.
 
     ``clock_error``: s, bound of the error between the clocks of two hosts after correction.
+    ``cut``: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
+    ``left_out``: about how many calls behind the end weren't read, since there are so many.
     """
 
     run: ProfiledRun
@@ -129,6 +145,8 @@ class Trace:
     communicators: tuple[Communicator, ...]
     sites: tuple[SourcePlace, ...]
     clock_error: float
+    cut: float = 0.0
+    left_out: int = 0
 
     def __len__(self) -> int:
         return sum(len(rank.events) for rank in self.ranks)

@@ -7,7 +7,8 @@ by their number on the communicator. Both are joins of sorted columns, without a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -109,19 +110,23 @@ def flatten(trace: Trace) -> FlatTrace:
     lengths = [len(rank.events) for rank in trace.ranks]
     first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
-    def column(name: str) -> npt.NDArray[np.float64]:
+    def column(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(rank.events, name) for rank in trace.ranks])
 
+    columns = {name: column(name) for name in ("begin", "end", "function", "site")}
+    # The ranks' columns are parts of these, not copies.
+    ranks = []
+    for rank, low, high in zip(trace.ranks, first[:-1].tolist(), first[1:].tolist(), strict=True):
+        parts = {name: values[low:high] for name, values in columns.items()}
+        ranks.append(replace(rank, events=replace(rank.events, **parts)))
+    trace = replace(trace, ranks=tuple(ranks))
     completed = np.concatenate(
         [_completed_in(trace, place, int(first[place])) for place in range(len(lengths))]
     )
     return FlatTrace(
         trace=trace,
         first=first,
-        begin=column("begin"),
-        end=column("end"),
-        function=column("function").astype(np.uint16),
-        site=column("site").astype(np.uint32),
+        **columns,
         rank=np.repeat(np.arange(len(lengths), dtype=np.int32), lengths),
         completed_in=completed,
     )
@@ -140,11 +145,10 @@ def _completed_in(trace: Trace, place: int, first: int) -> Integers:
     if requests.size == 0:
         found[began] = _NONE
         return found
-    order = np.argsort(requests, kind="stable")
-    at = np.searchsorted(requests[order], events.request[began])
-    inside = np.minimum(at, requests.size - 1)
-    known = (at < requests.size) & (requests[order][inside] == events.request[began])
-    found[began] = np.where(known, calls[order][inside] + first, _NONE)
+    # Requests are numbered in order of their begin.
+    call_of = np.full(int(max(requests.max(), events.request.max())) + 1, _NONE, dtype=np.int64)
+    call_of[requests[::-1]] = calls[::-1] + first
+    found[began] = call_of[events.request[began]]
     return found
 
 
@@ -250,10 +254,12 @@ def _keys(sends: _Halves, receives: _Halves, ranks: int) -> tuple[Integers, Inte
 
 def _have_partner(mine: Integers, theirs: Integers) -> npt.NDArray[np.bool_]:
     """Of sorted keys: whether the k-th of a key has a k-th one on the other side."""
-    ordinal = np.arange(len(mine)) - np.searchsorted(mine, mine, side="left")
-    low = np.searchsorted(theirs, mine, side="left")
-    high = np.searchsorted(theirs, mine, side="right")
-    return np.asarray(ordinal < high - low)
+    # Keys are few, so that searches are for each key and not for each message.
+    starts = np.flatnonzero(np.concatenate([[True], mine[1:] != mine[:-1]])[: len(mine)])
+    keys, lengths = mine[starts], np.diff(np.append(starts, len(mine)))
+    others = np.searchsorted(theirs, keys, side="right") - np.searchsorted(theirs, keys)
+    ordinal = np.arange(len(mine)) - np.repeat(starts, lengths)
+    return np.asarray(ordinal < np.repeat(others, lengths))
 
 
 def _without(flat: FlatTrace, halves: _Halves, which: Integers, what: str) -> list[UnmatchedCalls]:

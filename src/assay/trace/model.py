@@ -16,7 +16,8 @@ NamedPeer = Literal["any", "proc_null", "unknown"]
 
 class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     """The first record of a rank; times in s. ``rank`` None: the program has no world.
-    ``cost``: of the library per call; 0: not measured. ``cpu_wait``: that the main thread could
+    ``cost``: of the library per call; 0: not measured. ``counted``: of ``wall``, with counting on
+    (MPI_Pcontrol switches it); None: all. ``cpu_wait``: of ``counted``, that the main thread could
     have run and had no CPU; None: unknown.
     """
 
@@ -36,6 +37,17 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     complete: bool
     cost: float = 0.0
     cpu_wait: float | None = None
+    counted: float | None = None
+
+    @property
+    def covered(self) -> float:
+        """s that the profile is of: with counting on."""
+        return self.wall if self.counted is None else self.counted
+
+    @property
+    def switched(self) -> bool:
+        """Whether the profile is of parts of the run only."""
+        return self.counted is not None and self.counted < self.wall * (1.0 - 1e-9)
 
 
 class KindTotal(msgspec.Struct, frozen=True, tag="kind"):

@@ -42,7 +42,7 @@ def read_profile(folder: Path) -> ProgramProfile:
         kept = any(folder.glob("rank-*.trace"))
         raise AssayError(
             "No process of the program wrote a profile."
-            + (" The traces are kept, up to their last flush." if kept else ""),
+            + (" Their traces are kept, up to the last flush." if kept else ""),
             where=str(folder),
             fix="A profile needs a dynamically linked MPI program that ends by itself or on "
             "SIGTERM; on several hosts the folder has to be on a file system that they share.",
@@ -138,7 +138,8 @@ def _records(path: Path) -> Iterator[ProfileRecord]:
 def _check(record: ProfileRecord, where: str) -> None:
     """Counts and times below 0 can't be."""
     for name in (
-        "calls", "time", "bytes", "messages", "wall", "cpu_wait", "ranks", "least", "size_class",
+        "calls", "time", "bytes", "messages", "wall", "cpu_wait", "counted", "ranks", "least",
+        "size_class",
     ):  # fmt: skip
         value = getattr(record, name, None) or 0
         if value < 0:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +18,14 @@ from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
 from assay.trace.polling import joined_tests
 from assay.trace.reading import cpu_waits, read_run
+from assay.trace.regions import Regions, recorded_regions
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 
 TRACE_FILES = "rank-*.trace"
+# Calls that are read at most, of all ranks.
+MOST_CALLS = 20_000_000
+# Threads that decode files.
+_MOST_THREADS = 8
 # What the library writes for calls without a communicator.
 _NO_COMMUNICATOR = 0xFFFF
 
@@ -28,18 +35,26 @@ def has_trace(folder: Path) -> bool:
     return any(folder.glob(TRACE_FILES))
 
 
-def read_matched(folder: Path) -> MatchedTrace:
+def read_matched(folder: Path, most: int = MOST_CALLS) -> MatchedTrace:
     """As `read_trace`, with which of its calls belong together."""
-    return matched_in_order(match(read_trace(folder, corrected=False)))
+    return matched_in_order(match(read_trace(folder, corrected=False, most=most)))
 
 
-def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
+def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) -> Trace:
     """The trace in the folder of a profile, of ranks of the world, with times on rank 0's clock.
 
-    ``corrected``: also without messages received before they are sent. Events of calls without a
-    communicator have number 0 there. Raises AssayError if there is none, and if a file is damaged.
+    ``corrected``: also without messages received before they are sent. ``most``: of more calls, the
+    same share of each rank's is read, from the begin on, up to where the first of the ranks gets
+    with it; memory is bounded by that. Events of calls without a communicator have number 0 there.
+    Raises AssayError if there is none, and if a file is damaged.
     """
-    files = [read_rank_file(path) for path in sorted(folder.glob(TRACE_FILES))]
+    # The decoder is native code, which several threads run at once.
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+        paths = sorted(folder.glob(TRACE_FILES))
+        files = list(pool.map(lambda path: read_rank_file(path, events=False), paths))
+        every = sum(file.count for file in files)
+        share = min(most / every, 1.0) if every else 1.0
+        files = list(pool.map(lambda path: read_rank_file(path, share=share), paths))
     files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
     if not files:
         raise AssayError(
@@ -55,12 +70,16 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
     functions = sorted({name for file in files for name in file.functions.values()})
     places = {(one.image, one.offset): one for one in run.places}
     sites: dict[tuple[str, int], int] = {}
+    cut = [len(file.columns["begin"]) < file.count for file in files]
+    times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
     ranks = tuple(
-        _rank(file, _number(file, place), clocks, origin, numbers[place], functions, sites)
+        _rank(file, _number(file, place), times, numbers[place], functions, sites)
         for place, file in enumerate(files)
     )
     waits = cpu_waits(folder)
     ranks = tuple(replace(rank, cpu_wait=waits.get(rank.rank)) for rank in ranks)
+    if any(cut):
+        ranks = _to_the_same_end(ranks, cut)
     trace = Trace(
         run=run,
         ranks=ranks,
@@ -68,6 +87,8 @@ def read_trace(folder: Path, *, corrected: bool = True) -> Trace:
         communicators=communicators,
         sites=tuple(places.get(key, SourcePlace(*key, "", "", 0)) for key in sites),
         clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
+        cut=times.cut,
+        left_out=every - sum(len(rank.events) for rank in ranks) if any(cut) else 0,
     )
     return in_order(trace) if corrected else trace
 
@@ -86,6 +107,54 @@ def trace_summary(folder: Path) -> str:
         some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
         text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
     return text + "."
+
+
+def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[RankTrace, ...]:
+    """The ranks up to the end of the first one of those that are ``cut``."""
+    end = min(float(rank.events.end[-1]) for rank, short in zip(ranks, cut, strict=True) if short)
+    found = []
+    for rank in ranks:
+        events = rank.events.first(int(np.searchsorted(rank.events.begin, end)))
+        found.append(replace(rank, end=max(end, float(events.end.max(initial=end))), events=events))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class RecordedTimes:
+    """Times of all ranks in s since ``origin``, without those in which no rank recorded."""
+
+    clocks: ClockTree
+    origin: int
+    regions: Regions | None
+
+    def seconds(self, rank: int, local: Integers) -> Floats:
+        """Times of a rank's clock, ns."""
+        found = 1e-9 * (self.clocks.to_reference(rank, local) - self.origin).astype(np.float64)
+        return found if self.regions is None else self.regions.without_gaps(found)
+
+    @property
+    def cut(self) -> float:
+        """s in which no rank recorded."""
+        return 0.0 if self.regions is None else self.regions.cut
+
+
+def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regions | None:
+    """The times in which ranks recorded; None: all did always."""
+    if not any(file.switches for file in files):
+        return None
+    plain = RecordedTimes(clocks, origin, None)
+    ranks = []
+    for place, file in enumerate(files):
+        rank = _number(file, place)
+        at = _ns([file.header.begin, *(one.at for one in file.switches), _last(file)])
+        on = [True, *(one.on for one in file.switches), False]
+        ranks.append((plain.seconds(rank, at), np.array(on)))
+    return recorded_regions(ranks)
+
+
+def _last(file: RankFile) -> int:
+    first = file.header.begin
+    return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
 
 
 def _number(file: RankFile, place: int) -> int:
@@ -140,8 +209,7 @@ def _communicators(
 def _rank(
     file: RankFile,
     rank: int,
-    clocks: ClockTree,
-    origin: int,
+    times: RecordedTimes,
     communicators: dict[int, int],
     functions: list[str],
     sites: dict[tuple[str, int], int],
@@ -150,13 +218,10 @@ def _rank(
     columns = file.columns
     first = file.header.begin
 
-    def seconds(local: Integers) -> Floats:
-        return 1e-9 * (clocks.to_reference(rank, local) - origin).astype(np.float64)
-
-    last = file.end.end if file.end else max([first, *columns["end"][-1:] + first])
-    begin = seconds(columns.pop("begin") + first)
-    end = seconds(columns.pop("end") + first)
-    whole = seconds(_ns([first, int(last)]))
+    last = _last(file)
+    begin = times.seconds(rank, columns.pop("begin") + first)
+    end = times.seconds(rank, columns.pop("end") + first)
+    whole = times.seconds(rank, _ns([first, int(last)]))
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
     place[0] = sites.setdefault(("", 0), len(sites))
     for site in file.sites:

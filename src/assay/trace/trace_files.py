@@ -78,6 +78,13 @@ class OffsetRecord(msgspec.Struct, frozen=True, tag="offset"):
     round_trip: int
 
 
+class SwitchRecord(msgspec.Struct, frozen=True, tag="switch"):
+    """When this rank's clock read ``at`` (ns), MPI_Pcontrol switched recording ``on`` or off."""
+
+    at: int
+    on: bool
+
+
 class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
     """The last record of a trace that was ended; ``end``: ns."""
 
@@ -89,7 +96,7 @@ class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
 
 TraceRecord = (
     TraceHeader | ImageRecord | SiteRecord | FunctionRecord | CommunicatorMade | ClockLeader
-    | OffsetRecord | TraceEnd
+    | OffsetRecord | SwitchRecord | TraceEnd
 )  # fmt: skip
 
 
@@ -110,14 +117,17 @@ class RankFile:
     communicators: list[CommunicatorMade] = field(default_factory=list)
     leader: int | None = None
     offsets: list[OffsetRecord] = field(default_factory=list)
+    switches: list[SwitchRecord] = field(default_factory=list)
     end: TraceEnd | None = None
     count: int = 0
     size: int = 0
     torn: int = 0
 
 
-def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
+def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> RankFile:
     """The trace of one rank, up to its last whole block; ``events`` False: without columns.
+
+    ``share``: of its events, the first ones, that the columns hold, to the end of a block.
 
     Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
     """
@@ -149,18 +159,31 @@ def read_rank_file(path: Path, *, events: bool = True) -> RankFile:
     return RankFile(
         path=path,
         header=records[0],
-        columns=_decoded(data, blocks, path) if events else {},
+        columns=_decoded(data, _first(blocks, share), path) if events else {},
         sites=[one for one in records if isinstance(one, SiteRecord)],
         images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
         communicators=[one for one in records if isinstance(one, CommunicatorMade)],
         leader=clocks[0] if clocks else None,
         offsets=[one for one in records if isinstance(one, OffsetRecord)],
+        switches=[one for one in records if isinstance(one, SwitchRecord)],
         end=ends[0] if ends else None,
         count=sum(block[2] for block in blocks),
         size=end,
         torn=len(data) - end,
     )
+
+
+def _first(blocks: list[tuple[int, ...]], share: float) -> list[tuple[int, ...]]:
+    """The first blocks, with at least a share of the events."""
+    wanted = share * sum(block[2] for block in blocks)
+    reached, kept = 0, []
+    for block in blocks:
+        if reached >= wanted:
+            break
+        kept.append(block)
+        reached += block[2]
+    return kept
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:

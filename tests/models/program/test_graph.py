@@ -86,6 +86,7 @@ def test_the_graph_gives_the_simulated_time_on_the_network_of_the_trace(seed, ra
 @given(seed=st.integers(0, 10**6), ranks=st.integers(2, 5), limit=st.sampled_from([1e9, 5000]))
 @example(seed=1106, ranks=5, limit=1e9)  # seven repetitions until the adapters' orders settle
 @example(seed=1167, ranks=5, limit=1e9)  # eight
+@example(seed=3098, ranks=5, limit=1e9)  # messages that are ready at the same time
 @settings(deadline=None, max_examples=40)
 def test_the_graph_gives_the_simulated_time_on_other_networks(seed, ranks, limit) -> None:
     program = _random_program(seed, ranks)

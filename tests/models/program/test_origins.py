@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from assay.models.program.origins import WaitOrigins, wait_origins
 from assay.models.program.waits import wait_states
+from assay.trace.events import Trace
 from assay.trace.matching import match
-from simulated_mpi import Script, simulate
+from plain_origins import plain_origins
+from simulated_mpi import LinkCost, Net, Script, simulate
 from traces import (
     MS,
     imbalance,
@@ -115,6 +119,55 @@ def test_costs_add_up_to_the_waiting(trace) -> None:
         waits.seconds.sum()
     )
     assert found.unknown <= 1e-6 * waits.seconds.sum()
+
+
+def _random(seed: int, ranks: int = 4) -> Trace:
+    """Exchanges, one-way messages and collectives after random computing, at many places."""
+    choice = random.Random(seed)
+    plan = [
+        (choice.choice(["pair", "shift", "Allreduce", "Bcast", "Barrier"]),
+         choice.sample(range(ranks), 2), choice.randrange(5),
+         [choice.uniform(0.0, 3e-3) for _ in range(ranks)])
+        for _ in range(60)
+    ]  # fmt: skip
+
+    def program(rank: Script) -> None:
+        me = rank.rank
+        for kind, (one, other), place, computing in plan:
+            rank.compute(computing[me])
+            site = f"{kind}{place}"
+            if kind == "shift":
+                coming = rank.irecv((me - 1) % ranks, 900, site=site)
+                going = rank.isend((me + 1) % ranks, 900, site=site)
+                rank.compute(computing[me - 1])
+                rank.wait(coming, going, site=f"wait{place}")
+            elif kind != "pair":
+                rank.collective(kind, 8, one if kind == "Bcast" else -1, site=site)
+            elif me == one:
+                rank.send(other, 900, site=site)
+            elif me == other:
+                rank.recv(one, 900, site=site)
+
+    return simulate(ranks, program, Net(LinkCost(3e-5, 8e-9, 2e-6), LinkCost(), 500))
+
+
+@pytest.mark.parametrize("covered", [1.0, 0.7])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_native_search_agrees_with_the_plain_one(seed: int, covered: float) -> None:
+    matched = match(_random(seed))
+    waits = wait_states(matched)
+    found, plain = wait_origins(matched, waits, covered), plain_origins(matched, waits, covered)
+    assert len(waits) > 60
+
+    def by_place(of: WaitOrigins) -> dict[tuple[int, str, int, int], tuple[float, float]]:
+        return {(c.rank, c.kind, c.after, c.before): (c.direct, c.handed_on) for c in of.costs}
+
+    expected = by_place(plain)
+    assert by_place(found).keys() == expected.keys()
+    for key, costs in by_place(found).items():
+        assert costs == pytest.approx(expected[key], rel=1e-9, abs=1e-15)
+    assert found.unknown == pytest.approx(plain.unknown, abs=1e-12)
+    assert found.covered == plain.covered
 
 
 def test_a_trace_without_waiting() -> None:

@@ -12,10 +12,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from assay.questions.profile.findings import find
+from assay.questions.profile.traced.findings import find_trace
 from assay.trace.events import Trace
 from assay.trace.matching import match
-from assay.trace.reading import RUN_FILE
-from assay.trace.reading_trace import read_trace, trace_summary
+from assay.trace.reading import RUN_FILE, read_profile
+from assay.trace.reading_trace import read_matched, read_trace, trace_summary
 from mpi_counts import PROFILE, compile_against_mpi, counting_library
 from native_build import TOOLS
 from profiles import RUN, profiled_program
@@ -76,6 +78,46 @@ def test_a_killed_program_leaves_what_was_flushed(tmp_path: Path) -> None:
     path = tmp_path / "rank-0.trace"
     path.write_bytes(path.read_bytes()[:-1])
     assert 0 <= _calls(read_trace(tmp_path), 0, "Send") < 1004
+
+
+def test_only_regions_that_are_switched_on_are_recorded(tmp_path: Path) -> None:
+    """Three of at least 20 ms, with at least 100 ms behind each, which no time contains."""
+    variables = _variables(tmp_path, "ASSAY_PROFILE_START=off")
+    command = [TOOLS / "mpirun", "-n", str(RANKS), *variables, _program(), "regions"]
+    subprocess.run(command, timeout=120, check=True)
+    trace = read_trace(tmp_path)
+    profile = read_profile(tmp_path)
+    for rank, one in zip(trace.ranks, profile.ranks, strict=True):
+        assert _calls(trace, rank.rank, "Send") == 3
+        assert set(np.unique(rank.events.function)) == {
+            trace.functions.index(name) for name in ("Irecv", "Send", "Wait")
+        }
+        assert one.header.runs == 3
+        assert 0.06 <= one.header.covered <= one.header.wall - 0.3
+        # The trace has what any rank recorded.
+        assert one.header.covered <= rank.wall + 1e-5
+    assert 0.06 <= trace.end - trace.begin <= profile.ranks[0].header.wall - trace.cut + 1e-3
+    found = find(profile)
+    assert found.regions is not None and found.regions.regions == 3 and found.regions.share < 0.9
+    assert found.unknown == []
+    assert len(match(trace).messages) == 3 * RANKS
+
+
+def test_of_too_many_calls_the_first_are_read(tmp_path: Path) -> None:
+    """Of all ranks up to the same moment; the rest is named once, not call by call."""
+    command = [TOOLS / "mpirun", "-n", "2", *_variables(tmp_path), profiled_program(), "3000"]
+    subprocess.run(command, timeout=120, check=True, capture_output=True)
+    whole, part = read_matched(tmp_path), read_matched(tmp_path, most=8000)
+    assert whole.trace.left_out == 0
+    assert 0.3 * len(whole.trace) < len(part.trace) < 0.9 * len(whole.trace)
+    assert part.trace.left_out == len(whole.trace) - len(part.trace)
+    for few, all_ in zip(part.trace.ranks, whole.trace.ranks, strict=True):
+        number = len(few.events)
+        assert np.allclose(few.events.begin, all_.events.begin[:number], atol=1e-4)
+        assert few.end <= part.trace.end
+    found = find_trace(part)
+    assert [text for text in found.unknown if "calls are analysed" in text] == found.unknown
+    assert found.iterations is not None and found.iterations.times > 500
 
 
 def test_failed_tests_are_one_event(tmp_path: Path) -> None:

@@ -114,7 +114,6 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
         "1 rank wrote no profile (1)",
         "Calls from Fortran can't be seen",
         "longer in sum than the wall time",
-        "MPI_Pcontrol",
         "1 rank got SIGTERM",
         "10.0% of the calls are in the sums only",
     ):
@@ -123,6 +122,29 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
     assert "8 of 9 calls are tests or probes that found nothing" in advice
     assert "2 requests never completed" in advice
     assert found.sent == []
+
+
+def test_a_profile_of_regions_has_their_time_and_no_gap(tmp_path: Path) -> None:
+    ranks = {
+        str(rank): [
+            header(rank, 100.0, 2, runs=4, counted=10.0, cpu_wait=0.1),
+            kind("collective", 4, 2.5),
+            call("Allreduce", 2.5, calls=4),
+        ]
+        for rank in range(2)
+    }
+    found = find(read_profile(write_profile(tmp_path, ranks)))
+    assert (found.wall, found.mpi_share.mean, found.unknown) == (10.0, 0.25, [])
+    assert found.regions is not None
+    assert (found.regions.regions, found.regions.share) == (4, 0.1)
+    assert found.cpu_wait == pytest.approx(0.01)
+    told = answer(found)
+    assert told.confidence == "medium"
+    assert "of 10.0 s in MPI" in told.verdict and "in its measured regions" in told.verdict
+    assert "10.0% of the time from MPI_Init" in " ".join(told.method)
+    # A program that is never switched off is profiled as a whole.
+    whole = write_profile(tmp_path / "whole", {"0": [header(0, 5.0, 1, runs=1, counted=5.0)]})
+    assert find(read_profile(whole)).regions is None
 
 
 def test_a_program_that_never_calls_has_no_ratio(tmp_path: Path) -> None:

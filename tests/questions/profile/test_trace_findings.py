@@ -81,6 +81,16 @@ def test_a_ring() -> None:
     assert found.network.messages == 20
     assert found.network.bytes == 20 * 60_000
     assert found.network.predictions[0].grain == "fine"
+    # A hop takes h = 2 o + L + s G. From the end of its send, o after its begin, a rank waits until
+    # its predecessor sends, three hops later: five times rank 0, four times each other rank, which
+    # at first waits for the hops before its own (0, 1 and 2). All of it is for communication.
+    hop = 2 * ETHERNET.overhead + ETHERNET.latency + 60_000 * ETHERNET.gap
+    (cause,) = found.causes
+    assert cause.cause == "late sender"
+    expected = (5 + 3 * 4) * (3 * hop - ETHERNET.overhead) + (0 + 1 + 2) * hop
+    assert cause.time == pytest.approx(expected, rel=0.03)
+    shares = [one.share for one in found.origins if one.kind == "communication"]
+    assert sum(shares) == pytest.approx(1.0, rel=0.03)
 
 
 def test_a_stencil_of_100_iterations() -> None:
@@ -94,6 +104,33 @@ def test_a_stencil_of_100_iterations() -> None:
     parts = iterations.computing + iterations.waiting + iterations.mpi
     assert parts == pytest.approx(iterations.end - iterations.begin, rel=0.03)
     assert iterations.computing == pytest.approx(100 * 1.1 * MS, rel=0.03)
+
+
+def test_a_stencil_with_a_slow_rank() -> None:
+    """Rank 2 computes 0.2 ms longer in each of 100 iterations. Its neighbours wait for it in their
+    halo exchange, rank 0 in the norm: 3 x 100 x 0.2 ms in all.
+    """
+    ranks, more = 4, 0.2 * MS
+
+    def program(rank: Script) -> None:
+        for _ in range(100):
+            rank.compute(MS + (more if rank.rank == 2 else 0.0))
+            near = [(rank.rank - 1) % ranks, (rank.rank + 1) % ranks]
+            coming = [rank.irecv(n, 8000, 1 + i, site="halo_in") for i, n in enumerate(near)]
+            going = [rank.isend(n, 8000, 2 - i, site="halo_out") for i, n in enumerate(near)]
+            rank.wait(*coming, *going, site="halo_wait")
+            rank.allreduce(8, site="norm")
+
+    found = find_trace(simulate(ranks, program, Net(collective=0.0)))
+    times = {one.cause: one.time for one in found.causes}
+    assert times == {
+        "late sender": pytest.approx(2 * 100 * more, rel=0.03),
+        "wait at N×N": pytest.approx(100 * more, rel=0.03),
+    }
+    assert _main(found) == (2, "computing", pytest.approx(1.0, rel=0.03))
+    assert found.origins[0].place == "norm (app.c:4) to halo_in (app.c:1)"
+    assert found.origins[0].phase == "iterations"
+    assert found.iterations is not None and found.iterations.times == 100
 
 
 @pytest.fixture(scope="module")

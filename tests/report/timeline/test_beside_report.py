@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.questions.profile.findings import find
 from assay.questions.profile.traced.findings import find_trace
-from assay.report.profile.write import present
+from assay.report.profile.write import build_profile, present
 from assay.trace.matching import match
 from assay.trace.reading import read_profile
 from profiles import header, write_profile
@@ -27,7 +27,10 @@ def found(tmp_path):
 def shown(found, output, form=None):
     trace = late_sender()
     screen = io.StringIO()
-    present(found, Console(file=screen, width=200), form, output, find_trace(trace), match(trace))
+    present(
+        build_profile(found, find_trace(trace)), Console(file=screen, width=200), form, output,
+        match(trace),
+    )  # fmt: skip
     return trace, screen.getvalue()
 
 

@@ -5,7 +5,7 @@
 function __fish_assay_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--account --adapter --app --as-slurm --beside --binding --budget --cluster --config --draws --duration --estimates --every --export --fail-on --fake --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --nodes --on --order --out --output --partition --patience --ppn --precision --processors --program --queue --ranks --rate --read --resamples --run --runs --same --samples --scale --seconds --seed --sessions --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --threads --time --timeout --toolchain --until --user --verify --walltime --what-if --zone -o'
+    set -l options_with_values '--account --adapter --app --as-slurm --beside --binding --budget --cluster --config --draws --duration --estimates --every --export --fail-on --fake --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --nodes --on --order --out --output --partition --patience --ppn --precision --processors --profile --program --queue --ranks --rate --read --resamples --run --runs --same --samples --scale --seconds --seed --sessions --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --threads --time --timeout --toolchain --until --user --verify --walltime --what-if --zone -o'
     set -l all_commands 'compare design doctor down export history import kernels lab list measure profile references report run runs simulate system up usage watch'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -327,6 +327,7 @@ complete -c assay -n '__fish_assay_using_command run' -l verify -r -d 'A regular
 complete -c assay -n '__fish_assay_using_command run' -l timeout -r -d 'Maximum time of the command, or of a launch of each executable of --beside, suc…'
 complete -c assay -n '__fish_assay_using_command run' -l shell -d 'Let a shell run the command.'
 complete -c assay -n '__fish_assay_using_command run' -l matrix -r -F -d 'A file with the bytes that the command'\''s ranks send each other (docs/formats/pl…'
+complete -c assay -n '__fish_assay_using_command run' -l profile -r -F -d 'The folder of the command'\''s profile (assay profile): its matrix serves as --mat…'
 complete -c assay -n '__fish_assay_using_command run' -l beside -r -F -d 'A folder with your own executables of NPB, HPL, STREAM or OSU: those that corre…'
 
 # Options for: runs

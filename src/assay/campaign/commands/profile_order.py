@@ -48,7 +48,10 @@ def run_profile(
         )
     if is_kernel(order.command):
         with kernel_command(order.command, order.kernel, config, console) as command:
-            return profile_program(command, order.folder, config, console, trace=order.trace)
+            # The kernel switches the profile on for what it measures: not for its setup.
+            return profile_program(
+                command, order.folder, config, console, trace=order.trace, regions=True
+            )
     if order.kernel.given:
         raise AssayError(
             "--nodes, --ppn, --threads and --order are for assay's kernels.",

@@ -53,14 +53,17 @@ def profile_program(
     console: Console,
     *,
     trace: bool = False,
+    regions: bool = False,
 ) -> tuple[ProgramProfile, Path]:
     """Run the command to its end with the profiling library; the profile, and its folder.
 
     The program's input and output are as without assay; signals to assay reach it. ``trace``:
-    every call is recorded, too, and a sentence on the console says how much that is.
+    every call is recorded, too, and a sentence on the console says how much that is. ``regions``:
+    the profile begins when the program switches it on (MPI_Pcontrol).
 
     Raises AssayError if the command can't be started, its MPI isn't known or has no compiler, the
-    folder can't be written or holds a profile, or no process of the program wrote one.
+    folder can't be written or holds a profile, or no process of the program wrote one; the latter
+    has the program's exit status.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -70,7 +73,7 @@ def profile_program(
     library, mpi = program_library(command, config, console)
     kept = new_profile_folder(folder)
     utc, began = time.time(), time.monotonic()
-    status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace))
+    status = _run(command, _variables(library, kept, mpi, os.environ, trace=trace, regions=regions))
     wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
@@ -86,13 +89,47 @@ def profile_program(
     _keep(run, kept)
     if trace:
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
-    profile = read_profile(kept)
+    profile = _profile_in(kept, run)
     # Named at once: later the program may have been compiled anew.
     _keep(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
     matrix = matrix_text(profile)
     if matrix is not None:
         write_atomically(kept / MATRIX_FILE, matrix.encode(), option="--folder FOLDER")
     return read_profile(kept), kept
+
+
+def _profile_in(folder: Path, run: ProfiledRun) -> ProgramProfile:
+    """The profile. Raises AssayError, with the program's exit status if no rank wrote one."""
+    if any(folder.glob(RANK_FILES)):
+        return read_profile(folder)
+    ended = f"it ended with exit status {run.status}" if run.status else "it ended normally"
+    what = f"No process of the program wrote a profile ({ended})."
+    fix = (
+        "A profile needs a program that calls MPI_Init, is dynamically linked, and ends by itself "
+        "or on SIGTERM; on several hosts the folder has to be on a file system that they share."
+    )
+    if any(folder.glob(TRACE_FILES)):
+        what = f"The program was killed before its ranks could write a profile ({ended})."
+        fix = f"The traces are kept up to their last flush: `assay profile --read {folder}`."
+    elif _is_without_mpi(run.command):
+        what = f"The program isn't linked with MPI: it ran as without assay ({ended})."
+        fix = "There is nothing to profile; name a program that uses MPI."
+    raise AssayError(what, where=str(folder), fix=fix, status=run.status or 2)
+
+
+def _is_without_mpi(command: Sequence[str]) -> bool:
+    """Whether executables are named, and none of them is linked with MPI."""
+    found = False
+    for word in command:
+        path = shutil.which(word)
+        if path is None or Path(path).name in LAUNCHERS:
+            continue
+        with contextlib.suppress(OSError, ProgramRefused):
+            content = Path(path).read_bytes()
+            if not content.startswith(_ELF) or parallel_of(Path(path), content)[0] == "mpi":
+                return False  # a script may start anything
+            found = True
+    return found
 
 
 def program_library(
@@ -212,6 +249,7 @@ def _variables(
     inherited: Mapping[str, str],
     *,
     trace: bool = False,
+    regions: bool = False,
 ) -> dict[str, str]:
     """The environment that preloads the library into all ranks.
 
@@ -219,6 +257,7 @@ def _variables(
     """
     mine = {"ASSAY_PROFILE_DIR": str(folder)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
+    mine |= {"ASSAY_PROFILE_START": "off"} if regions else {}
     return {**inherited, **variables_of(mine, library, mpi, inherited)}
 
 
@@ -264,7 +303,8 @@ def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # None: set by a library (another tool's MPI in this process), which can't be restored.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _keep(run: ProfiledRun, folder: Path) -> None:

@@ -106,9 +106,9 @@ def profile(
     from assay.errors import AssayError
     from assay.questions.profile.findings import find
     from assay.questions.profile.traced.findings import find_trace
-    from assay.report.profile.write import present, profile_json
+    from assay.report.profile.write import build_profile, build_trace, present, profile_json
     from assay.trace.exports import parse_target, write_export
-    from assay.trace.reading import read_profile
+    from assay.trace.reading import RANK_FILES, read_profile
     from assay.trace.reading_trace import has_trace, read_matched
 
     targets = [parse_target(text) for text in export or ()]
@@ -124,7 +124,8 @@ def profile(
         )
     notes = console(stderr=True)
     if read is not None:
-        recorded, kept, status = read_profile(read), read, 0
+        killed = has_trace(read) and not any(read.glob(RANK_FILES))
+        recorded, kept, status = None if killed else read_profile(read), read, 0
     else:
         wanted = ProfileOrder(
             command,
@@ -142,17 +143,21 @@ def profile(
         from assay.report.anonymous.profile import profile_without_names
 
         recorded, events = profile_without_names(recorded, events, kept)
-    found = find(recorded)
+    found = None if recorded is None else find(recorded)
     traced = None if events is None else find_trace(events)
     if json:
         print_json(profile_json(found, traced))
     else:
+        if found is not None:
+            report = build_profile(found, traced)
+        else:
+            assert events is not None and traced is not None
+            report = build_trace(events.trace.run, events, traced)
         present(
-            found,
+            report,
             console(),
             "html" if html else format_,
             output,
-            traced,
             events,
             verbose=verbose,
             usual=Path("profile-anonymous.html" if anonymize else "profile.html"),

@@ -59,6 +59,7 @@ def run(
     timeout: str | None = None,
     shell: Annotated[bool, Parameter(negative=())] = False,
     matrix: Path | None = None,
+    profile: Path | None = None,
     beside: Path | None = None,
 ) -> int:
     """Measure this machine, or a cluster through its scheduler, and write the report.
@@ -150,6 +151,10 @@ def run(
     matrix
         A file with the bytes that the command's ranks send each other (docs/formats/plans.md): a
         rank order with little traffic between nodes is measured, too.
+    profile
+        The folder of the command's profile (`assay profile`): its matrix serves as --matrix, the
+        placements that it lets expect to be fast are tried first, and the answer says whether it
+        explains the fastest one.
     beside
         A folder with your own executables of NPB, HPL, STREAM or OSU: those that correspond to
         kernels of the plan are measured on the same ranks, and the report gives the ratio of
@@ -166,10 +171,18 @@ def run(
 
     command = None
     if app is not None:
-        command = read_app(app, time, verify, timeout, shell=shell, matrix=matrix)
-    elif time or verify or shell or matrix or (timeout and beside is None):
+        from assay.plans.app import profiled_matrix, read_app
+
+        demand = None
+        if profile is not None:
+            from assay.campaign.commands.program_demand import read_demand
+
+            demand = read_demand(profile)
+            matrix = matrix or profiled_matrix(app, profile)
+        command = read_app(app, time, verify, timeout, shell=shell, matrix=matrix, demand=demand)
+    elif time or verify or shell or matrix or profile or (timeout and beside is None):
         raise AssayError(
-            "--time, --verify, --timeout, --shell and --matrix go with --app.",
+            "--time, --verify, --timeout, --shell, --matrix and --profile go with --app.",
             fix="Name the command to measure: --app 'mpirun -n {ranks} ./a.out'.",
         )
     if beside is not None and command is not None:

@@ -9,6 +9,7 @@ from assay.kernels.builds.single import SingleBuild, single_build
 from assay.kernels.sources import native_sources
 
 LIBRARY = "libassay-decoder.so"
+SOURCES = ("decoder/decoder.cpp", "decoder/graph.cpp", "decoder/order.cpp", "decoder/origins.cpp")
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-shared", "-DNDEBUG")
 
 
@@ -19,7 +20,7 @@ def build_trace_decoder(*, flags: tuple[str, ...] = (), sources: Path | None = N
     """
 
     def compile_library(compiler: str, folder: Path) -> str:
-        command = [compiler, *FLAGS, *flags, "-I.", "decoder/decoder.cpp", "decoder/order.cpp"]
+        command = [compiler, *FLAGS, *flags, "-I.", *SOURCES]
         return "".join(compiled("The decoder of traces", [*command, "-o", LIBRARY], folder=folder))
 
     return single_build(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
@@ -25,11 +25,13 @@ class PlacementSearch:
     """One search: the same work on the same number of nodes, at all placements of the plan.
 
     ``cells``: its candidates in the plan's order, including those that are measured in any case.
+    ``forecasts``: expected times in s by cell id, from a profile; empty without one.
     """
 
     cells: tuple[Cell, ...]
     rule: SearchRule
     seed: int
+    forecasts: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def candidates(self) -> list[PlacementCandidate]:
@@ -41,6 +43,15 @@ class PlacementSearch:
         """The place of each cell, by its id."""
         return {cell.id: place for place, cell in enumerate(self.cells)}
 
+    @cached_property
+    def likely(self) -> list[int]:
+        """Places of the cells by expected time, the least first; of equal times one."""
+        by_time: dict[float, int] = {}
+        for name, place in self.ids.items():
+            if name in self.forecasts:
+                by_time.setdefault(self.forecasts[name], place)
+        return [by_time[time] for time in sorted(by_time)]
+
     def find(
         self, costs: Mapping[str, Mapping[int, float]], refused: Collection[str] = ()
     ) -> SearchStatus:
@@ -51,7 +62,7 @@ class PlacementSearch:
             for block, cost in sorted(costs.get(name, {}).items())
         ]
         failed = {self.ids[name] for name in refused if name in self.ids}
-        return search(self.candidates, trials, self.rule, self.seed, failed)
+        return search(self.candidates, trials, self.rule, self.seed, failed, self.likely)
 
 
 def placement_searches(plan: Plan) -> list[PlacementSearch]:
@@ -69,8 +80,9 @@ def placement_searches(plan: Plan) -> list[PlacementSearch]:
         replication.min_launches,
         replication.max_launches,
     )
+    expected = {name: one.time for name, one in plan.forecasts.items()}
     return [
-        PlacementSearch(tuple(cells), rule, _seed(plan.seed, key))
+        PlacementSearch(tuple(cells), rule, _seed(plan.seed, key), expected)
         for key, cells in groups.items()
         if any(cell.id in wanted for cell in cells)
     ]

@@ -1,8 +1,10 @@
 """Messages between hosts take turns at the adapters of their hosts.
 
 An adapter sends, and receives, one message at a time, in the order in which they are ready on the
-network in question. That order is found by repetition: the graph is evaluated, the messages of each
-adapter are chained in the order of the times found, and so on until no order changes.
+network in question; of those that are ready at the same time, that of the lower rank goes first,
+and of one rank the one that it sent first. That order is found by repetition: the graph is
+evaluated, the messages of each adapter are chained in the order of the times found, and so on until
+no order changes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import numpy as np
 from assay.errors import AssayError
 from assay.models.program.graph import (
     Edges,
-    FarMessages,
     ProgramGraph,
     reordered,
     topological_order,
@@ -26,6 +27,8 @@ from assay.trace.events import Floats, Integers
 # Orders nearly always settle within three repetitions. Of random programs on a slower network some
 # need eight, and an order before that can be wrong by 10% of the time.
 _MOST_REPEATS = 30
+# Times that differ by less, in s, are the same: their sums differ by rounding.
+_SAME = 1e-12
 
 
 def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
@@ -40,7 +43,16 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
         if before is not None and all(map(np.array_equal, before, orders)):
             break
         before = orders
-        graph = _chained(graph, *orders, times)
+        chained = _chained(graph, *orders, times)
+        if chained is None:
+            # Some that are ready at the same time depend on each other: without latency and
+            # overhead, or by rounding.
+            chained = _chained(graph, *_orders(graph, network, times, by_rank=False), times)
+        if chained is None:
+            raise AssayError(
+                "The messages of the trace have no order at the adapters of its hosts."
+            )
+        graph = chained
     return graph
 
 
@@ -57,22 +69,32 @@ def with_burst(graph: ProgramGraph, burst: float) -> ProgramGraph:
 
 
 def _orders(
-    graph: ProgramGraph, network: ProgramNetwork, times: Floats
+    graph: ProgramGraph, network: ProgramNetwork, times: Floats, *, by_rank: bool = True
 ) -> tuple[Integers, Integers]:
-    """Messages by the time at which they are ready to leave, and at which they come."""
+    """Messages by the time at which they are ready to leave, and at which they come.
+
+    ``by_rank``: of the same time by rank and order of sending, otherwise first those that others
+    may depend on.
+    """
     far = graph.far
     ready = times[graph.across.source[far.injection]]
     ready = ready + costs(graph.across, network)[far.injection]
-    # Of the same time, first the one that others may depend on.
-    return _sorted(ready, far), _sorted(times[far.injection], far)
+    comes = times[far.injection]
+    if by_rank:
+        return _sorted(np.rint(ready / _SAME), far.order), _sorted(
+            np.rint(comes / _SAME), far.order
+        )
+    return _sorted(ready, far.injection), _sorted(comes, far.injection)
 
 
-def _sorted(times: Floats, far: FarMessages) -> Integers:
-    return np.lexsort((far.injection, times)).astype(np.int64)
+def _sorted(times: Floats, then: Integers) -> Integers:
+    return np.lexsort((then, times)).astype(np.int64)
 
 
-def _chained(graph: ProgramGraph, out: Integers, into: Integers, times: Floats) -> ProgramGraph:
-    """The graph with other chains; ``times``: of its nodes before."""
+def _chained(
+    graph: ProgramGraph, out: Integers, into: Integers, times: Floats
+) -> ProgramGraph | None:
+    """The graph with other chains; None if these are a circle. ``times``: of its nodes before."""
     along, far = graph.along, graph.far
     source, size, link = along.source.copy(), along.bytes.copy(), along.link.copy()
     for nodes in (far.injection, far.arrival):  # only chains come to these along an adapter
@@ -91,8 +113,8 @@ def _chained(graph: ProgramGraph, out: Integers, into: Integers, times: Floats) 
     sequence = _in_time(times, source, graph.across.source)
     if sequence is None:
         sequence = topological_order(source, graph.across.source)
-    if sequence is None:  # a time equals another by rounding only
-        raise AssayError("The messages of the trace have no order at the adapters of its hosts.")
+    if sequence is None:
+        return None
     place = np.empty(len(graph), dtype=np.int64)
     place[sequence] = np.arange(len(graph))
     return replace(

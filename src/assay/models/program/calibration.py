@@ -20,6 +20,7 @@ from assay.models.program.links import BETWEEN, WITHIN, LinkParameters, ProgramN
 from assay.models.program.schedules import schedule_of
 from assay.models.program.waits import CAUSES, WaitStates, eager_sizes
 from assay.trace.calls import ALL_TO_ALL, SENDS, blocking_form
+from assay.trace.codes import coded
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 
@@ -84,11 +85,12 @@ class _Observations:
 def calibrate(matched: MatchedTrace, waits: WaitStates) -> CalibratedNetwork:
     """The links that a trace shows."""
     hosts = np.unique(np.array(matched.trace.hosts), return_inverse=True)[1]
+    limits = [sizes.limit for sizes in eager_sizes(matched)]
     estimates = []
     for link in (WITHIN, BETWEEN):
-        single, several = _messages(matched, waits, hosts, link)
+        single, several = _messages(matched, waits, hosts, link, limits[link])
         every = single.and_(_meetings(matched, hosts, link))
-        overhead = _overhead(matched, hosts, link)
+        overhead = _overhead(matched, hosts, link, limits[link])
         estimate = _fit(every, overhead)
         if not estimate.separated and len(several.seconds):
             estimate = _fit(every.and_(several), overhead)
@@ -96,10 +98,10 @@ def calibrate(matched: MatchedTrace, waits: WaitStates) -> CalibratedNetwork:
     return CalibratedNetwork(*estimates)
 
 
-def _overhead(matched: MatchedTrace, hosts: Integers, link: int) -> float:
+def _overhead(matched: MatchedTrace, hosts: Integers, link: int, eager: int) -> float:
     flat, of = matched.flat, matched.messages
     near = hosts[flat.rank[of.send]] == hosts[flat.rank[of.receive]]
-    limit = min(_SHORT, eager_sizes(matched)[link].limit)
+    limit = min(_SHORT, eager)
     plain = flat.is_one_of(frozenset(SENDS - {"Sendrecv", "Sendrecv_replace", "Ssend"}))
     short = (near == (link == WITHIN)) & (of.size <= limit) & plain[of.send]
     times = flat.end[of.send[short]] - flat.begin[of.send[short]]
@@ -107,7 +109,7 @@ def _overhead(matched: MatchedTrace, hosts: Integers, link: int) -> float:
 
 
 def _messages(
-    matched: MatchedTrace, waits: WaitStates, hosts: Integers, link: int
+    matched: MatchedTrace, waits: WaitStates, hosts: Integers, link: int, eager: int
 ) -> tuple[_Observations, _Observations]:
     """Calls that received one message, and calls that received several."""
     flat, of = matched.flat, matched.messages
@@ -120,7 +122,7 @@ def _messages(
     number = np.bincount(call, minlength=len(flat.begin))[call[use]]
     # Of a Waitall all bytes that came in it.
     size = np.bincount(call, weights=of.size, minlength=len(flat.begin))[call[use]]
-    handshake = of.size[use] > eager_sizes(matched)[link].limit
+    handshake = of.size[use] > eager
     every = _Observations(
         flat.end[call[use]] - flat.begin[of.send[use]],
         1.0 + 2.0 * handshake,
@@ -160,6 +162,22 @@ def _meetings(matched: MatchedTrace, hosts: Integers, link: int) -> _Observation
     return _Observations(*(np.concatenate(c) if c else np.empty(0) for c in columns))
 
 
+def _kinds(keys: Floats) -> tuple[Floats, Integers]:
+    """The distinct columns of a table, and which of them each column is."""
+    code = np.zeros(keys.shape[1], dtype=np.int64)
+    rows = []
+    for row in keys:
+        values, which = coded(row)
+        code = code * len(values) + which
+        rows.append(values)
+    found, which = coded(code)
+    columns = []
+    for values in reversed(rows):
+        columns.append(values[found % len(values)])
+        found = found // len(values)
+    return np.stack(columns[::-1]), which
+
+
 def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     from scipy.optimize import nnls
 
@@ -168,7 +186,8 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     seconds = of.seconds[positive]
     if not len(seconds):
         return LinkEstimate(LinkParameters(0.0, 0.0, overhead), 0, False, 0.0)
-    kinds, which, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    kinds, which = _kinds(keys)
+    counts = np.bincount(which)
     order = np.argsort(which, kind="stable")
     parts = np.split(seconds[order], np.cumsum(counts)[:-1])
     # Means, since the run time is a sum: rare long ones are a part of it.

@@ -7,16 +7,20 @@ path is waiting.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.models.program.origins import DelayKind
 from assay.models.program.waits import WaitStates
+from assay.trace.codes import coded
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace
 
 _START = -1
+# Calls at a time.
+_PART = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -51,60 +55,111 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
     """The path, as pieces on ranks."""
     order = np.argsort(waits.event, kind="stable")
     events, lates = waits.event[order], waits.late[order]
-    rank = int(np.argmax([one.end for one in flat.trace.ranks]))
-    moment = flat.trace.ranks[rank].end
     by_rank = np.searchsorted(events, flat.first)
-    pieces: list[tuple[int, float, float]] = []
+    # Waits are in order of time on a rank, and so are their ends.
     ends = flat.begin[events] + waits.seconds[order]
-    while True:
+    goes_to = flat.rank[lates]
+    last = int(np.argmax([one.end for one in flat.trace.ranks]))
+    moment = flat.trace.ranks[last].end
+
+    def before(times: Floats, rank: int) -> Integers:
+        """The last wait of a rank that ends before each time; -1: none does."""
         low, high = int(by_rank[rank]), int(by_rank[rank + 1])
-        # Waits are in order of time on a rank, and so are their ends.
-        at = low + int(np.searchsorted(ends[low:high], moment, side="left")) - 1
-        if at < low:
-            pieces.append((rank, flat.trace.ranks[rank].begin, moment))
-            break
-        pieces.append((rank, float(ends[at]), moment))
-        moment = float(ends[at])
-        rank = int(flat.rank[lates[at]])
-    pieces.reverse()
-    columns = list(zip(*pieces, strict=True))
-    return CriticalPath(
-        np.array(columns[0], dtype=np.int64), np.array(columns[1]), np.array(columns[2])
-    )
+        found = np.searchsorted(ends[low:high], times, side="left") - 1
+        return np.asarray(np.where(found >= 0, found + low, -1))
+
+    # From each wait the path goes on, backwards, at the rank that it waited for.
+    next_wait = np.empty(len(ends), dtype=np.int64)
+    for rank in np.unique(goes_to).tolist():
+        here = np.flatnonzero(goes_to == rank)
+        next_wait[here] = before(ends[here], rank)
+    follow = next_wait.data
+    chain = []
+    at = int(before(np.array([moment]), last)[0])
+    while at >= 0:
+        chain.append(at)
+        at = follow[at]
+    on = np.array(chain[::-1], dtype=np.int64)
+    rank_of = np.append(goes_to[on], last).astype(np.int64)
+    begins = np.concatenate([[flat.trace.ranks[int(rank_of[0])].begin], ends[on]])
+    return CriticalPath(rank_of, begins, np.append(ends[on], moment))
 
 
 def critical_shares(flat: FlatTrace, path: CriticalPath) -> list[CriticalShare]:
     """The path by rank and place, most first."""
-    ranks = flat.trace.ranks
     first, last = _calls_of(flat, path)
     counts = last - first
-    piece = np.repeat(np.arange(len(first)), counts)
-    event = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    event += first[piece]
+    sums: dict[int, float] = defaultdict(float)
+    width = int(flat.site.max(initial=0)) + 2
+    # Calls in parts: a path of 10^7 calls would need 1 GiB of temporary columns.
+    ends = np.cumsum(counts)
+    for low in range(0, int(counts.sum()), _PART):
+        number = np.arange(low, min(low + _PART, int(ends[-1])))
+        piece = np.searchsorted(ends, number, side="right")
+        event = number - (ends[piece] - counts[piece]) + first[piece]
+        for part in _of_calls(flat, path, piece, event):
+            _add(sums, width, *part)
+    _add(sums, width, *_behind(flat, path, first, last))
+    found = []
+    for code, seconds in sums.items():
+        code, before = divmod(code, width)
+        code, after = divmod(code, width)
+        rank, kind = divmod(code, 2)
+        name: DelayKind = "communication" if kind else "computing"
+        found.append(CriticalShare(rank, name, after - 1, before - 1, seconds))
+    return sorted(found, key=lambda one: -one.seconds)
+
+
+# Kind (0: computing, 1: communication), ranks, sites after and before, s.
+_Part = tuple[int, Integers, Integers, Integers, Floats]
+
+
+def _of_calls(
+    flat: FlatTrace, path: CriticalPath, piece: Integers, event: Integers
+) -> tuple[_Part, _Part]:
+    """The parts of the path before and in each call; ``piece``: that each is in."""
     begin, end = path.begin[piece], path.end[piece]
-    starts = flat.first[path.rank]
-    known = event > starts[piece]
+    rank = path.rank[piece]
+    known = event > flat.first[rank]
     before = np.maximum(event - 1, 0)
-    opened = np.array([rank.begin for rank in ranks])[path.rank]
-    free = np.maximum(np.where(known, flat.end[before], opened[piece]), begin)
+    opened = np.array([one.begin for one in flat.trace.ranks])[rank]
+    free = np.maximum(np.where(known, flat.end[before], opened), begin)
     after = np.where(known, flat.site[before].astype(np.int64), _START)
     site = flat.site[event].astype(np.int64)
-    # Behind the last call of a piece, which is the end of a rank unless the next one begins there.
-    some = last > starts
+    inside = np.minimum(flat.end[event], end) - np.maximum(flat.begin[event], begin)
+    return (
+        (0, rank, after, site, np.minimum(flat.begin[event], end) - free),
+        (1, rank, site, site, inside),
+    )
+
+
+def _behind(flat: FlatTrace, path: CriticalPath, first: Integers, last: Integers) -> _Part:
+    """Behind the last call of each piece: the end of a rank, unless the next call begins there."""
+    opened = np.array([one.begin for one in flat.trace.ranks])[path.rank]
+    some = last > flat.first[path.rank]
     final = np.maximum(last - 1, 0)
     rest = path.end - np.maximum(np.where(some, flat.end[final], opened), path.begin)
     last_site = np.where(some, flat.site[final].astype(np.int64), _START)
     follows = last < flat.first[path.rank + 1]
-    next_site = np.where(
-        follows, flat.site[np.minimum(last, len(flat.site) - 1)].astype(np.int64), _START
-    )
-    parts = [
-        (0, path.rank[piece], after, site, np.minimum(flat.begin[event], end) - free),
-        (1, path.rank[piece], site, site,
-         np.minimum(flat.end[event], end) - np.maximum(flat.begin[event], begin)),
-        (0, path.rank, last_site, next_site, rest),
-    ]  # fmt: skip
-    return _summed(parts)
+    behind = flat.site[np.minimum(last, len(flat.site) - 1)].astype(np.int64)
+    return 0, path.rank, last_site, np.where(follows, behind, _START), rest
+
+
+def _add(
+    sums: dict[int, float],
+    width: int,
+    kind: int,
+    rank: Integers,
+    after: Integers,
+    before: Integers,
+    seconds: Floats,
+) -> None:
+    """Add s by rank, kind and sites, coded as one number."""
+    real = seconds > 0.0
+    code = ((rank * 2 + kind) * width + after + 1) * width + before + 1
+    codes, which = coded(code[real])
+    for one, total in zip(codes.tolist(), np.bincount(which, seconds[real]), strict=True):
+        sums[one] += float(total)
 
 
 def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Integers, Integers]:
@@ -117,36 +172,3 @@ def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Integers, Integers]:
         first[here] = low + np.searchsorted(flat.end[low:high], path.begin[here], side="right")
         last[here] = low + np.searchsorted(flat.begin[low:high], path.end[here], side="left")
     return first, np.maximum(last, first)
-
-
-def _summed(parts: list[tuple[int, Integers, Integers, Integers, Floats]]) -> list[CriticalShare]:
-    keys = np.concatenate(
-        [
-            np.stack([np.full(len(rank), kind), rank, after, before])
-            for kind, rank, after, before, _ in parts
-        ],
-        axis=1,
-    )
-    seconds = np.concatenate([part[4] for part in parts])
-    real = seconds > 0.0
-    if not real.any():
-        return []
-    keys, seconds = keys[:, real], seconds[real]
-    low = keys.min(axis=1, keepdims=True)
-    widths = (keys - low).max(axis=1) + 1
-    code = np.zeros(keys.shape[1], dtype=np.int64)
-    for row, width in zip(keys - low, widths, strict=True):
-        code = code * width + row
-    _, at, which = np.unique(code, return_index=True, return_inverse=True)
-    sums = np.bincount(which, weights=seconds)
-    found = [
-        CriticalShare(
-            rank=int(keys[1, i]),
-            kind="communication" if keys[0, i] else "computing",
-            after=int(keys[2, i]),
-            before=int(keys[3, i]),
-            seconds=float(time),
-        )
-        for i, time in zip(at, sums, strict=True)
-    ]
-    return sorted(found, key=lambda one: -one.seconds)

@@ -28,6 +28,7 @@ from assay.models.program.links import BETWEEN, WITHIN
 from assay.models.program.meetings import Meeting, meetings_of, messages_of, width_of
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
+from assay.trace.native import topological
 
 _NONE = -1
 # Order of what a call completes: its own send first, collectives last.
@@ -52,13 +53,17 @@ class Edges:
 
 @dataclass(frozen=True)
 class FarMessages:
-    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts."""
+    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts.
+
+    ``order``: ascending by sending rank, and of one rank as it sent them.
+    """
 
     injection: Integers
     arrival: Integers
     size: Integers
     source: Integers
     target: Integers
+    order: Integers
 
 
 @dataclass(frozen=True)
@@ -346,6 +351,7 @@ def _assemble(
             every.size[far],
             hosts[every.source[far]].astype(np.int64),
             hosts[every.target[far]].astype(np.int64),
+            every.ready[far],  # nodes of ranks are rank after rank, in order of time
         ),
     )
 
@@ -377,23 +383,4 @@ def topological_order(one: Integers, other: Integers) -> Integers | None:
 
     None if there is a circle (Kahn 1962).
     """
-    number = len(one)
-    waiting = ((one >= 0).astype(np.int8) + (other >= 0)).tolist()
-    sources = np.concatenate([one, other])
-    targets = np.tile(np.arange(number), 2)
-    real = sources >= 0
-    sources, targets = sources[real], targets[real]
-    sort = np.argsort(sources, kind="stable")
-    followers = targets[sort].tolist()
-    first = np.searchsorted(sources[sort], np.arange(number + 1)).tolist()
-    todo = [node for node in range(number - 1, -1, -1) if not waiting[node]]
-    order = []
-    while todo:
-        node = todo.pop()
-        order.append(node)
-        for k in range(first[node], first[node + 1]):
-            follower = followers[k]
-            waiting[follower] -= 1
-            if not waiting[follower]:
-                todo.append(follower)
-    return np.array(order, dtype=np.int64) if len(order) == number else None
+    return topological(one, other)

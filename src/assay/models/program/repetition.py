@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.trace.codes import coded
 from assay.trace.events import Events, Floats, Integers, RankTrace
 
 # Distances that are tried as periods, those that may cover most first.
@@ -60,7 +61,7 @@ def signs(events: Events) -> Integers:
     code = events.communicator.astype(np.int64)
     code = code * (int(events.site.max(initial=0)) + 1) + events.site
     code = code * (int(events.function.max(initial=0)) + 1) + events.function
-    return np.unique(code, return_inverse=True)[1].astype(np.int64)
+    return coded(code)[1].astype(np.int64)
 
 
 def find_repetition(sequence: Integers, least: int = 2) -> Repetition | None:

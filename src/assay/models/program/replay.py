@@ -16,6 +16,7 @@ import numpy.typing as npt
 from assay.models.program.graph import Edges, ProgramGraph
 from assay.models.program.links import BETWEEN, WITHIN, ProgramNetwork
 from assay.trace.events import Floats, Integers
+from assay.trace.native import longest_path, replay_times
 
 _MOST_STEPS = 200
 _EXACT = 1e-12
@@ -75,40 +76,11 @@ def costs(edges: Edges, network: ProgramNetwork) -> Floats:
 def replay(graph: ProgramGraph, network: ProgramNetwork) -> Replay:
     """The run on a network."""
     along, across = costs(graph.along, network), costs(graph.across, network)
-    times: list[float] = []
-    append = times.append
-    for one, other, first, second in zip(
-        graph.along.source.tolist(),
-        graph.across.source.tolist(),
-        along.tolist(),
-        across.tolist(),
-        strict=True,
-    ):
-        time = times[one] + first if one >= 0 else first
-        if other >= 0 and (late := times[other] + second) > time:
-            time = late
-        append(time)
-    moments = np.array(times)
-    last = graph.ends[np.argmax(moments[graph.ends])]
-    path, by_message = _path(graph, moments, across, int(last))
-    return Replay(float(moments[last]), moments, path, by_message, _slopes(graph, path, by_message))
-
-
-def _path(
-    graph: ProgramGraph, times: Floats, across: Floats, last: int
-) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """The longest path to a node; whether each of its nodes was reached by a message."""
-    other = graph.across.source
-    # As in the pass: an edge across counts only if it is later, which the along edge equals.
-    by_message = (other >= 0) & (times == times[other] + across)
-    along, other_list, messages = graph.along.source.tolist(), other.tolist(), by_message.tolist()
-    path, reached = [], []
-    node = last
-    while node >= 0:
-        path.append(node)
-        reached.append(messages[node])
-        node = other_list[node] if messages[node] else along[node]
-    return np.array(path[::-1], dtype=np.int64), np.array(reached[::-1], dtype=bool)
+    one, other = graph.along.source, graph.across.source
+    times = replay_times(one, other, along, across)
+    last = int(graph.ends[np.argmax(times[graph.ends])])
+    path, by_message = longest_path(one, other, across, times, last)
+    return Replay(float(times[last]), times, path, by_message, _slopes(graph, path, by_message))
 
 
 def _slopes(graph: ProgramGraph, path: Integers, by_message: npt.NDArray[np.bool_]) -> Slopes:

@@ -50,6 +50,7 @@ def answer(found: ProfileFindings) -> Answer:
             "Parallel efficiency is the mean computing time divided by the longest wall time; it "
             "is the product of load balance (mean ÷ longest computing time) and communication "
             "efficiency (POP Centre of Excellence).",
+            *_regions(found),
         ],
         limits=[
             "A profile has sums only: it does not show how much of the time in a call is waiting, "
@@ -57,6 +58,17 @@ def answer(found: ProfileFindings) -> Answer:
             _own_cost(found),
         ],
     )
+
+
+def _regions(found: ProfileFindings) -> list[str]:
+    if found.regions is None:
+        return []
+    return [
+        f"The program switches the profile on {counted(found.regions.regions, 'time')} "
+        "(MPI_Pcontrol): all numbers are of these regions, "
+        f"{format_share(found.regions.share)} of the time from MPI_Init to MPI_Finalize; wall time "
+        "is the time in them."
+    ]
 
 
 def _own_cost(found: ProfileFindings) -> str:
@@ -97,7 +109,8 @@ def _verdict(found: ProfileFindings) -> str:
     ratio = "" if grain.ratio is None else f" Computation is {grain.ratio:.3g} × communication."
     if grain.fine:
         ratio += " This is fine grain."
-    return f"{first}{': ' + mostly if mostly else ''}.{ratio}"
+    part = "" if found.regions is None else " in its measured regions"
+    return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}"
 
 
 def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
@@ -107,6 +120,8 @@ def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
             if found.unknown
             else f"The program ran for {format_duration(found.wall)} only."
         )
+    if found.cpu_wait is not None and found.cpu_wait > NO_CPU:
+        return "low", f"The ranks had no CPU for {format_share(found.cpu_wait)} of their time."
     return "medium", "The profile is complete. One run does not show how its times vary."
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from assay.errors import AssayError
 from assay.questions.profile.model import (
     PROFILE_SCHEMA,
+    MeasuredRegions,
     ProfileDemand,
     ProfileEfficiencies,
     ProfileFindings,
@@ -40,9 +43,10 @@ def find(profile: ProgramProfile) -> ProfileFindings:
     whole = sum(rank.wall for rank in ranks)
     if whole <= 0.0:
         raise AssayError(
-            "No time passed between the begin and the end of MPI.",
+            "No time passed between the begin and the end of MPI with the profile on.",
             where=profile.run.folder,
-            fix="Profile a program that works between MPI_Init and MPI_Finalize.",
+            fix="Profile a program that works between MPI_Init and MPI_Finalize, and that doesn't "
+            "switch the profile off (MPI_Pcontrol(0)) before.",
         )
     threaded = any(one.header.threads == "multiple" for one in profile.ranks)
     inside = sum(rank.mpi for rank in ranks)
@@ -59,7 +63,10 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         endings=dict(sorted(Counter(one.header.ended for one in profile.ranks).items())),
         wall=max(rank.wall for rank in ranks),
         total=profile.run.wall,
-        mpi_share=_spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
+        mpi_share=msgspec.structs.replace(
+            _spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
+            mean=inside / whole,  # so that the shares of functions add up to it
+        ),
         threaded=threaded,
         efficiencies=_efficiencies(ranks, profile),
         grain=_grain(ranks, inside, calls),
@@ -75,6 +82,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         cost=_cost(profile),
         cpu_wait=_cpu_wait(profile),
         overhead=_overhead(profile),
+        regions=_regions(profile),
         unknown=unknown_of(profile, ranks),
     )
 
@@ -90,9 +98,9 @@ def _rank(one: RankProfile, number: int) -> ProfileRank:
     return ProfileRank(
         rank=number if one.header.rank is None else one.header.rank,
         host=one.header.host,
-        wall=one.header.wall,
+        wall=one.header.covered,
         mpi=inside,
-        computing=max(one.header.wall - inside, 0.0),
+        computing=max(one.header.covered - inside, 0.0),
         messages=sum(peer.messages for peer in one.peers),
         bytes=sum(peer.bytes for peer in one.peers),
         kinds=kinds,
@@ -116,17 +124,28 @@ def _cost(profile: ProgramProfile) -> float | None:
 
 def _cpu_wait(profile: ProgramProfile) -> float | None:
     known = [one.header for one in profile.ranks if one.header.cpu_wait is not None]
-    wall = sum(one.wall for one in known)
+    wall = sum(one.covered for one in known)
     return sum(one.cpu_wait or 0.0 for one in known) / wall if wall > 0.0 else None
 
 
 def _overhead(profile: ProgramProfile) -> float | None:
     shares = [
-        _calls_of(one) * one.header.cost / one.header.wall
+        _calls_of(one) * one.header.cost / one.header.covered
         for one in profile.ranks
-        if one.header.cost > 0.0 and one.header.wall > 0.0
+        if one.header.cost > 0.0 and one.header.covered > 0.0
     ]
     return max(shares, default=None)
+
+
+def _regions(profile: ProgramProfile) -> MeasuredRegions | None:
+    headers = [one.header for one in profile.ranks]
+    if not any(header.switched for header in headers):
+        return None
+    whole = sum(header.wall for header in headers)
+    return MeasuredRegions(
+        regions=max(header.runs for header in headers),
+        share=sum(header.covered for header in headers) / whole,
+    )
 
 
 def _efficiencies(

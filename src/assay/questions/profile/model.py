@@ -90,6 +90,17 @@ class ProfileEfficiencies(msgspec.Struct, frozen=True):
     communication: float
 
 
+class MeasuredRegions(msgspec.Struct, frozen=True):
+    """The parts of a run that its profile is of, as MPI_Pcontrol switches it on and off.
+
+    ``regions``: how often it was switched on, on the rank with most. ``share``: of the time from
+    MPI_Init to MPI_Finalize, over all ranks.
+    """
+
+    regions: int
+    share: float
+
+
 class ProfileGrain(msgspec.Struct, frozen=True):
     """Computation against communication.
 
@@ -141,19 +152,19 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     ``command``: the program as it was run; ``status``: its exit status; ``utc``: its start, Unix
     time. ``mpi``: its MPI. ``size``: ranks of its world; ``hosts``: number of hosts. ``absent``:
     ranks without a profile. ``endings``: number of ranks by what made them write. ``wall``: the
-    longest wall time of a rank from the end of MPI_Init on. ``total``: from the start of the
-    command to its end, the launcher's work included. ``mpi_share``: time in MPI ÷ wall time, over
-    the ranks. ``threaded``: whether time in MPI of several threads may count at once.
-    ``efficiencies``: None where computing can't be derived. ``grain``, ``demand``: what it needs of
-    a network. ``kinds``, ``functions``, ``sites``: times by kind of function, function and call
-    site, most first. ``sizes``: calls by bytes. ``sent``: who sent to whom. ``ranks``: each rank.
-    ``schema``: version of this layout. ``unknown``: what the profile can't
-    say, in sentences. ``lost``: share of the calls for whose call site there was no room.
-    ``unfinished``: requests that were never completed. ``cost``: s that the profile (and the
-    trace) takes per call, as each rank measured it at its start, mean over the ranks; None: not
-    measured. ``cpu_wait``: share of the ranks' wall time in which their main threads could have run
-    and had no CPU; None: unknown. ``overhead``: calls of a rank × its cost ÷ its wall time, the
-    largest over the ranks.
+    longest wall time of a rank from the end of MPI_Init on, with the profile on. ``total``: from
+    the start of the command to its end, the launcher's work included. ``mpi_share``: time in MPI ÷
+    wall time, over the ranks. ``threaded``: whether time in MPI of several threads may count at
+    once. ``efficiencies``: None where computing can't be derived. ``grain``, ``demand``: what it
+    needs of a network. ``kinds``, ``functions``, ``sites``: times by kind of function, function and
+    call site, most first. ``sizes``: calls by bytes. ``sent``: who sent to whom. ``ranks``: each
+    rank. ``schema``: version of this layout. ``unknown``: what the profile can't say, in sentences.
+    ``lost``: share of the calls for whose call site there was no room. ``unfinished``: requests
+    that were never completed. ``cost``: s that the profile (and the trace) takes per call, as each
+    rank measured it at its start, mean over the ranks; None: not measured. ``cpu_wait``: share of
+    the ranks' wall time in which their main threads could have run and had no CPU; None: unknown.
+    ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
+    ``regions``: None: the profile is of the whole run.
     """
 
     schema: int
@@ -183,4 +194,5 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     cost: float | None
     cpu_wait: float | None
     overhead: float | None
+    regions: MeasuredRegions | None
     unknown: list[str]

@@ -14,4 +14,5 @@ def place_name(place: SourcePlace) -> str:
         return f"{image}+{place.offset:#x}"
     if not place.file:
         return f"{place.function} ({image}+{place.offset:#x})"
-    return f"{place.function} ({PurePath(place.file).name}:{place.line})"
+    line = f":{place.line}" if place.line else ""  # unknown without debugging information
+    return f"{place.function} ({PurePath(place.file).name}{line})"

@@ -16,10 +16,16 @@ def unknown_of(profile: ProgramProfile, ranks: Sequence[ProfileRank]) -> list[st
     found = []
     headers = [one.header for one in profile.ranks]
     if profile.absent:
+        ended = any(header.ended in ("abort", "signal") for header in headers)
+        why = (
+            "the launcher killed them when another rank ended"
+            if ended
+            else "they were killed, or their hosts don't share the folder"
+        )
         found.append(
             f"{counted(len(profile.absent), 'rank')} wrote no profile "
-            f"({_named(profile.absent)}): they were killed, or their hosts don't share the folder. "
-            "Efficiencies are unknown, and sums are of the other ranks."
+            f"({_named(profile.absent)}): {why}. Efficiencies are unknown, and sums are of the "
+            "other ranks."
         )
     if profile.cut:
         found.append(f"{counted(len(profile.cut), 'rank')} ended while writing the profile.")
@@ -39,10 +45,6 @@ def unknown_of(profile: ProgramProfile, ranks: Sequence[ProfileRank]) -> list[st
     if any(header.rank is None for header in headers):
         found.append(
             "The program uses MPI sessions without a world: its processes are numbered by file."
-        )
-    if any(header.runs for header in headers):
-        found.append(
-            "The program calls MPI_Pcontrol, which may have switched the profile off for a while."
         )
     return found
 

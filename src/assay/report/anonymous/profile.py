@@ -16,36 +16,40 @@ from assay.trace.model import ProfiledRun, ProgramProfile, RankProfile, SourcePl
 
 
 def profile_without_names(
-    profile: ProgramProfile, trace: MatchedTrace | None, folder: Path | None = None
-) -> tuple[ProgramProfile, MatchedTrace | None]:
+    profile: ProgramProfile | None, trace: MatchedTrace | None, folder: Path | None = None
+) -> tuple[ProgramProfile | None, MatchedTrace | None]:
     """The profile and the trace with the names of hosts, users and folders replaced.
 
-    Names of functions and files of the program are kept. ``folder``: that of the profile, whose
-    owner is a private name, too.
+    Names of functions and files of the program are kept. ``profile``: None: the program was killed,
+    and there is only the trace. ``folder``: the profile's, whose owner is a private name, too.
     """
     names = Names()
     names.add(_found(profile, trace, folder))
-    run = _run(profile.run, names)
-    hidden = ProgramProfile(
-        run,
-        [_rank(rank, names) for rank in profile.ranks],
-        profile.absent,
-        [_file(path, names) for path in profile.cut],
-    )
+    hidden = None
+    if profile is not None:
+        hidden = ProgramProfile(
+            _run(profile.run, names),
+            [_rank(rank, names) for rank in profile.ranks],
+            profile.absent,
+            [_file(path, names) for path in profile.cut],
+        )
     if trace is None:
         return hidden, None
     plain = trace.trace
+    run = _run(plain.run, names)
     ranks = tuple(replace(rank, host=names.host(rank.host)) for rank in plain.ranks)
     sites = tuple(_place(place, names) for place in plain.sites)
     changed = replace(plain, run=run, ranks=ranks, sites=sites)
     return hidden, replace(trace, flat=replace(trace.flat, trace=changed))
 
 
-def _found(profile: ProgramProfile, trace: MatchedTrace | None, folder: Path | None) -> FoundNames:
+def _found(
+    profile: ProgramProfile | None, trace: MatchedTrace | None, folder: Path | None
+) -> FoundNames:
     found = FoundNames()
-    run = profile.run
+    run = _run_of(profile, trace)
     for host in (
-        *(rank.header.host for rank in profile.ranks),
+        *(() if profile is None else (rank.header.host for rank in profile.ranks)),
         *(() if trace is None else trace.trace.hosts),
     ):
         found.hosts(host)
@@ -61,6 +65,14 @@ def _found(profile: ProgramProfile, trace: MatchedTrace | None, folder: Path | N
             found.put("path", str(PurePath(path).parent))
         found.text(path)
     return found
+
+
+def _run_of(profile: ProgramProfile | None, trace: MatchedTrace | None) -> ProfiledRun:
+    if profile is not None:
+        return profile.run
+    if trace is None:
+        raise ValueError("neither a profile nor a trace")
+    return trace.trace.run
 
 
 def _run(run: ProfiledRun, names: Names) -> ProfiledRun:

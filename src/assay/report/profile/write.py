@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.questions.common.findings import findings_json
+from assay.questions.common.tables import TableBuilder, fact_table, quantity
 from assay.questions.profile.answer import answer
 from assay.questions.profile.figures import figures
 from assay.questions.profile.model import ProfileFindings
@@ -23,7 +24,8 @@ from assay.report.model import CompanionFile, ReportModel, Section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
 from assay.trace.matching import MatchedTrace
-from assay.units import counted
+from assay.trace.model import ProfiledRun
+from assay.units import counted, format_minute
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +63,32 @@ def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -
     )
 
 
+def build_trace(run: ProfiledRun, events: MatchedTrace, traced: TraceFindings) -> ReportModel:
+    """The report on a trace whose program was killed before it could write its profile."""
+    command = " ".join(run.command)
+    ranks = TableBuilder(events.trace.ranks).counts("rank", "Rank", lambda one: one.rank)
+    ranks.text("host", "Host", lambda one: one.host)
+    ranks.numbers("wall", "Traced time", lambda one: quantity(one.wall, "s"), unit="s")
+    ranks.counts("calls", "Calls", lambda one: len(one.events))
+    facts = [
+        ("Command", command),
+        ("Started", format_minute(run.utc)),
+        ("Exit status", str(run.status)),
+        ("MPI", run.mpi),
+    ]
+    return report_without_cells(
+        name="profile",
+        title="Trace of a program",
+        utc=run.utc,
+        complete=False,
+        unfinished="No rank wrote a profile: the program was killed.",
+        summary=command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …",
+        sections=[_traced_section(traced)],
+        rows=ranks.table("profile-ranks", "Ranks"),
+        facts=fact_table("system", "Program", facts),
+    )
+
+
 def _traced_section(traced: TraceFindings) -> Section:
     return section_of(
         traced_answer(traced),
@@ -76,8 +104,13 @@ def _unfinished(found: ProfileFindings) -> str:
     return f"{counted(len(found.absent), 'rank')} wrote no profile." if found.absent else ""
 
 
-def profile_json(found: ProfileFindings, traced: TraceFindings | None) -> object:
-    """The findings for programs; those of the trace, where there is one, are its ``trace``."""
+def profile_json(found: ProfileFindings | None, traced: TraceFindings | None) -> object:
+    """The findings for programs; those of the trace, where there is one, are its ``trace``.
+
+    ``found``: None: the program was killed, and there is only the trace.
+    """
+    if found is None:
+        return {"trace": findings_json(traced)}
     plain = findings_json(found)
     if traced is None or not isinstance(plain, dict):
         return plain
@@ -85,23 +118,21 @@ def profile_json(found: ProfileFindings, traced: TraceFindings | None) -> object
 
 
 def present(
-    found: ProfileFindings,
+    report: ReportModel,
     console: Console,
     form: ShownFormat | None,
     output: Path | None,
-    traced: TraceFindings | None = None,
     trace: MatchedTrace | None = None,
     *,
     verbose: bool = False,
     usual: Path = USUAL,
 ) -> None:
-    """Print the report, and write it if a format or a file is named.
+    """Print a report, and write it if a format or a file is named.
 
     Without a file it is ``usual`` (``profile.html``, or ``.md``, ``.json``).
     ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
     ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
-    report = build_profile(found, traced)
     if trace is not None and chosen_format(form, output) in ("html", "markdown"):
         timeline = _timeline_beside(output or usual)
         make_folder(timeline.parent, OUTPUT)

@@ -11,6 +11,7 @@ from assay.questions.common.parts import Part, merge
 from assay.questions.placement.causes.breakdown import WorkBreakdown
 from assay.questions.placement.causes.cpu_time_answer import cpu_time_part
 from assay.questions.placement.causes.findings import CausesFindings
+from assay.questions.placement.causes.forecasts_answer import forecasts_part
 from assay.questions.placement.causes.losses import MIN_CAUSE, TimeLoss
 from assay.units import counted, format_share
 
@@ -50,7 +51,9 @@ _LIMIT_NONE = (
 
 def part(found: CausesFindings) -> Part:
     """The causes; ``remark`` is the verdict's sentence, empty if nothing is known."""
-    commands = cpu_time_part(found.commands)
+    seen = [cpu_time_part(found.commands), forecasts_part(found.forecasts)]
+    commands = merge(seen)
+    commands.remark = " ".join(one.remark for one in seen if one.remark)
     if not found.works:
         if not commands.remark:
             commands.limits.append(_LIMIT_NONE)

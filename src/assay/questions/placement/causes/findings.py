@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from assay.questions.common.question import Measured
 from assay.questions.placement.causes.breakdown import WorkBreakdown, find_breakdowns
 from assay.questions.placement.causes.cpu_time import CpuTimeShares, cpu_time_shares
+from assay.questions.placement.causes.forecasts import ForecastComparison, compare_forecasts
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,25 @@ class CausesFindings:
 
     ``works``: each work whose ranks recorded their phases, on each number of nodes. ``errors``:
     errors of the contention model's predictions; None without predictions. ``commands``: each
-    user's command, by ranks ascending.
+    user's command, by ranks ascending. ``forecasts``: the fastest placement of each profiled
+    command against what its profile lets expect.
     """
 
     works: list[WorkBreakdown]
     errors: PredictionErrors | None
     commands: list[list[CpuTimeShares]]
+    forecasts: list[ForecastComparison]
 
 
 def find(measured: Measured) -> CausesFindings:
     """Find the causes; both lists are empty if there are no data on them."""
     works = find_breakdowns(measured.cells, measured.run, measured.history)
-    return CausesFindings(works, _errors(works), cpu_time_shares(measured.cells, measured.run))
+    return CausesFindings(
+        works,
+        _errors(works),
+        cpu_time_shares(measured.cells, measured.run),
+        compare_forecasts(measured.cells, measured.run.manifest.plan),
+    )
 
 
 def _errors(works: Sequence[WorkBreakdown]) -> PredictionErrors | None:

@@ -193,6 +193,11 @@ def _limits(found: TraceFindings) -> list[str]:
         "Waiting shorter than the error of the clocks between hosts "
         f"({format_duration(found.clock_error)}) isn't seen."
     ]
+    if found.cut > 0.0:
+        limits.append(
+            "All times are of the regions in which the program has the trace on (MPI_Pcontrol); "
+            f"{format_duration(found.cut)} between them are left out."
+        )
     if found.followed < _MOST_FOLLOWED:
         limits.append(
             f"Origins are those of the longest waits, {format_share(found.followed)} of all "

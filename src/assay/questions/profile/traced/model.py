@@ -233,7 +233,8 @@ class TraceFindings(msgspec.Struct, frozen=True):
     waiting without an origin; ``followed``: share whose origin was searched for, the longest waits.
     ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
     repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
-    ``unknown``: what the trace can't say, in sentences.
+    ``unknown``: what the trace can't say, in sentences. ``cut``: s in which no rank recorded
+    (MPI_Pcontrol), left out of all times.
     """
 
     schema: int
@@ -257,3 +258,4 @@ class TraceFindings(msgspec.Struct, frozen=True):
     critical: list[CriticalPlace]
     network: NetworkSensitivity | None
     unknown: list[str]
+    cut: float

@@ -1,0 +1,45 @@
+"""The demand of a program from a kept profile, for plans."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.model.demand import ProgramDemand
+from assay.questions.profile.findings import find
+from assay.trace.reading import read_profile
+
+
+def read_demand(folder: Path) -> ProgramDemand:
+    """What the program profiled in a folder needs.
+
+    Raises AssayError without a readable profile, and for one that lacks ranks: what its other ranks
+    compute and send would be unknown.
+    """
+    found = find(read_profile(folder))
+    if found.absent or found.efficiencies is None:
+        raise AssayError(
+            "The profile doesn't say how long each rank computes: "
+            + ("ranks are missing." if found.absent else "its threads were in MPI at once."),
+            where=str(folder),
+            fix="Profile the program again to its end, on hosts that share the folder.",
+        )
+    ranks = found.ranks
+    computing = sum(rank.computing for rank in ranks) / len(ranks)
+    longest = max(rank.computing for rank in ranks)
+    inside = sum(rank.mpi for rank in ranks) / len(ranks)
+    host = {rank.rank: rank.host for rank in ranks}
+    sent = [(one.bytes, host.get(one.sender) != host.get(one.receiver)) for one in found.sent]
+    whole = sum(size for size, _ in sent)
+    return ProgramDemand(
+        command=shlex.join(found.command),
+        ranks=len(ranks),
+        hosts=found.hosts,
+        computing=computing,
+        uneven=longest / computing - 1.0 if computing > 0.0 else 0.0,
+        communication=max(inside - (longest - computing), 0.0),
+        messages=sum(rank.messages for rank in ranks) / len(ranks),
+        sent=sum(rank.bytes for rank in ranks) / len(ranks),
+        between=sum(size for size, far in sent if far) / whole if whole else 0.0,
+    )

@@ -1,0 +1,110 @@
+"""The fastest placement of a profiled command, and whether its profile explains it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.kernels.outside import APP
+from assay.model.demand import PlacementForecast, ProgramDemand
+from assay.model.plan import Plan
+from assay.questions.common.selection import Point, ratio
+from assay.questions.placement.works import is_plain, works_of
+from assay.stats.core.intervals import Estimate
+from assay.stats.core.model import CellSummary
+
+# The parts of a forecast, and why a placement wins by each.
+PARTS = {
+    "compute": "its computing is divided among more cores",
+    "imbalance": "its ranks wait less for the one that computes longest",
+    "messages": "its ranks exchange fewer messages",
+    "between": "fewer bytes cross the adapter that a node's ranks share",
+}
+# Minimum change of the time for a cause to be named.
+_LEAST = 0.02
+
+
+@dataclass(frozen=True)
+class ForecastComparison:
+    """The fastest placement of a profiled command beside another one.
+
+    ``best``: the fastest measured one. ``other``: the plain placement with the most ranks on as
+    many nodes (the next fastest, if ``best`` is that one). ``expected``, ``than``: their forecasts.
+    ``predicted``: the time expected at ``best`` over that at ``other``; ``measured``: of the
+    measured times. ``cause``: the part of the forecast that explains the difference, one of
+    ``PARTS``; None: the profile expects none, or the measured times contradict it. ``errors``:
+    over ``count`` placements: median of the relative error of expected times, scaled to agree at
+    the fastest one; None with fewer than two others.
+    """
+
+    demand: ProgramDemand
+    best: Point
+    other: Point
+    expected: PlacementForecast
+    than: PlacementForecast
+    predicted: float
+    measured: Estimate
+    cause: str | None
+    errors: float | None
+    count: int
+
+
+def compare_forecasts(cells: Sequence[CellSummary], plan: Plan) -> list[ForecastComparison]:
+    """Each command of a plan with forecasts, whose fastest placement has one to compare with."""
+    if plan.demand is None:
+        return []
+    works = works_of(cells, lambda cell: cell.kernel == APP and cell.id in plan.forecasts)
+    found = (_compare(work, plan, plan.demand) for work in works)
+    return [one for one in found if one is not None]
+
+
+def _compare(work: Sequence[Point], plan: Plan, demand: ProgramDemand) -> ForecastComparison | None:
+    ranked = sorted(work, key=lambda point: point.metric.median)
+    best = ranked[0]
+    nodes = best.summary.cell.placement.nodes
+    others = [point for point in ranked[1:] if point.summary.cell.placement.nodes == nodes]
+    if not others:
+        return None
+    plain = [point for point in others if is_plain(point.summary.cell)]
+    other = max(plain, key=lambda point: point.summary.cell.placement.ppn) if plain else others[0]
+    if is_plain(best.summary.cell) and _ppn(best) > _ppn(other):
+        other = others[0]
+    expected, than = (plan.forecasts[point.summary.id] for point in (best, other))
+    value, interval = ratio(best.metric, other.metric)
+    scale = best.metric.median / expected.time if expected.time > 0.0 else 0.0
+    errors = [
+        abs(scale * plan.forecasts[point.summary.id].time / point.metric.median - 1.0)
+        for point in ranked[1:]
+    ]
+    return ForecastComparison(
+        demand=demand,
+        best=best,
+        other=other,
+        expected=expected,
+        than=than,
+        predicted=expected.time / than.time if than.time > 0.0 else 1.0,
+        measured=Estimate(value, interval),
+        cause=_cause(expected, than, value, interval),
+        errors=statistics.median(errors) if len(errors) > 1 else None,
+        count=len(errors),
+    )
+
+
+def _ppn(point: Point) -> int:
+    return point.summary.cell.placement.ppn
+
+
+def _cause(
+    expected: PlacementForecast,
+    than: PlacementForecast,
+    measured: float,
+    interval: tuple[float, float] | None,
+) -> str | None:
+    """The part that shrinks most, if the whole is expected to shrink, and does."""
+    if than.time <= 0.0 or expected.time > (1.0 - _LEAST) * than.time:
+        return None
+    if measured >= 1.0 - _LEAST or (interval is not None and interval[1] >= 1.0):
+        return None
+    saved = {name: getattr(than, name) - getattr(expected, name) for name in PARTS}
+    return max(saved, key=lambda name: saved[name])

@@ -1,0 +1,17 @@
+"""Columns of few distinct numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.trace.events import Integers
+
+
+def coded(values: Integers) -> tuple[Integers, Integers]:
+    """The distinct values, ascending, and the place of each value among them.
+
+    As ``np.unique`` with ``return_inverse``, which sorts all values: where few are distinct, a
+    search among these takes a fraction.
+    """
+    found = np.unique(values)
+    return found, np.searchsorted(found, values)
