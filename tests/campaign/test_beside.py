@@ -103,7 +103,7 @@ def test_an_executable_that_hangs_from_its_first_launch_on_is_given_up(tmp_path:
     ended = [launch for launch in run.launches if launch.outcome == "timeout"]
     work = find_kernel("npb.cg").work({"class": "S"}, 1, 1)["operations"]
     limit = 60.0 + work / 2.5e9 * 50
-    assert ended and all(launch.wall == pytest.approx(limit, abs=0.1) for launch in ended)
+    assert ended and all(launch.wall == pytest.approx(limit, abs=0.5) for launch in ended)
     assert {m.cell.kernel for m in run.measurements} == {"npb.cg"}
 
 

@@ -36,7 +36,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
-from assay.kernels import kernels
+from assay.kernels import kernels, known_kernel
 from assay.launch.fake.fabric import FabricModel
 from assay.model.expression import Expression, parse_expression
 from assay.model.placement import Placement, Value
@@ -178,9 +178,15 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Place = Callable[[KeyPath], str]
 
 
-def _names(parameters: Mapping[str, Value], placement: Placement) -> dict[str, Value]:
-    """The names that a placement and a kernel's parameters define for expressions."""
+def _names(kernel: str, parameters: Mapping[str, Value], placement: Placement) -> dict[str, Value]:
+    """The names that a placement and a kernel's parameters define for expressions.
+
+    Parameters that cells omit at their defaults are among them.
+    """
+    known = known_kernel(kernel)
+    omitted = (p for p in (known.parameters if known else ()) if p.omitted)
     return {
+        **{parameter.name: parameter.default for parameter in omitted},
         "nodes": placement.nodes,
         "ppn": placement.ppn,
         "threads": placement.threads,
@@ -216,7 +222,7 @@ class Compiled:
         done = work(parameters, placement.ranks, placement.threads) if work else {}
         return {
             **{f"work_{quantity}": amount for quantity, amount in done.items()},
-            **_names(parameters, placement),
+            **_names(kernel, parameters, placement),
             **self.constants,
         }
 
@@ -243,7 +249,7 @@ class CompiledScenario:
         self, kernel: str, toolchain: str, parameters: Mapping[str, Value], placement: Placement
     ) -> Compiled:
         """The first behaviour that matches; by default an operation takes a millisecond."""
-        names = _names(parameters, placement)
+        names = _names(kernel, parameters, placement)
         for behaviour in self.behaviours:
             written = behaviour.written
             if (
