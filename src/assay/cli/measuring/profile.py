@@ -145,8 +145,8 @@ def profile(
         else:
             assert events is not None and traced is not None
             report = build_trace(events.trace.run, events, traced)
-        form = "html" if html else format_
-        present(report, console(), form, output, events, verbose=verbose)
+        shown = "html" if html else format_
+        present(report, console(), shown, output, events, verbose=verbose)
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events.trace, form, path):
