@@ -14,4 +14,4 @@ def coded(values: Integers) -> tuple[Integers, Integers]:
     search among these takes a fraction.
     """
     found = np.unique(values)
-    return found, np.searchsorted(found, values)
+    return found, np.searchsorted(found, values).astype(np.int64)
