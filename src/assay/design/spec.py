@@ -110,9 +110,10 @@ def read_spec(path: Path) -> DesignSpec:
 def spec_of(document: TomlDocument) -> DesignSpec:
     """As ``read_spec``, from a document."""
     data = document.data
-    tables = ("limits", "choose", "workload", "program", "jobs")
-    tables = (*tables, "exchange", "uncertainty", "search")
-    document.check_keys([], data, {"title", "currency", "catalogues", *tables})
+    values = {"title", "currency", "catalogues"}
+    tables = {"limits", "choose", "workload", "program", "jobs"}
+    tables |= {"exchange", "uncertainty", "search"}
+    document.check_keys([], data, values | tables)
     currency = document.read(["currency"], data.get("currency", "USD"), str)
     uncertainty = _uncertainty(document, data.get("uncertainty", {}))
     names = document.read(["catalogues"], data.get("catalogues", []), list[str])
