@@ -90,6 +90,16 @@ def test_a_flat_fabric_has_no_groups() -> None:
         assert found.sample.groups == "none" and found.sample.more == 0
 
 
+def test_groups_that_the_launches_kept_for_the_test_do_not_show_are_none() -> None:
+    """As of a disturbance that lasts for two of three launches; shown by all they are found."""
+    shown = drawn(80, 20, 3, 900, seed=2)
+    assert len(analyse_sample(shown).levels) == 1
+    flat = drawn(80, 0, 3, 900, seed=2)  # the same pairs
+    mixed = np.vstack([shown.launches[:2], flat.launches[2:]])
+    found = analyse_sample(PairTimes(80, shown.ones, shown.others, mixed))
+    assert found.levels == ()
+
+
 def test_pairs_that_are_fast_at_random_are_no_groups() -> None:
     draw = np.random.default_rng(4)
     every = np.array(list(itertools.combinations(range(80), 2)))
