@@ -18,16 +18,3 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"{link[1]} (`{link[2].lstrip('./')}`)" if ups > depth else link[0]
 
     return _LINK.sub(plain, markdown)
-
-
-def on_post_page(output: str, **_: Any) -> str:
-    """Remove the script that the theme would load from a server for searches in files.
-
-    The search works where a server serves the site, and nothing is loaded from outside.
-    """
-    return re.sub(r'<script src="https?://[^"]*"></script>', "", output)
-
-
-def on_post_template(output_content: str, **_: Any) -> str:
-    """The same for pages without a document, such as that of an unknown address."""
-    return on_post_page(output_content)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from assay.waiting import POLITE_WAITING
+from browser import Browser, opened
 from site_free import forget_the_site
 
 pytest_plugins = ["second_tries"]
@@ -32,3 +34,9 @@ def polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranks may outnumber the CPUs, and MPICH's polling would use up each other's time slices."""
     for name, value in POLITE_WAITING.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests of a session that need one."""
+    yield from opened(tmp_path_factory.mktemp("browser"))

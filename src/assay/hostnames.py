@@ -29,6 +29,20 @@ def expand_hosts(text: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
+def short_names(names: Iterable[str], most: int = 16) -> dict[str, str]:
+    """Names for figures: without the end that all have after a dot, and of a longer name its end.
+
+    A name is kept if another's would be the same.
+    """
+    known = list(dict.fromkeys(names))
+    ends = {name.partition(".")[2] for name in known}
+    bare = [name.partition(".")[0] for name in known] if len(ends) == 1 else known
+    short = [name if len(name) <= most else f"…{name[1 - most :]}" for name in bare]
+    if len(set(short)) < len(short):
+        short = bare
+    return dict(zip(known, short, strict=True))
+
+
 def _names(text: str) -> Iterator[str]:
     """The names, split at the commas outside brackets."""
     name, depth = "", 0

@@ -104,6 +104,11 @@ def format_probability(probability: float, decimals: int = 0) -> str:
     return f"{min(max(probability, step), 1.0 - step):.{decimals}%}"
 
 
+def format_count(number: float) -> str:
+    """A number of CPUs on average, to two digits: ``1.9``, ``59``, ``430``."""
+    return f"{float(f'{number:.2g}'):,.12g}"
+
+
 def format_limit(share: float) -> str:
     """``1%``, ``0.5%``: a relative limit as it was requested, without further digits."""
     return f"{100 * share:.3g}%"

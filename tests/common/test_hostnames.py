@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.hostnames import compress_hosts, expand_hosts, names_text, natural
+from assay.hostnames import compress_hosts, expand_hosts, names_text, natural, short_names
 
 WORDS = st.text("abcxyz-.", min_size=1, max_size=4).filter(lambda word: word[0] not in "-.")
 # A range: first, number of further ones, and minimum width of its numbers.
@@ -105,3 +105,18 @@ def test_compression_and_words() -> None:
     assert names_text(["n1", "n2", "n3", "m"]) == "n1, n2, n3 and m"
     assert names_text(["n1", "n2", "n3", "n5", "m"]) == "n[1-3,5],m"
     assert sorted(["n10", "n9", "m", "n1"], key=natural) == ["m", "n1", "n9", "n10"]
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["n1", "n2"], ["n1", "n2"]),
+        (["n1.example.org", "n2.example.org"], ["n1", "n2"]),
+        (["n1.a", "n2.b"], ["n1.a", "n2.b"]),
+        (["cluster-rack3-node0027.x", "c.x"], ["…rack3-node0027", "c"]),
+        # The ends are the same: the names are kept.
+        (["one-cluster-rack3-node0027", "two-cluster-rack3-node0027"], None),
+    ],
+)
+def test_short_names_for_figures(names: list[str], short: list[str] | None) -> None:
+    assert short_names(names) == dict(zip(names, short or names, strict=True))

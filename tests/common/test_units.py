@@ -13,6 +13,7 @@ from assay.errors import AssayError
 from assay.units import (
     capitalised,
     counted,
+    format_count,
     format_duration,
     format_memory,
     format_quantity,
@@ -332,3 +333,10 @@ def test_days_hours_minutes_seconds_add_up(days, hours, minutes, seconds):
     total = 86400 * days + 3600 * hours + 60 * minutes + seconds
     assert parse_quantity(f"{days}-{hours:02d}:{minutes:02d}:{seconds:02d}", "s") == total
     assert parse_quantity(f"{24 * days + hours}:{minutes:02d}:{seconds:02d}", "s") == total
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1.94, "1.9"), (59.3, "59"), (430.0, "430"), (12_345.0, "12,000")]
+)
+def test_numbers_of_cpus_have_no_exponent(number: float, text: str) -> None:
+    assert format_count(number) == text

@@ -147,3 +147,9 @@ def test_the_interval_covers_the_half_of_the_curve_without_noise(launches):
         widths.append(math.log(interval[1] / interval[0]))
     assert held >= 0.92 * 400
     assert np.median(widths) < 0.15  # and the intervals are useful
+
+
+def test_of_several_points_of_one_order_the_fastest_counts() -> None:
+    twice = [RateAt(100, 3.0, None), RateAt(100, 4.0, None), RateAt(900, 10.0, None)]
+    assert half_order(twice) == half_order(twice[1:])
+    assert half_order(twice[:2]) is None

@@ -79,14 +79,14 @@ def test_other_shells_accept_theirs(shell, path):
 
 
 def test_the_version_is_the_same_everywhere():
-    for path in ("CITATION.cff", "packaging/spack/packages/assay/package.py"):
+    for path in ("CITATION.cff", "packaging/spack/spack_repo/assay/packages/assay/package.py"):
         found = re.search(r'(?:^version: |version\(")([\d.]+)', (ROOT / path).read_text("utf-8"),
                           re.MULTILINE)  # fmt: skip
         assert found is not None and found[1] == assay.__version__, path
 
 
 def test_the_recipe_of_spack_requires_what_the_project_requires():
-    text = (PACKAGING / "spack/packages/assay/package.py").read_text("utf-8")
+    text = (PACKAGING / "spack/spack_repo/assay/packages/assay/package.py").read_text("utf-8")
     ast.parse(text)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     python = project["project"]["requires-python"].removeprefix(">=")

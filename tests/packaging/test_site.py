@@ -30,20 +30,46 @@ def test_each_reader_has_a_guide(reader):
     assert f"guides/{reader}.md" in (ROOT / "docs" / "README.md").read_text("utf-8")
 
 
-@pytest.mark.long
-@pytest.mark.skipif(MKDOCS is None, reason="There is no MkDocs: `make site` installs it.")
-def test_the_site_is_built_without_a_warning_and_loads_nothing_from_outside(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    if MKDOCS is None:
+        pytest.skip("There is no MkDocs: `make site` installs it.")
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [MKDOCS, "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        [MKDOCS, "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0, done.stderr
-    pages = list((tmp_path / "site").rglob("*.html"))
+    return folder
+
+
+@pytest.mark.long
+def test_the_site_loads_nothing_from_outside(site):
+    pages = list(site.rglob("*.html"))
     assert len(pages) > 40
     for page in pages:
         loaded = re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="([^"]*)"',
                             page.read_text("utf-8"))  # fmt: skip
         assert not [each for each in loaded if each.startswith(("http:", "https:", "//"))], page
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", ["index.html", "methods/network.html"])
+def test_the_search_works_in_files(browser, site, page):
+    browser.open(site / page)
+    found = browser.ask("""
+      const query = document.querySelector("input[data-md-component=search-query]");
+      query.focus();
+      query.value = "bisection";
+      query.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
+      const links = () => [...document.querySelectorAll(".md-search-result__link")];
+      while (!links().length) await new Promise((done) => setTimeout(done, 20));
+      return links().map((link) => link.href);
+    """)
+    assert len(found) > 3
+    for address in found:
+        assert (site / address.removeprefix(site.as_uri() + "/").split("?")[0]).is_file()
+    assert browser.errors() == []

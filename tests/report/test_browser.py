@@ -7,15 +7,13 @@ import re
 import pytest
 
 from assay.stats.cells.summarise import summarise_cells
-from browser import CHROMIUM, look, probed
+from browser import look
 from linpack_builder import whole
 from report_builder import quick_cells
+from report_pages import page_of
 from variation_builder import normal, npb, run_of, tailed, two_speeds
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine."),
-]
+pytestmark = pytest.mark.slow
 
 
 def assert_whole(found: dict) -> None:
@@ -28,14 +26,14 @@ def assert_whole(found: dict) -> None:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return probed(quick_cells(), tmp_path_factory.mktemp("page"))
+    return page_of(quick_cells(), tmp_path_factory.mktemp("page"))
 
 
 @pytest.mark.parametrize(
     ("dark", "width"), [(False, 1200), pytest.param(True, 400, marks=pytest.mark.long)]
 )
-def test_every_figure_is_drawn_without_errors(page, tmp_path, dark, width):
-    found = look(page, tmp_path, dark=dark, width=width)
+def test_every_figure_is_drawn_without_errors(browser, page, dark, width):
+    found = look(browser, page, dark=dark, width=width)
     assert found["errors"] == []
     figures = found["figures"]
     assert list(figures) == [
@@ -55,8 +53,8 @@ def test_every_figure_is_drawn_without_errors(page, tmp_path, dark, width):
 
 
 @pytest.mark.long
-def test_linpacks_figures_are_drawn_too(tmp_path):
-    found = look(probed(whole(), tmp_path), tmp_path / "profile", dark=True, width=500)
+def test_linpacks_figures_are_drawn_too(browser, tmp_path):
+    found = look(browser, page_of(whole(), tmp_path), dark=True, width=500)
     assert found["errors"] == []
     figures = {n: f for n, f in found["figures"].items() if n.startswith("linpack")}
     # Ten orders and a ring; two counts; five phases of ten orders; a line per rank of the lists.
@@ -69,7 +67,7 @@ def test_linpacks_figures_are_drawn_too(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 400)])
-def test_variations_figures_are_drawn_too(tmp_path, dark, width):
+def test_variations_figures_are_drawn_too(browser, tmp_path, dark, width):
     run = run_of(
         [
             (npb("ep"), normal(1, 60, 0.004)),
@@ -78,8 +76,8 @@ def test_variations_figures_are_drawn_too(tmp_path, dark, width):
             (npb("ft", nodes=2, adapter="eth0,eth1"), normal(4, 60, 0.03)),
         ]
     )
-    page = probed(summarise_cells(run), tmp_path, run)
-    found = look(page, tmp_path / "profile", dark=dark, width=width)
+    page = page_of(summarise_cells(run), tmp_path, run)
+    found = look(browser, page, dark=dark, width=width)
     assert found["errors"] == []
     figures = {n: f for n, f in found["figures"].items() if n.startswith("variation")}
     # Five bins and sixty runs at least; 240 runs; four curves; four cells and 12 published; levels.
@@ -96,15 +94,14 @@ def test_variations_figures_are_drawn_too(tmp_path, dark, width):
 
 
 @pytest.mark.long
-def test_legends_have_the_lines_they_need(tmp_path):
+def test_legends_have_the_lines_they_need(browser, tmp_path):
     adapters = ("eth0", "eth0,eth1")
     cells = [npb(name, nodes=2, adapter=way) for name in ("ft", "lu") for way in adapters]
     run = run_of([(cell, normal(at, 30, 0.01)) for at, cell in enumerate(cells)])
-    page = probed(summarise_cells(run), tmp_path, run)
-    found = look(page, tmp_path / "profile", dark=False, width=500)
+    page = page_of(summarise_cells(run), tmp_path, run)
+    found = look(browser, page, dark=False, width=500)
     assert_whole(found)
     assert found["figures"]["variation-sequence"]["lines"] > 1
-    (tmp_path / "wide").mkdir()
-    found = look(page, tmp_path / "wide", dark=False, width=1600)
+    found = look(browser, page, dark=False, width=1600)
     assert_whole(found)
     assert found["figures"]["variation-sequence"]["lines"] == 1

@@ -1,34 +1,51 @@
 """Reports of every suite and command, of fake machines of several sizes, for tests of all reports.
 
-Each is the JSON report that a command writes. Machines differ in what makes figures hard to draw:
-few and many cores and nodes, short and long names, fast and slow kernels.
+Machines differ in what makes figures hard to draw: few and many cores and nodes, short and long
+names, fast and slow kernels.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
+import io
 import random
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
+from assay.cli.app import main
 from assay.design.example import EXAMPLE
+from assay.records.reading import read_run
+from assay.report import build_report
 from assay.report.model import ReportModel
+from assay.stats.cells.summarise import summarise_cells
+from fleet_builder import CELLS, make_group
+from history_builder import barrier, nightly, triad
+from profiles import two_ranks
+from traces import stencil
 from usage_logs import MONDAY
 
-SUITES = (
-    "quick", "memory", "npb", "network", "ring", "placement", "steadiness", "noise", "storage",
-    "toolchains", "linpack",
-)  # fmt: skip
 # By machine: cores, nodes, NUMA domains, toolchains, factor of all times.
 MACHINES: dict[str, tuple[int, int, int, tuple[str, ...], float]] = {
     "small": (2, 1, 1, ("gcc",), 1.0),
     "cluster": (16, 4, 2, ("gcc-14-openmpi", "clang"), 1.234567),
     "odd": (96, 3, 8, ("a-compiler-with-a-long-name-13.2.1-openmpi-5.0.7-cuda", "x"), 7.0e-3),
 }
+# Each suite on the machine that makes its figures hardest to draw.
+SUITES: Mapping[str, str] = {
+    "quick": "small", "memory": "small", "storage": "small", "noise": "small", "linpack": "small",
+    "npb": "cluster", "network": "cluster", "ring": "cluster", "steadiness": "cluster",
+    "standard": "cluster", "full": "cluster", "placement": "cluster", "toolchains": "odd",
+    "seth-2004": "cluster", "helix-2003": "cluster", "nersc-2003": "cluster",
+    "isu-2005": "cluster", "dell-2005": "cluster",
+}  # fmt: skip
+# A user's command whose name and arguments are long.
+_APP = (
+    "mpirun -n {ranks} --map-by slot /home/someone/projects/solver/build-release/bin/"
+    "solver-with-a-long-name.x --input case-of-the-channel.toml --steps 1000"
+)
 _SCENARIO = """\
 schema = 1
 seed = 7
@@ -76,32 +93,130 @@ def scenario(machine: str) -> str:
     )
 
 
-def reports(folder: Path, machine: str, suites: tuple[str, ...] = SUITES) -> Iterator[ReportModel]:
-    """The reports of the suites on a fake machine."""
-    (folder / "machine.toml").write_text(scenario(machine))
-    for suite in suites:
-        target = folder / f"{suite}-{machine}"
-        _assay(
-            folder,
-            *("run", suite, "--fake", "machine.toml", "--runs", target.name, "--seed", "1"),
-            *("--budget", "3 s", "--launches", "1..6", "--no-report", "--fail-on", "never"),
-        )  # fmt: skip
-        _assay(folder, "report", "--runs", target.name, "--output", f"{target.name}.json",
-               "--format", "json")  # fmt: skip
-        yield read(folder / f"{target.name}.json")
+def report_of(folder: Path, name: str) -> ReportModel:
+    """The report of a suite on its fake machine, or of the other pages' one of this name."""
+    if name in OTHERS:
+        return OTHERS[name](folder)
+    return _of_run(_measured(folder, name, SUITES[name]))
 
 
-def other_reports(folder: Path) -> Iterator[ReportModel]:
-    """The reports on a scheduler's log and on a design."""
-    (folder / "log.swf").write_text(swf(400))
-    (folder / "design.toml").write_text(EXAMPLE)
-    for words in (("usage", "log.swf"), ("design", "design.toml")):
-        _assay(folder, *words, "--format", "json", "--output", f"{words[0]}.json")
-        yield read(folder / f"{words[0]}.json")
+def _measured(folder: Path, suite: str, machine: str, *more: str) -> Path:
+    plan, runs = folder / "machine.toml", folder / "runs"
+    before = set(runs.glob("*"))
+    plan.write_text(scenario(machine))
+    _assay(
+        *("run", suite, "--fake", str(plan), "--runs", str(runs), "--seed", "1"),
+        *("--budget", "3 s", "--launches", "1..6", "--no-report", "--fail-on", "never", *more),
+    )  # fmt: skip
+    (path,) = set(runs.glob("*")) - before
+    return path
 
 
-def read(path: Path) -> ReportModel:
-    return msgspec.json.decode(path.read_bytes(), type=ReportModel)
+def _of_run(path: Path) -> ReportModel:
+    run = read_run(path)
+    return build_report(run, summarise_cells(run))
+
+
+def app_report(folder: Path) -> ReportModel:
+    """A search for the best placement of a user's command."""
+    return _of_run(_measured(folder, "placement", "cluster", "--app", _APP))
+
+
+def compared(folder: Path) -> ReportModel:
+    """Two runs of one suite on machines of different speeds."""
+    from assay.questions.compare.findings import find
+    from assay.questions.compare.sides import read_sides
+    from assay.report.comparison.build import build_comparison
+
+    names = [_measured(folder, "npb", machine).name for machine in ("small", "cluster")]
+    return build_comparison(find(read_sides(folder / "runs", names)))
+
+
+def profiled(folder: Path) -> ReportModel:
+    """A profile of two ranks, and a trace of eight."""
+    from assay.questions.profile.findings import find
+    from assay.questions.profile.traced.findings import find_trace
+    from assay.report.profile.write import build_profile
+    from assay.trace.reading import read_profile
+
+    return build_profile(
+        find(read_profile(two_ranks(folder / "profile"))), find_trace(stencil(8, 10))
+    )
+
+
+def of_nodes(folder: Path) -> ReportModel:
+    """Forty nodes with long names in racks, two of them slow."""
+    from assay.questions.nodes.findings import find
+    from assay.records.group import read_group
+    from assay.report.group import build_group
+
+    draw = np.random.default_rng(1)
+    hosts = [f"cluster-rack{n % 4}-node{n:04d}.example" for n in range(40)]
+    slow = {(hosts[3], "memory.stream"): 1.2, (hosts[17], "compute.dgemm"): 1.1}
+    group = make_group(
+        folder,
+        hosts,
+        lambda host, cell, _: (
+            1e-3
+            * (1 + CELLS.index(cell))
+            * slow.get((host, cell.kernel), 1.0)
+            * float(np.exp(0.01 * draw.standard_normal()))
+        ),
+        node_groups={host: {"rack": str(n % 4)} for n, host in enumerate(hosts)},
+    )
+    data = read_group(group.path)
+    return build_group(data, find(data))
+
+
+def over_time(folder: Path) -> ReportModel:
+    """Forty nights with a step of 5% in one of two cells."""
+    from assay.questions.history.findings import find
+    from assay.questions.history.query import HistoryQuery
+    from assay.records.store import RunFilter
+    from assay.report.history.page import build_history
+
+    nightly(
+        folder,
+        40,
+        [
+            (triad(), lambda night: 1e-3 * (1.05 if night >= 25 else 1.0)),
+            (barrier(), lambda _: 2e-6),
+        ],
+        seed=2,
+    )
+    return build_history(find(folder, HistoryQuery(RunFilter())))
+
+
+def used(folder: Path) -> ReportModel:
+    """A scheduler's log, and what-ifs on it."""
+    log = folder / "log.swf"
+    log.write_text(swf(400))
+    return _written(
+        folder, "usage", str(log), "--model", "easy", "--what-if", "nodes=+10%", "--resamples", "3"
+    )
+
+
+def designed(folder: Path) -> ReportModel:
+    """The design of the example."""
+    specification = folder / "design.toml"
+    specification.write_text(EXAMPLE)
+    return _written(folder, "design", str(specification))
+
+
+def imported(folder: Path) -> ReportModel:
+    """Results of other tools."""
+    data = Path(__file__).parents[1] / "data" / "importers"
+    files = [str(data / name) for name in ("hpl-2.3.out", "imb-2019.out", "fio-3.json")]
+    _assay("import", *files, "--runs", str(folder / "imported"), "--system", "elsewhere")
+    (path,) = (folder / "imported").glob("*")
+    return _of_run(path)
+
+
+# Pages that are not of a suite.
+OTHERS: Mapping[str, Callable[[Path], ReportModel]] = {
+    "app": app_report, "compare": compared, "profile": profiled, "nodes": of_nodes,
+    "history": over_time, "usage": used, "design": designed, "import": imported,
+}  # fmt: skip
 
 
 def swf(jobs: int, nodes: int = 64) -> str:
@@ -128,13 +243,17 @@ def swf(jobs: int, nodes: int = 64) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _assay(folder: Path, *words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "assay", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"COLUMNS": "80"},
-        timeout=120,
-    )
-    assert done.returncode == 0, (words, done.stderr[-2000:])
+def _written(folder: Path, command: str, *words: str) -> ReportModel:
+    path = folder / f"{command}.json"
+    _assay(command, *words, "--format", "json", "--output", str(path))
+    return msgspec.json.decode(path.read_bytes(), type=ReportModel)
+
+
+def _assay(*words: str) -> None:
+    """Run a command of assay in this process."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            main(words)
+    except SystemExit as ended:
+        assert not ended.code, (words, said.getvalue()[-2000:])

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay.report import print_summary
+from assay.report import build_report, print_summary, write_report
+from report_builder import make_run
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -57,3 +58,9 @@ def rendered(report, width=100, *, verbose=True) -> str:
     stream = io.StringIO()
     print_summary(report, Console(file=stream, width=width, highlight=False), verbose=verbose)
     return stream.getvalue()
+
+
+def page_of(cells, folder, run=None):
+    """The page of a report on these cells, in the folder."""
+    (path,) = write_report(build_report(run or make_run(cells), cells), folder)
+    return path

@@ -109,11 +109,8 @@ class Chart:
 
     def _marks(self, mark: Spec, beside: str | None, **channels: Spec) -> Chart:
         if beside is not None:
-            self.encoding["xOffset"] = {
-                "field": beside,
-                "sort": None,
-                "scale": {"paddingInner": 0.08},
-            }
+            gap = {"scale": {"paddingInner": 0.08}} if mark["type"] == "bar" else {}
+            self.encoding["xOffset"] = {"field": beside, "sort": None, **gap}
         encoding = {"y": self.y, **self._colour(), "tooltip": self.tooltip, **channels}
         return self.add({"mark": mark, "encoding": encoding})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +22,9 @@ class Field(msgspec.Struct, frozen=True):
 class Figure(msgspec.Struct, frozen=True):
     """A figure: its data in SI base units, and a Vega-Lite specification without them.
 
-    ``alt`` describes the figure as text. ``width``: relative to the text's, for layout.
+    ``alt`` describes the figure as text. ``width``: relative to the text's, for layout. ``group``
+    is the title of the small multiples that it belongs to, and ``panel`` its name among them:
+    successive figures of a group have one caption, one scale and stand side by side.
     """
 
     id: str
@@ -31,3 +35,14 @@ class Figure(msgspec.Struct, frozen=True):
     rows: list[dict[str, Datum]]
     spec: dict[str, Any]
     width: Literal["full", "half"] = "full"
+    group: str = ""
+    panel: str = ""
+
+
+def groups(figures: Sequence[Figure]) -> list[list[Figure]]:
+    """The figures in their order, successive ones of a group together; others alone."""
+    kept: list[list[Figure]] = []
+    for (group, _), some in groupby(figures, key=lambda each: (each.group, each.caption)):
+        together = list(some)
+        kept += [together] if group else [[each] for each in together]
+    return kept

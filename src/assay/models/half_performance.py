@@ -39,11 +39,17 @@ class HalfOrder:
 def half_order(curve: Sequence[RateAt]) -> HalfOrder | None:
     """The smallest order whose rate reaches half of the curve's best; None under two orders.
 
-    ``curve``: ascending orders. Between two of them the rate is interpolated linearly in log N: as
-    a function of log n, a rate r n / (n + h) has no curvature where it reaches r / 2. Below the
-    smallest order this form, for which n / rate is linear in n, is extrapolated from the smallest
-    two (Hockney 1994).
+    ``curve``: ascending orders; of several points of one order the fastest counts. Between two of
+    them the rate is interpolated linearly in log N: as a function of log n, a rate r n / (n + h)
+    has no curvature where it reaches r / 2. Below the smallest order this form, for which n / rate
+    is linear in n, is extrapolated from the smallest two (Hockney 1994).
     """
+    fastest: dict[int, RateAt] = {}
+    for point in curve:
+        known = fastest.setdefault(point.order, point)
+        if point.rate > known.rate:
+            fastest[point.order] = point
+    curve = list(fastest.values())
     if len(curve) < 2:
         return None
     best = max(range(len(curve)), key=lambda index: curve[index].rate)

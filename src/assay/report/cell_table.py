@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from assay.kernels import known_kernel
-from assay.kernels.naming import metric_name, parameters_text, placement_text
+from assay.kernels.naming import metric_name, parameters_text, placement_text, program_name
 from assay.kernels.npb.own_code import code_note
+from assay.kernels.outside import APP
 from assay.questions.common.tables import NOTHING, Column, Entry, Table, Tone, count, quantity
 from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
-from assay.units import MISSING
+from assay.units import MISSING, counted
 
 _STOPS = {
     "precision": "precision",
@@ -28,18 +30,26 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     # Hosts are shown where cells with the same number of nodes ran on different hosts.
     placed = {(cell.cell.placement.nodes, hosts) for cell in cells for hosts in cell.hosts}
     scattered = len(placed) > len({nodes for nodes, _ in placed})
-    rows = [_row(cell, several, scattered, notes) for cell in cells]
+    programs = _programs(cells)
+    rows = [_row(cell, several, scattered, programs, notes) for cell in cells]
     if not notes:
         rows = [row[:-1] for row in rows]
     return Table(
         id="cells",
         title="All cells",
-        caption=(
-            "The headline metric of each cell. Intervals are nonparametric 95% intervals of "
-            "the median over launches; fewer than six launches have none. Min and max are over all "
-            "samples after warm-up, CoV is between launches, n is the number of launches. "
-            + code_note(cell.cell.kernel for cell in cells)
-        ).rstrip(),
+        caption=" ".join(
+            part
+            for part in (
+                f"{counted(len(cells), 'cell')}: one row per kernel, parameters and placement, "
+                "with the kernel's headline metric. Intervals are nonparametric 95% intervals of "
+                "the median over launches; fewer than six launches have none. Min and max are "
+                "over all samples after warm-up, CoV is between launches, n is the number of "
+                "launches.",
+                *(f"`{name}` is the command `{command}`." for command, name in programs.items()),
+                code_note(cell.cell.kernel for cell in cells),
+            )
+            if part
+        ),
         columns=[
             Column("kernel", "Kernel"),
             Column("parameters", "Parameters"),
@@ -61,6 +71,20 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     )
 
 
+def _programs(cells: Sequence[CellSummary]) -> dict[str, str]:
+    """The name of the program of each user's command, where no other command has that name."""
+    commands = {
+        str(cell.cell.parameters["command"])
+        for cell in cells
+        if cell.kernel == APP and "command" in cell.cell.parameters
+    }
+    names = {command: program_name(command) for command in sorted(commands)}
+    counts = Counter(names.values())
+    return {
+        command: name for command, name in names.items() if counts[name] == 1 and name != command
+    }
+
+
 def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     """The kernel's headline metric, or else the first metric; None if there are none."""
     if not cell.metrics:
@@ -72,10 +96,17 @@ def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
     return name, cell.metrics[name]
 
 
-def _row(cell: CellSummary, several: bool, scattered: bool, notes: dict[str, int]) -> list[Entry]:
+def _row(
+    cell: CellSummary,
+    several: bool,
+    scattered: bool,
+    programs: Mapping[str, str],
+    notes: dict[str, int],
+) -> list[Entry]:
+    command = str(cell.cell.parameters.get("command", ""))
     first = [
         Entry(cell.kernel),
-        Entry(parameters_text(cell.cell)),
+        Entry(programs.get(command) or parameters_text(cell.cell)),
         Entry(placement_text(cell.cell.placement), cell.cell.placement.ranks),
         *([Entry(cell.cell.toolchain)] if several else []),
         *([Entry("; ".join(cell.hosts))] if scattered else []),

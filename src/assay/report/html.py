@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.charts.drawing import csv_text, svg
-from assay.charts.figure import Figure
+from assay.charts.figure import Figure, groups
 from assay.charts.finish import finished
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
@@ -39,6 +39,7 @@ def to_html(report: ReportModel) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["code"] = _code
+    environment.filters["groups"] = groups
     environment.filters["data_uri"] = _data_uri
     environment.filters["csp_hash"] = content_hash
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()

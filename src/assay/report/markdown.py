@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from assay.charts.drawing import svg
+from assay.charts.figure import groups
 from assay.console import harmless
 from assay.questions.common.tables import Table
 from assay.records.files import OUTPUT, write_atomically
@@ -75,10 +76,13 @@ def _section(section: Section, folder: str) -> list[str]:
     for table in section.tables:
         if table.leading:
             blocks += [f"### {_plain(table.title)}", *_table(table)]
-    for figure in section.figures:
-        blocks.append(f"### {_plain(figure.title)}")
-        blocks.append(f"![{_plain(figure.alt)}]({folder}/{figure.id}.svg)")
-        blocks.append(_plain(figure.caption))
+    for some in groups(section.figures):
+        several = len(some) > 1
+        blocks.append(f"### {_plain(some[0].group if several else some[0].title)}")
+        for figure in some:
+            blocks += [f"#### {_plain(figure.panel)}"] * several
+            blocks.append(f"![{_plain(figure.alt)}]({folder}/{figure.id}.svg)")
+        blocks.append(_plain(some[0].caption))
     for table in section.tables:
         if not table.leading:
             blocks += [f"### {_plain(table.title)}", *_table(table)]

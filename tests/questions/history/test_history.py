@@ -30,7 +30,7 @@ from assay.records.store import RunFilter, SkippedRuns, Store
 from assay.report import write_report
 from assay.report.history.page import build_history
 from assay.report.history.terminal import print_history
-from browser import CHROMIUM, look, with_probe
+from browser import Browser, look
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
 from openmetrics_grammar import parse
 
@@ -437,16 +437,14 @@ def test_sparklines() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
 @pytest.mark.parametrize(
     ("dark", "width"), [(False, 1200), pytest.param(True, 400, marks=pytest.mark.long)]
 )
 def test_a_browser_draws_every_figure_and_complains_of_nothing(
-    found: History, tmp_path: Path, dark: bool, width: int
+    browser: Browser, found: History, tmp_path: Path, dark: bool, width: int
 ) -> None:
     (path,) = write_report(build_history(found), tmp_path)
-    path.write_text(with_probe(path.read_text(encoding="utf-8")), encoding="utf-8")
-    seen = look(path, tmp_path / "profile", dark=dark, width=width)
+    seen = look(browser, path, dark=dark, width=width)
     assert seen["errors"] == []
     assert not seen["overflow"]
     figures = seen["figures"]

@@ -16,7 +16,7 @@ from assay.questions.usage.tables import tables
 from assay.report.markdown import to_markdown
 from assay.report.usage.write import build_usage
 from assay.usage.accounts.reading import read_accounts
-from browser import CHROMIUM, look, with_probe
+from browser import Browser, look
 from named_runs import leaks, shown
 from usage_logs import PBS, SAMPLES, SLURM, SWF, read_text, swf_of
 
@@ -149,16 +149,14 @@ def test_several_files_and_a_filter(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
-def test_a_browser_draws_the_report(tmp_path: Path) -> None:
+def test_a_browser_draws_the_report(browser: Browser, tmp_path: Path) -> None:
     from assay.report import write_report
 
     log = tmp_path / "log"
     log.write_text(swf_of(JOBS, processors=16, users=9))
     found = find(read_accounts([log]), UsageQuery())
     (path,) = write_report(build_usage(found), tmp_path / "report.html", ["html"])
-    path.write_text(with_probe(path.read_text(encoding="utf-8")), encoding="utf-8")
-    seen = look(path, tmp_path / "profile", dark=False)
+    seen = look(browser, path, dark=False)
     assert seen["errors"] == []
     assert sorted(seen["figures"]) == [
         "usage-course", "usage-hours", "usage-lengths", "usage-requests", "usage-sizes",

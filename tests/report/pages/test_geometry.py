@@ -1,7 +1,8 @@
-"""Every figure of every suite is drawn without overlaps, cuts, crowded ticks and endless digits."""
+"""Figures have legends that fit and readable numbers, and defects of drawn figures are found."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay.charts.builder import Chart, numbers
@@ -11,28 +12,11 @@ from assay.charts.finish import finished
 from assay.questions.common.tables import Column, Table
 from assay.report.build import report_without_cells
 from assay.report.html import to_html
-from assay.report.model import ReportModel, Section
-from browser import CHROMIUM
+from assay.report.model import Section
 from geometry import defects, too_precise
-from report_gallery import MACHINES, SUITES, other_reports, reports
 from report_pages import drawing_cache
 
 __all__ = ["drawing_cache"]  # a fixture
-
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="There is no Chromium on this machine.")
-
-
-# Each suite on the machine that makes its figures hardest to draw.
-SHARED_OUT = {
-    "small": ("quick", "memory", "storage", "noise", "linpack"),
-    "cluster": ("npb", "network", "ring", "steadiness"),
-    "odd": ("placement", "toolchains"),
-}
-
-
-def test_every_suite_is_drawn():
-    assert set(SHARED_OUT) == set(MACHINES)
-    assert sorted(name for names in SHARED_OUT.values() for name in names) == sorted(SUITES)
 
 
 def page_of(*figures: Figure) -> str:
@@ -91,32 +75,34 @@ def test_intervals_are_drawn_only_if_there_are_any():
 
 
 @pytest.mark.long
-@in_browser
-def test_planted_defects_are_found(tmp_path):
+def test_planted_defects_are_found(browser):
     labels = ["a very long name of a toolchain " * 2 + str(i) for i in range(3)]
     crowded = {"axis": {"values": [1, 1.01, 1.02, 3], "labelOverlap": False, "format": ".9f"}}
     figure = chart(labels, **crowded)
-    found = " ".join(defects(page_of(figure), tmp_path, 600))
+    found = " ".join(defects(browser, page_of(figure), [600]))
     for planted in ("overlap: ", "px apart", "digits of 1.010000000", "twice in a legend"):
         assert planted in found, planted
 
 
 @pytest.mark.long
-@in_browser
-@pytest.mark.parametrize("machine", MACHINES)
-def test_figures_of_all_suites(tmp_path, machine):
-    """The machines have few and many cores, short and long names, odd values.
-
-    Most defects need little room, so that few pages are drawn at the greater width, too.
-    """
-    models: list[ReportModel] = list(reports(tmp_path, machine, SHARED_OUT[machine]))
-    if machine == "small":
-        models += other_reports(tmp_path)
-    wrong = [
-        f"{model.suite or model.run}: {each}"
-        for model in models
-        for width in ((400, 1200) if machine == "odd" else (400,))
-        for each in defects(to_html(model), tmp_path, width)
+def test_small_multiples_have_one_title_and_one_caption(browser):
+    panels = [
+        msgspec.structs.replace(
+            chart([name]), id=name, group="Rates", panel=f"of {name}", caption="Of both."
+        )
+        for name in "ab"
     ]
-    assert wrong == []
-    assert sum(len(section.figures) for model in models for section in model.sections) >= 15
+    alone = msgspec.structs.replace(chart(["c"]), title="Another", caption="Of one.")
+    browser.open_text(page_of(*panels, alone))
+    found = browser.ask("""
+      const texts = (selector) =>
+        [...document.querySelectorAll(selector)].map((e) => e.textContent);
+      const top = (id) => document.querySelector(`#figure-${id}`).getBoundingClientRect().top;
+      return { titles: texts(".figures h3"), panels: texts(".figures h4"),
+        beside: top("a") === top("b"), above: top("b") < top("f"),
+        captions: texts(".multiples .caption, figcaption span:first-child").filter((t) => t) };
+    """)
+    assert found == {
+        "titles": ["Rates", "Another"], "panels": ["of a", "of b"], "beside": True, "above": True,
+        "captions": ["Of both.", "Of one."],
+    }  # fmt: skip

@@ -9,7 +9,7 @@ import msgspec
 from assay.questions.common.answer import Answer, Confidence, ImpossibleValue
 from assay.records.model import Measurement, RunData
 from assay.stats.cells.contention import Contention, contention_of
-from assay.units import capitalised, counted
+from assay.units import capitalised, counted, format_count
 
 # Share of the machines' CPUs kept busy by other processes above which confidence is low.
 MUCH = 0.25
@@ -114,7 +114,7 @@ def busy_text(found: Contention) -> str:
     if not found.possible:
         return "how many CPUs other processes kept busy is not known"
     of = f" of {counted(found.cpus, 'CPU')}" if found.cpus else " CPUs"
-    return f"other processes kept {found.busy:.2g}{of} busy"
+    return f"other processes kept {format_count(found.busy)}{of} busy"
 
 
 def impossible_contention(found: Contention | None) -> list[ImpossibleValue]:
@@ -130,10 +130,10 @@ def impossible_contention(found: Contention | None) -> list[ImpossibleValue]:
             unit="",
             bound=float(found.cpus),
             cells=[],
-            sentence=f"This number can't be: other processes kept {found.busy:.2g} CPUs busy, and "
-            f"the {machines} measured {'has' if found.machines == 1 else 'have'} "
-            f"{counted(found.cpus, 'CPU')}. Hosts that share a machine were each counted, as "
-            "streams of earlier versions do, or its counters (/proc/stat) are wrong. How busy it "
-            "was is not known: measure again.",
+            sentence="This number can't be: other processes kept "
+            f"{format_count(found.busy)} CPUs busy, and the {machines} measured "
+            f"{'has' if found.machines == 1 else 'have'} {counted(found.cpus, 'CPU')}. Hosts that "
+            "share a machine were each counted, as streams of earlier versions do, or its counters "
+            "(/proc/stat) are wrong. How busy it was is not known: measure again.",
         )
     ]

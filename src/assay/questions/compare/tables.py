@@ -261,7 +261,7 @@ def side_table(found: CompareFindings) -> Table:
     runs = found.runs
     builder = (
         TableBuilder(runs)
-        .text("name", "", lambda run: run.name)
+        .text("name", "Side", lambda run: run.name)
         .text("run", "Run", lambda run: run.run)
         .text("system", "System", lambda run: run.system)
         .text("suite", "Suite", lambda run: run.suite)

@@ -91,7 +91,7 @@ def _likely(found: ClusterDesign) -> Figure:
             "x": {
                 "field": "likely",
                 "type": "quantitative",
-                "title": "probability to be within 2% of the best",
+                "title": "probability",
                 "scale": {"domain": [0, 1]},
                 "axis": {"tickCount": 5, "format": ".0%"},
             },
@@ -106,8 +106,8 @@ def _likely(found: ClusterDesign) -> Figure:
     return Figure(
         id="design-likely",
         title="How sure the choice is",
-        caption="The best cluster of each architecture, by predicted rate: how likely it is as "
-        "good as the best, given the uncertainty of prices, figures and model.",
+        caption="Probability that the best cluster of each architecture is within 2% of the best "
+        "of all in predicted rate, given the uncertainty of prices, figures and model.",
         alt=f"{first.name}: {format_probability(first.likely)}.",
         fields=[
             Field("name", "", "architecture"),

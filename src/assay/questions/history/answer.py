@@ -15,7 +15,7 @@ from assay.questions.history.model import (
 from assay.questions.history.words import event_text, suspect_text
 from assay.stats.changes.detectable import POWER, fewest_runs
 from assay.stats.changes.scan import FIRST
-from assay.units import counted, format_limit
+from assay.units import counted, format_count, format_limit
 
 QUESTION = "history"
 TITLE = "How have results changed over time?"
@@ -76,7 +76,11 @@ def _contended(regressed: Sequence[CellHistory]) -> list[str]:
     """Regressed cells that other processes may have slowed down, if there were fewer before."""
     return [
         f"{cell.label}: {busy_text(now)} since the change"
-        + (f", and {before.busy:.2g} before" if before is not None and before.possible else "")
+        + (
+            f", and {format_count(before.busy)} before"
+            if before is not None and before.possible
+            else ""
+        )
         + ": they may have caused it."
         for cell in regressed
         if (now := cell.contention) is not None

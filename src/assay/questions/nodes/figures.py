@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour
+from assay.hostnames import short_names
 from assay.questions.nodes.findings import NodesFindings
 from assay.questions.nodes.group_figures import groups_figure
 from assay.questions.nodes.map_figures import node_map
@@ -18,6 +19,7 @@ _MAX_CELLS = 40  # rows that fit; the cells in which nodes differ most are shown
 _MAX_POINTS = 900  # more are not legible: nodes that are not to check are drawn as a bar
 _QUANTILES = {"least": 0.0, "low": 0.05, "high": 0.95, "most": 1.0}  # that bars show
 
+_ROOMY = "room > 500"  # a figure wide enough for names beside points
 _BARS = (
     " The other nodes are a bar, from their 5% to their 95% quantile, on a line from the slowest "
     "to the fastest."
@@ -44,6 +46,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     quantile on a line from the slowest to the fastest.
     """
     shown = sorted(cells, key=lambda cell: -cell.spread)[:_MAX_CELLS]
+    named = short_names(value.node for cell in shown for value in cell.values)
     checked = set(suspects)
     together = sum(len(cell.values) for cell in shown) > _MAX_POINTS
     rows: list[Row] = []
@@ -62,7 +65,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
                     "gain": value.gain,
                     "sigmas": value.sigmas,
                     "who": "to check" if value.member in checked else "the others",
-                    "name": value.node if place in (0, len(cell.values) - 1) else None,
+                    "name": named[value.node] if place in (0, len(cell.values) - 1) else None,
                     "end": "fast" if place == 0 else "slow",
                 }
             )
@@ -81,7 +84,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         "field": "percent",
         "type": "quantitative",
         "title": "better than the median node (%)",
-        "scale": {"nice": True, "zero": True, "padding": 60},
+        "scale": {"nice": True, "zero": True, "padding": {"expr": f"{_ROOMY} ? 110 : 20"}},
         "axis": {"grid": True, "format": "+~g"},
     }
     y = {
@@ -101,7 +104,13 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     def names(end: str, align: str, offset: int) -> dict[str, object]:
         return {
             "transform": [{"filter": f"isValid(datum.name) && datum.end == '{end}'"}],
-            "mark": {"type": "text", "align": align, "dx": offset, "fontSize": 11},
+            "mark": {
+                "type": "text",
+                "align": align,
+                "dx": offset,
+                "fontSize": 11,
+                "opacity": {"expr": f"{_ROOMY} ? 1 : 0"},
+            },
             "encoding": {"text": {"field": "name"}},
         }
 
@@ -137,7 +146,8 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         id="nodes",
         title="Each node against the median node",
         caption="Each point is a node. Further right is better, for rates and for times. "
-        f"The fastest and the slowest node are labelled.{_BARS if together else ''}{more}",
+        "Where there is room, the fastest and the slowest node have their names."
+        f"{_BARS if together else ''}{more}",
         alt=f"Deviations of {counted(len(widest.values), 'node')} from their median in "
         f"{counted(len(shown), 'cell')}; widest in {widest.label}, from "
         f"{widest.values[-1].node} to {widest.values[0].node}.",

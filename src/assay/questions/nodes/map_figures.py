@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
-from assay.hostnames import natural
+from assay.hostnames import natural, short_names
 from assay.questions.nodes.model import NodeDeviations
 from assay.stats.core.intervals import Floats
 from assay.units import counted
@@ -19,6 +20,7 @@ _MAX_NODES, _MAX_CELLS = 40, 40
 # Minimum and maximum of the relative deviation at the ends of the colour scale; larger deviations
 # have the same colour.
 _MIN_END, _MAX_END = 0.02, 0.3
+_GRADIENT: Spec = {"expr": "min(200, 0.45 * room)"}
 
 
 def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
@@ -98,6 +100,14 @@ def _columns(gains: Floats, rows: list[int]) -> list[int]:
     return sorted(np.argsort(worst, kind="stable")[:_MAX_CELLS].tolist())
 
 
+def _short(rows: list[Row]) -> Spec:
+    """Labels in place of long names."""
+    short = {
+        name: of for name, of in short_names(str(r["node"]) for r in rows).items() if name != of
+    }
+    return {"labelExpr": f"({json.dumps(short)})[datum.value] || datum.value"} if short else {}
+
+
 def _spec(rows: list[Row]) -> Spec:
     far = max((abs(float(row["gain"] or 0.0)) for row in rows), default=0.0)
     end = 100 * min(max(far, _MIN_END), _MAX_END)
@@ -107,14 +117,19 @@ def _spec(rows: list[Row]) -> Spec:
         "type": "nominal",
         "sort": {"field": "cell_place", "op": "min"},
         "title": None,
-        "axis": {"labelAngle": -40, "labelLimit": 300, "ticks": False, "grid": False},
+        "axis": {
+            "labelAngle": -40,
+            "labelLimit": {"expr": "min(300, 0.45 * room)"},
+            "ticks": False,
+            "grid": False,
+        },
     }
     y = {
         "field": "node",
         "type": "nominal",
         "sort": {"field": "node_place", "op": "min"},
         "title": None,
-        "axis": {"labelLimit": 220, "ticks": False, "grid": False},
+        "axis": {"labelLimit": 220, "ticks": False, "grid": False, **_short(rows)},
     }
     return {
         "height": {"step": 18},
@@ -130,9 +145,9 @@ def _spec(rows: list[Row]) -> Spec:
                     "color": {
                         "field": "shade",
                         "type": "quantitative",
-                        "title": "better than the typical node (%)",
+                        "title": "deviation (%)",
                         "scale": {"scheme": "redblue", "domain": [-end, end]},
-                        "legend": {"gradientLength": 200, "format": "+.3~g"},
+                        "legend": {"gradientLength": _GRADIENT, "format": "+.3~g", "tickCount": 3},
                     },
                     "tooltip": [
                         {"field": "node", "title": "node"},

@@ -255,7 +255,7 @@ def span_table(spans: Sequence[UsageSpan], kind: str, title: str, *, folded: boo
         .counts("submitted", "Submitted", lambda span: span.submitted)
         .counts("started", "Started", lambda span: span.started)
         .counts("ended", "Ended", lambda span: span.ended)
-        .text("part", "", lambda span: "" if span.whole else "in part", tone="quiet")
+        .text("part", "Coverage", lambda span: "" if span.whole else "in part", tone="quiet")
         .table(
             f"usage-{kind}" if folded else "cells",
             title,

@@ -66,6 +66,19 @@
     return Promise.all([...document.querySelectorAll("[data-figure]")].map(draw));
   }
 
+  function show() {
+    window.assayReady = drawAll().then(() => { root.dataset.drawn = "yes"; });
+  }
+
+  // Vega follows the width of the window; the room for legends and labels is set here.
+  function fit() {
+    const fitted = [...views].map(([id, { view }]) => {
+      const live = document.querySelector(`[data-figure="${CSS.escape(id)}"] .live`);
+      return view.signal("room", live.clientWidth - 90).runAsync();
+    });
+    window.assayReady = Promise.all([window.assayReady, ...fitted]);
+  }
+
   function sortBy(table, index) {
     const head = table.tHead.rows[0].cells[index];
     const up = head.getAttribute("aria-sort") !== "ascending";
@@ -91,13 +104,14 @@
   button.hidden = false;
   button.onclick = () => {
     root.dataset.theme = theme() === "dark" ? "light" : "dark";
-    drawAll();
+    show();
   };
-  dark.addEventListener("change", drawAll);
+  dark.addEventListener("change", show);
+  addEventListener("resize", fit);
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((cell, index) => {
       cell.querySelector("button").onclick = () => sortBy(table, index);
     });
   }
-  window.assayReady = drawAll().then(() => { root.dataset.drawn = "yes"; });
+  show();
 })();

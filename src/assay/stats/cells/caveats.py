@@ -17,7 +17,7 @@ from assay.stats.core.intervals import Floats, smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks
-from assay.units import counted, format_duration, format_quantity
+from assay.units import counted, format_count, format_duration, format_quantity
 
 
 @dataclass(frozen=True)
@@ -270,10 +270,11 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
 def contention_text(found: Contention) -> str:
     """How many CPUs other processes kept busy, or that so many can't have been."""
     if found.possible:
-        return f"Other processes kept {found.busy:.2g} CPUs busy during the measurement."
+        return f"Other processes kept {format_count(found.busy)} CPUs busy during the measurement."
     return (
-        f"Other processes can't have kept {found.busy:.2g} of {counted(found.cpus or 0, 'CPU')} "
-        "busy: hosts that share a machine were each counted, or its counters are wrong."
+        f"Other processes can't have kept {format_count(found.busy)} of "
+        f"{counted(found.cpus or 0, 'CPU')} busy: hosts that share a "
+        "machine were each counted, or its counters are wrong."
     )
 
 

@@ -123,16 +123,18 @@ def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
 def _rate_figure(found: MessageRates) -> Figure:
     """Message rate against the window, of the smallest messages that had several windows."""
     label = labeller(found.points)
-    placements = len({label(point) for point in found.points}) > 1
+    named = [(*_manner(point), label(point)) for point in found.points]
+    # What all curves have in common is in the caption.
+    differ = [len(set(parts)) > 1 for parts in zip(*named, strict=True)]
+    common = [part for part, each in zip(named[0][:-1], differ, strict=False) if part and not each]
     rows: list[Row] = [
         {
             "window": integer(point, "window"),
-            "curve": f"{point.parameter('mode')}, {point.parameter('direction')}"
-            + (", buffer per message" if point.parameter("buffers") == "each" else "")
-            + (f" · {label(point)}" if placements else ""),
+            "curve": ", ".join(part for part, each in zip(parts, differ, strict=True) if each)
+            or ", ".join(common),
             **statistics(point),
         }
-        for point in found.points
+        for point, parts in zip(found.points, named, strict=True)
     ]
     rows.sort(key=lambda row: (str(row["curve"]), int(row["window"] or 0)))
     kept = _names(rows)[:_MAX_CURVES]
@@ -145,7 +147,9 @@ def _rate_figure(found: MessageRates) -> Figure:
     return _curves(rows, x, "message rate", "messages/s", scale=scale).figure(
         "message-rate",
         f"Message rate against window, {found.bytes} B",
-        caption=f"Messages per second, both directions counted. {intervals_text(rows, 'whiskers')}"
+        caption="Messages per second, both directions counted."
+        + (f" All curves: {', '.join(common)}." if common and any(differ) else "")
+        + f" {intervals_text(rows, 'whiskers')}"
         + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
         alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
         f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
@@ -154,6 +158,15 @@ def _rate_figure(found: MessageRates) -> Figure:
             Field("curve", "", "mode and direction"),
         ],
         statistics=data_fields("op/s"),
+    )
+
+
+def _manner(point: Point) -> tuple[str, str, str]:
+    """How a message rate was measured: mode, direction, buffers; a usual one is empty."""
+    return (
+        str(point.parameter("mode")),
+        "both ways" if point.parameter("direction") == "bidirectional" else "one way",
+        "buffer per message" if point.parameter("buffers") == "each" else "",
     )
 
 

@@ -18,7 +18,13 @@ from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.best.recommendations import recommendations
 from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
-from assay.units import capitalised, counted, format_probability, format_quantity
+from assay.units import (
+    capitalised,
+    counted,
+    format_count,
+    format_probability,
+    format_quantity,
+)
 
 # Below this probability the answer has low confidence.
 _LOW_PROBABILITY = 0.8
@@ -107,35 +113,48 @@ def failed_caveats(found: BestFindings) -> list[str]:
 
 
 def _verdict(best: Sequence[PlacementOutcome]) -> str:
-    """The best placement of each work; works with the same best placement are combined."""
+    """The best placement of each work, those that are not decided last."""
+    decided = [each for each in best if each.settled and not each.disturbed]
+    undecided = [each for each in best if not each.settled and not each.disturbed]
+    disturbed = [each for each in best if each.disturbed]
+    sentences = []
+    if decided:
+        within = f"Within {best[0].rule.within:.0%} of the fastest placement"
+        sentences.append(f"{within}: {_placements(decided)}.")
+    if undecided:
+        sentences.append(f"Undecided, best so far: {_placements(undecided)}.")
+    sentences += [
+        f"{_names([each for each in disturbed if _open(each) == text])}: {text}."
+        for text in dict.fromkeys(map(_open, disturbed))
+    ]
+    return " ".join(sentences)
+
+
+def _placements(outcomes: Sequence[PlacementOutcome]) -> str:
+    """The placement of each work with its probability; works with the same one together."""
     groups: dict[str, list[PlacementOutcome]] = {}
-    for outcome in best:
+    for outcome in outcomes:
         assert outcome.best is not None
-        if outcome.disturbed:
-            text = _open(outcome)
-            groups.setdefault(text, []).append(outcome)
-            continue
         placement = outcome.best.placement
         text = where_text(placement) if placement.nodes > 1 else layout_text(placement)
         groups.setdefault(text, []).append(outcome)
     clauses = []
     for text, group in groups.items():
-        names = ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in group))
-        if group[0].disturbed:
-            clauses.append(f"{names}: {text}")
-            continue
-        least = min(outcome.probability for outcome in group)
+        least = format_probability(min(outcome.probability for outcome in group))
         bound = "≥ " if len(group) > 1 else ""
-        clauses.append(f"{names}: {text} (probability {bound}{format_probability(least)})")
-    within = best[0].rule.within
-    return f"Fastest placement, or within {within:.0%} of it: {'; '.join(clauses)}."
+        clauses.append(f"{_names(group)}: {text} (probability {bound}{least})")
+    return "; ".join(clauses)
+
+
+def _names(outcomes: Sequence[PlacementOutcome]) -> str:
+    return ", ".join(dict.fromkeys(cell_name(outcome.work) for outcome in outcomes))
 
 
 def _open(outcome: PlacementOutcome) -> str:
     """Why a search has no verdict: ``open: other processes kept 1.9 of 2 CPUs busy; …``."""
     assert outcome.others is not None
     return (
-        f"open: other processes kept {outcome.others.busy:.2g} of "
+        f"open: other processes kept {format_count(outcome.others.busy)} of "
         f"{counted(outcome.others.cpus, 'CPU')} busy; measure again when the "
         f"{'node is' if outcome.work.placement.nodes == 1 else 'nodes are'} quiet"
     )

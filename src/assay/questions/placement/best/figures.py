@@ -13,32 +13,45 @@ from assay.units import counted
 
 # Times the best, from which on the colour does not change.
 _WORST = 4.0
-# Side of a cell of the heat map, in pixels; maximum number of columns of a figure of half width.
-_SIDE, _HALF = 44, 7
+# Part of the colours, on the scale's logarithm, on which black text has a contrast of at least 4.5.
+_DARK = 0.565
+# Height of a row of the heat map, in pixels.
+_ROW = 30
 # Maximum number of columns at which "not tried" fits into a cell of the heat map.
 _WORDS_FIT = 5
 
 
 def figures(found: BestFindings) -> list[Figure]:
     """A heat map for each search."""
-    drawn = (_surface_figure(place, outcome) for place, outcome in enumerate(found.outcomes))
+    rows = [_rows(outcome) for outcome in found.outcomes]
+    times = [row["times"] for each in rows for row in each]
+    worst = min(max([1.1, *(time for time in times if isinstance(time, float))]), _WORST)
+    drawn = (
+        _surface_figure(place, outcome, rows[place], worst)
+        for place, outcome in enumerate(found.outcomes)
+    )
     return [figure for figure in drawn if figure is not None]
 
 
-def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
-    """Ranks × threads of one search; the best measured of several bindings, orders, adapters."""
-    rows = _rows(outcome)
+def _surface_figure(
+    place: int, outcome: PlacementOutcome, rows: list[Row], worst: float
+) -> Figure | None:
+    """Ranks × threads of one search; the best measured of several bindings, orders, adapters.
+
+    ``worst``: the time from which on the colour of all searches does not change.
+    """
     if outcome.best is None or len(rows) < 2:
         return None
     name = cell_name(outcome.work)
+    panel = f"{name} on {counted(outcome.work.placement.nodes, 'node')}"
     ranks = sorted({int(row["ppn"] or 0) for row in rows})
     unmeasured = sum(1 for row in rows if row["times"] is None)
     return Figure(
         id=f"placement-surface-{place + 1}",
-        title=f"{name} on {counted(outcome.work.placement.nodes, 'node')}: placements measured",
-        caption="Median time relative to that of the chosen placement (framed); of several "
-        "bindings, orders and adapters the best measured. The colour does not change beyond 4. "
-        "Dashed: not measured, or failed.",
+        title=f"{panel}: time by ranks and threads per node",
+        caption="Numbers: median time over that of the chosen placement (framed), of the best "
+        "binding, order and adapter measured. Bright: as fast as the chosen; dark: "
+        f"{worst:.3g} times its time or more. Dashed: not measured, or failed.",
         alt=f"Heat map of the time of {name} over ranks per node and threads per rank; best with "
         f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} combinations were not "
         "measured.",
@@ -54,8 +67,10 @@ def _surface_figure(place: int, outcome: PlacementOutcome) -> Figure | None:
             Field("best", "", "whether the chosen placement is among these"),
         ],
         rows=rows,
-        spec=_spec(rows, ranks),
-        width="half" if len(ranks) <= _HALF else "full",
+        spec=_spec(rows, ranks, worst),
+        width="half",
+        group="Time by ranks per node and threads per rank",
+        panel=panel,
     )
 
 
@@ -92,17 +107,15 @@ def _rows(outcome: PlacementOutcome) -> list[Row]:
     return rows
 
 
-def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
+def _spec(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Spec:
     threads = sorted({int(row["threads"] or 0) for row in rows}, reverse=True)
-    times = [float(row["times"]) for row in rows if isinstance(row["times"], float)]
-    worst = min(max([1.1, *times]), _WORST)
     # Above this, the background is dark and the text is white.
-    dark = float(worst**0.45)
+    dark = float(worst**_DARK)
     measured, unmeasured = "isValid(datum.times)", "!isValid(datum.times)"
     # With many columns only "failed" fits.
     words = unmeasured if len(ranks) <= _WORDS_FIT else "datum.state === 'failed'"
     return {
-        "height": max(_SIDE * len(threads), 2 * _SIDE),
+        "height": max(_ROW * len(threads), 2 * _ROW),
         "encoding": {
             "x": {
                 **_axis("ppn", "ranks per node", ranks),
@@ -131,7 +144,6 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
                     "color": {
                         "field": "times",
                         "type": "quantitative",
-                        "title": "time relative to the best",
                         "scale": {
                             "type": "log",
                             "scheme": "viridis",
@@ -139,7 +151,7 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
                             "domain": [1, worst],
                             "clamp": True,
                         },
-                        "legend": {"format": "~g", "gradientLength": 160, "tickCount": 4},
+                        "legend": None,  # each cell has its number
                     }
                 },
             },
@@ -159,7 +171,7 @@ def _spec(rows: Sequence[Row], ranks: Sequence[int]) -> Spec:
                     "text": {"field": "label"},
                     "color": {
                         "condition": {"test": f"datum.times > {dark!r}", "value": "white"},
-                        "value": "#1b1f24",
+                        "value": "black",
                     },
                 },
             },

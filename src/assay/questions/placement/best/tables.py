@@ -15,7 +15,7 @@ from assay.questions.common.tables import (
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.questions.placement.ratios.findings import PlacementRatio
-from assay.units import format_probability
+from assay.units import counted, format_probability
 
 
 def tables(found: BestFindings) -> list[Table]:
@@ -55,7 +55,8 @@ def tables(found: BestFindings) -> list[Table]:
             "The best placement",
             caption=f"Time: corrected for the choice among several. Probability that it is within "
             f"{rule.within:.0%} of the best; required: {100 * rule.probability:g}%. Launches: "
-            f"number, and share of an exhaustive search with {rule.fewest} launches per placement.",
+            f"number, and share of an exhaustive search with {counted(rule.fewest, 'launch')} "
+            "per placement.",
         )
     ]
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import (
@@ -141,10 +143,11 @@ def _lines_by_ppn(chart: Chart, rows: Sequence[Row]) -> None:
 
 def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
     """Performance over nodes and over ranks of each work with several numbers of nodes."""
+    known = list(works)
     drawn = (
         _speed_figure(fixed, place, work)
-        for place, work in enumerate(works)
         for fixed in ("nodes", "ranks")
+        for place, work in enumerate(known)
     )
     return [figure for figure in drawn if figure is not None]
 
@@ -173,12 +176,12 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
         unit,
         hue="ppn",
         names=[("ppn", ""), ("count", fixed)],
-        height=230,
+        height=170,
     )
     _joined(chart, 50, {}, {})
     best = max(rows, key=lambda row: float(row["median"] or 0.0))
     paper = "a" if fixed == "nodes" else "b"
-    return chart.figure(
+    figure = chart.figure(
         f"placement-speed-{fixed}-{place + 1}",
         f"{name}: performance for a fixed number of {fixed}",
         caption=f"Medians over launches. {intervals_text(rows, 'whiskers')} After Luecke, Li & "
@@ -189,6 +192,9 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
             Field("count", "", f"number of {fixed}"),
             Field("ppn", "", "ranks per node"),
         ],
+    )
+    return msgspec.structs.replace(
+        figure, group=f"Performance for a fixed number of {fixed}", panel=name
     )
 
 

@@ -65,7 +65,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
         return []
     table = (
         TableBuilder(kernels)
-        .text("work", "", kernel_code)
+        .text("work", "Benchmark", kernel_code)
         .numbers("nodes", "Same nodes, here (1)", lambda kernel: _range(kernel, found.same_nodes))
     )
     for machine in MACHINES:

@@ -69,7 +69,7 @@ def _beside_published(found: LinpackFindings) -> Table:
         id="linpack",
         title="Linpack compared with published clusters",
         columns=[
-            Column("what", ""),
+            Column("what", "Quantity"),
             Column("here", found.system, numeric=True),
             *(
                 Column(one.system.lower(), f"{one.system}, {one.year}", numeric=True)

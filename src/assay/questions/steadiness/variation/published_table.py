@@ -51,7 +51,7 @@ def published_table(found: VariationFindings) -> Table | None:
         title="Variation compared with published systems",
         columns=[
             Column("system", "System"),
-            Column("quantity", ""),
+            Column("quantity", "Quantity"),
             *(Column(code.lower(), code, numeric=True) for code in CODES),
         ],
         rows=rows,

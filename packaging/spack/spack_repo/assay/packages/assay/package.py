@@ -1,9 +1,14 @@
 """The Spack recipe of assay.
 
-Spack installs assay with its Python dependencies from wheels: several of them (Polars, Vega-Lite's
-converter) are not in Spack's own repository. The site's compiler and MPI library are found on PATH
+Python packages come from wheels: several (Polars, Vega-Lite's converter) are not in Spack's
+repository in the versions that assay needs. The site's compiler and MPI library are found on PATH
 when kernels are compiled.
 """
+
+try:  # Spack 1.0 and later
+    from spack_repo.builtin.build_systems.python import PythonPackage
+except ImportError:
+    from spack.package import PythonPackage
 
 from spack.package import *
 
@@ -18,10 +23,9 @@ class Assay(PythonPackage):
 
     variant("mpi", default=True, description="Compile kernels with the site's MPI library, too")
 
+    depends_on("cxx", type=("build", "run"))
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-pip", type=("build", "run"))
-    depends_on("py-hatchling@1.33:", type="build")
-    depends_on("cxx", type=("build", "run"))
     depends_on("cmake@4:", type="run")
     depends_on("ninja@1.13:", type="run")
     depends_on("mpi", type="run", when="+mpi")
