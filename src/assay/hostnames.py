@@ -37,7 +37,7 @@ def short_names(names: Iterable[str], most: int = 16) -> dict[str, str]:
     known = list(dict.fromkeys(names))
     ends = {name.partition(".")[2] for name in known}
     bare = [name.partition(".")[0] for name in known] if len(ends) == 1 else known
-    short = [name if len(name) <= most else f"…{name[1 - most :]}" for name in bare]
+    short = [name if len(name) <= most else "…" + name[1 - most :].lstrip("-_.") for name in bare]
     if len(set(short)) < len(short):
         short = bare
     return dict(zip(known, short, strict=True))

@@ -22,6 +22,16 @@ def test_caveats_of_cells_are_one_with_the_range_of_their_numbers():
     ]
 
 
+def test_cells_that_are_only_counted_are_counted():
+    few = "{} launches only: there is no 95% interval."
+    assert grouped([few.format(2) + " (3 headline cells)", few.format(3) + " (DGEMM)"]) == [
+        "4 cells: 2 to 3 launches only: there is no 95% interval. (DGEMM and 3 more)"
+    ]
+    assert grouped([few.format(n) + f" ({n} headline cells)" for n in (2, 3)]) == [
+        "5 cells: 2 to 3 launches only: there is no 95% interval."
+    ]
+
+
 def test_others_stay_apart_and_in_order():
     sentences = [
         "EP class W: out of memory (4 ranks)",

@@ -105,7 +105,7 @@ def _extreme(cells: Sequence[ComparedCell]) -> str:
 def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
     cells = _decidable(found)
     if not cells:
-        return "low", "all results of one side are of other codes"
+        return "low", "all results of one side were measured with other codes"
     launches = min(min(cell.reference_launches, cell.other_launches) for cell in cells)
     decided = sum(cell.verdict != "open" for cell in cells)
     share = f"{decided} of {counted(len(cells), 'comparison')} decided"

@@ -95,7 +95,9 @@ def _advice(found: ClusterDesign) -> list[str]:
     if worth:
         advice.append(f"Before the choice, find out {_input(worth[0])}.")
     if found.more is not None:
-        advice.append(f"A tenth more money would buy {format_share(found.more - 1.0)} more rate.")
+        advice.append(
+            f"10% more money would increase the rate by {format_share(found.more - 1.0)}."
+        )
     rivals = [one for one in found.best[1:] if one.likely >= 0.2]
     if rivals:
         names = "; ".join(

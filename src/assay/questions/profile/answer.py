@@ -52,21 +52,20 @@ def answer(found: ProfileFindings) -> Answer:
             "efficiency (POP Centre of Excellence).",
         ],
         limits=[
-            "A profile has sums: how much of the time in a call is waiting for another rank, and "
-            "for which, it can't say.",
+            "A profile has sums only: it does not show how much of the time in a call is waiting, "
+            "or for which rank.",
             _own_cost(found),
         ],
     )
 
 
 def _own_cost(found: ProfileFindings) -> str:
-    included = "The time that the profile itself takes is included"
     if found.cost is None or found.overhead is None:
-        return f"{included}, and has not been measured."
+        return "All times include that of the profile itself, which has not been measured."
     return (
-        f"{included}: about {format_duration(found.cost)} per call, as measured when the program "
-        f"began, {format_share(found.overhead)} of the wall time of the rank with most. Effects on "
-        "other ranks' waiting and on caches are not in this estimate."
+        f"At most {format_share(found.overhead)} of a rank's wall time is the profile's own: about "
+        f"{format_duration(found.cost)} per call, as measured when the program began. It is "
+        "included in all times; its effects on waiting and on caches are not in this estimate."
     )
 
 
@@ -74,9 +73,9 @@ def _without_cpu(found: ProfileFindings) -> list[str]:
     if found.cpu_wait is None or found.cpu_wait <= NO_CPU:
         return []
     return [
-        f"The ranks could have run and had no CPU for {format_share(found.cpu_wait)} of their wall "
-        "time: there were more ranks and threads than CPUs, or other programs. Computing times "
-        "include it."
+        f"For {format_share(found.cpu_wait)} of their wall time the ranks were ready to run and "
+        "had no CPU: there were more ranks and threads than CPUs, or other programs ran. Computing "
+        "times include this time."
     ]
 
 
@@ -97,7 +96,7 @@ def _verdict(found: ProfileFindings) -> str:
     grain = found.grain
     ratio = "" if grain.ratio is None else f" Computation is {grain.ratio:.3g} × communication."
     if grain.fine:
-        ratio += " That is fine grain."
+        ratio += " This is fine grain."
     return f"{first}{': ' + mostly if mostly else ''}.{ratio}"
 
 
@@ -108,7 +107,7 @@ def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
             if found.unknown
             else f"The program ran for {format_duration(found.wall)} only."
         )
-    return "medium", "The profile is complete; one run doesn't state how its times vary."
+    return "medium", "The profile is complete. One run does not show how its times vary."
 
 
 def _evidence(found: ProfileFindings) -> list[Evidence]:

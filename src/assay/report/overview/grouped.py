@@ -8,6 +8,8 @@ from collections.abc import Iterable
 # A number with its sign, decimals and exponent, not within a word (``eth0``, ``npb3``).
 _NUMBER = re.compile(r"(?<![\w.])[±-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*\d)")
 _SUBJECT = re.compile(r"(.*[.!?]) \(([^()]+(?:\([^()]*\))?[^()]*)\)", re.DOTALL)
+# In place of the cells' names.
+_COUNT = re.compile(r"(\d+) headline cells")
 _MOST_SUBJECTS = 3
 
 
@@ -44,9 +46,14 @@ def _together(members: list[tuple[str, str]]) -> str:
         return text
     if len(subjects) == 1:
         return f"{text} ({subjects[0]})"
-    named = ", ".join(subjects[:_MOST_SUBJECTS])
-    more = f" and {len(subjects) - _MOST_SUBJECTS} more" if len(subjects) > _MOST_SUBJECTS else ""
-    return f"{len(subjects)} cells: {text[0].lower()}{text[1:]} ({named}{more})"
+    counts = [match for each in subjects if (match := _COUNT.fullmatch(each))]
+    names = [each for each in subjects if not _COUNT.fullmatch(each)]
+    cells = len(names) + sum(int(match[1]) for match in counts)
+    named = ", ".join(names[:_MOST_SUBJECTS])
+    others = cells - min(len(names), _MOST_SUBJECTS)
+    more = f" and {others} more" if named and others else ""
+    which = f" ({named}{more})" if named else ""
+    return f"{cells} cells: {text[0].lower()}{text[1:]}{which}"
 
 
 def _ranges(texts: list[str]) -> str:

@@ -82,8 +82,8 @@ def _few(evidence: CaveatInputs) -> Iterator[str]:
     count, needed = len(evidence.medians), smallest_size()
     if count < needed and not is_search(evidence.cell):
         yield (
-            f"{counted(count, 'launch')} only: a 95% interval across launches takes at least "
-            f"{needed}, so none is given."
+            f"{counted(count, 'launch')} only: there is no 95% interval, which needs {needed} "
+            "launches."
         )
 
 

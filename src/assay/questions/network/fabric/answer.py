@@ -290,8 +290,8 @@ def _limit_of_processors(part: Part, cuts: Sequence[BisectionCut]) -> None:
     part.limits.append(
         f"The {2 * most.pairs} ranks share {counted(most.shared_cpus or 0, 'CPU')} of one machine, "
         "as in a virtual cluster, and their exchanges too: at most "
-        f"{format_quantity(most.point.metric.median, 'B/s')} were reached with any cut. What is "
-        "near this rate is limited by the processors, not by the network."
+        f"{format_quantity(most.point.metric.median, 'B/s')} were reached with any cut. "
+        "Rates near this one are limited by the processors, not by the network."
     )
 
 

@@ -58,7 +58,7 @@ def _waiting(found: TraceFindings) -> str:
     text = f"{format_share(found.waiting)} of the time is waiting, most of it {main.cause}"
     if found.origins:
         origin = found.origins[0]
-        text += f"; {format_share(origin.share)} of it goes back to {_named(origin)}"
+        text += f"; {format_share(origin.share)} of it is caused by {_named(origin)}"
     return f"{text}."
 
 
@@ -84,7 +84,11 @@ def _needs(found: TraceFindings) -> str:
     if needed.bandwidth is not None:
         parts.append(f"{format_quantity(needed.bandwidth, 'B/s')} per rank")
     slow = _prediction(network, _SLOW)
-    text = f"It needs {' and '.join(parts)} for each to cost at most {format_share(_COST)}"
+    each = "each costs" if len(parts) > 1 else "this costs"
+    text = (
+        f"It needs {' and '.join(parts)}, so that {each} at most {format_share(_COST)} of the run "
+        "time"
+    )
     if slow is not None:
         text += f"; on Gigabit Ethernet it would take {_longer(slow)}"
     return f"{text}."
@@ -110,7 +114,7 @@ def _confidence(found: TraceFindings) -> tuple[Confidence, str]:
         return "low", found.network.doubt
     if found.unexplained > _MUCH:
         return "low", f"{format_share(found.unexplained)} of the waiting has no origin."
-    return "medium", "The trace is complete; one run doesn't state how its times vary."
+    return "medium", "The trace is complete. One run does not show how its times vary."
 
 
 def _evidence(found: TraceFindings) -> list[Evidence]:
@@ -175,7 +179,7 @@ def _caveats(found: TraceFindings) -> list[str]:
             )
         between = next(one for one in network.links if one.link == "between hosts")
         if not network.spread and between.observations and between.bandwidth is None:
-            caveats.append("Sizes of messages differ too little to tell latency from bandwidth.")
+            caveats.append("Sizes of messages differ too little to separate latency and bandwidth.")
     if found.iterations is not None and found.iterations.ranks < found.ranks:
         caveats.append(
             f"{counted(found.ranks - found.iterations.ranks, 'rank')} repeat their calls "
@@ -199,8 +203,8 @@ def _limits(found: TraceFindings) -> list[str]:
         if found.network.iterations is not None and found.iterations is not None:
             limits.append(
                 f"Other networks are modelled by {found.network.iterations:,} of the "
-                f"{found.iterations.times:,} iterations; what lies before and behind them keeps "
-                "its measured time."
+                f"{found.iterations.times:,} iterations; the time before and after these is as "
+                "measured."
             )
         limits.append(
             "Ratios more than 4 times away from the run's ranks or size follow the laws above, not "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from assay.charts.builder import STATISTICS, Chart, named
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, count_axis, count_span, ideal_line
@@ -44,7 +46,9 @@ def figures(found: BenchmarksFindings) -> list[Figure]:
 def rate_figure(found: BenchmarkFindings) -> Figure:
     """Mop/s per core of one benchmark: lines over core counts, bars where there are few counts."""
     counts = {point.cores for point in found.measured}
-    return _bars(found) if len(counts) < _MIN_COUNTS_OF_LINES else _lines(found)
+    drawn = _bars(found) if len(counts) < _MIN_COUNTS_OF_LINES else _lines(found)
+    group = drawn.title.replace(f"NPB {found.title}", "NPB")
+    return msgspec.structs.replace(drawn, group=group, panel=found.title)
 
 
 def _bars(found: BenchmarkFindings) -> Figure:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row, Spec, colour, data_fields, scaled_fields, tooltip
 from assay.kernels.naming import metric_name, placement_text
@@ -21,7 +23,7 @@ def phase_figure(found: BenchmarkFindings) -> Figure | None:
     rows = [row for count, one in scaling.phases.items() for row in phase_rows(one, cores=count)]
     most = scaling.phases.get(curve.most)
     compute = most.shares.get(COMPUTE, 0.0) if most else 0.0
-    return phases_figure(
+    drawn = phases_figure(
         f"{found.kernel.replace('.', '-')}-phases",
         f"{title}: where the time goes",
         rows,
@@ -31,6 +33,7 @@ def phase_figure(found: BenchmarkFindings) -> Figure | None:
         alt=f"Stacked bars of the share of {listed(phases_among(rows))} in the time of {title}; on "
         f"{counted(curve.most, 'core')} computing takes {compute:.0%}.",
     )
+    return msgspec.structs.replace(drawn, group="NPB: where the time goes", panel=scaling.title)
 
 
 def phase_rows(phases: CellPhases, **fields: Datum) -> list[Row]:
