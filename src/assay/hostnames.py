@@ -29,18 +29,24 @@ def expand_hosts(text: str) -> tuple[str, ...]:
     return tuple(hosts)
 
 
-def short_names(names: Iterable[str], most: int = 16) -> dict[str, str]:
+def short_names(names: Iterable[str], most: int = 12) -> dict[str, str]:
     """Names for figures: without the end that all have after a dot, and of a longer name its end.
 
-    A name is kept if another's would be the same.
+    Names are kept if two of them would be the same.
     """
     known = list(dict.fromkeys(names))
     ends = {name.partition(".")[2] for name in known}
     bare = [name.partition(".")[0] for name in known] if len(ends) == 1 else known
-    short = [name if len(name) <= most else "…" + name[1 - most :].lstrip("-_.") for name in bare]
+    short = [name if len(name) <= most else f"…{_end(name, most - 1)}" for name in bare]
     if len(set(short)) < len(short):
         short = bare
     return dict(zip(known, short, strict=True))
+
+
+def _end(name: str, most: int) -> str:
+    """The end of a name, from a separator on if there is one."""
+    end = name[-most:]
+    return re.sub(r"^[^-_.]*[-_.]+(?=.)", "", end) or end
 
 
 def _names(text: str) -> Iterator[str]:

@@ -43,6 +43,9 @@ def finished(figure: Figure) -> Spec:
                 **along,
                 "axis": _slanted(along.get("axis", {}), values_of(along["field"])),
             }
+        if isinstance(along, dict) and along.get("type") == "temporal":
+            # Dates near the ends would reach beyond the figure.
+            whole["x"] = {**whole["x"], "axis": {"labelBound": True, **whole["x"].get("axis", {})}}
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}

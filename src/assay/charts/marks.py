@@ -26,6 +26,8 @@ _STATISTICS = [
 _ENTRY, _CHARACTER = 44, 7
 # Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
 # ``_columns``.
+# Powers of ten of which an axis shows no others.
+_DECADES = 3
 LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
 # Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
@@ -87,12 +89,22 @@ def count_span(counts: Sequence[int]) -> Spec:
     return {"domain": [counts[0], counts[-1]], "padding": 12}
 
 
-def decades(rows: Sequence[Row], factor: float) -> list[float]:
-    """The powers of ten around the medians, in the axis's unit."""
-    shown = [float(row["median"] or 0.0) / factor for row in rows]
-    low = math.floor(math.log10(min(value for value in shown if value > 0)))
-    high = math.ceil(math.log10(max(shown)))
-    return [10.0**power for power in range(low, high + 1)]
+def log_ticks(rows: Sequence[Row], factor: float) -> list[float]:
+    """Ticks around the medians and their intervals, in the axis's unit: the powers of ten, or of
+    a short range 1, 2 and 5 times these.
+    """
+    shown = [
+        float(row[name] or 0.0) / factor for row in rows for name in ("low", "median", "high")
+        if row.get(name)
+    ]  # fmt: skip
+    least, most = min(value for value in shown if value > 0), max(shown)
+    low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    if high - low >= _DECADES:
+        return [10.0**power for power in range(low, high + 1)]
+    ticks = [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]
+    first = max(place for place, tick in enumerate(ticks) if tick <= least * (1 + 1e-9))
+    last = min(place for place, tick in enumerate(ticks) if tick >= most * (1 - 1e-9))
+    return ticks[first : max(last, first + 1) + 1]
 
 
 def peak_layers(hue: Spec, factor: float) -> list[Spec]:
@@ -180,12 +192,13 @@ def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
 
 def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
     """A logarithmic vertical axis of the scaled median."""
+    ticks = log_ticks(rows, factor)
     return {
         "field": "y",
         "type": "quantitative",
         "title": title,
-        "scale": {"type": "log", "nice": True},
-        "axis": {"values": decades(rows, factor), "format": "~g"},
+        "scale": {"type": "log", "domain": [ticks[0], ticks[-1]], "nice": False},
+        "axis": {"values": ticks, "format": "~g"},
     }
 
 

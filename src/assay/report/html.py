@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Maximum characters of the report in JSON that is embedded for download.
 _EMBEDDED = 4 << 20
+# Rows of the table of all cells up to which it is open: more would be most of the page.
+_MOST_OPEN = 100
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -50,6 +52,7 @@ def to_html(report: ReportModel) -> str:
         report=report,
         sections=shown_sections(report),
         open_questions=open_questions(report),
+        most_open=_MOST_OPEN,
         css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=unescaped(javascript_bundle() if figures else ""),

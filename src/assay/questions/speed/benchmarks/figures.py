@@ -27,6 +27,8 @@ _MEGA = (1e6, "M")  # NPB's official unit is Mop/s, whatever the size
 # Number of core counts from which rates are drawn as lines instead of bars.
 _MIN_COUNTS_OF_LINES = 3
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]
+# Numbers of cores of which a figure of half width has room for all.
+_FEW_COUNTS = 4
 _SHAPES = [
     *("circle", "square", "diamond", "triangle-up"),
     *("triangle-down", "cross", "triangle-right", "triangle-left"),
@@ -183,6 +185,7 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
         return None
     _, nouns = _counted_by(scaling.curve.processes for scaling in known)
     counts = sorted({count for scaling in known for count in scaling.curve.points})
+    wide = len(counts) > _FEW_COUNTS
     names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
     chart = Chart(
         rows,
@@ -192,7 +195,7 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
         hue="benchmark",
         names=names,
         scale=(1.0, ""),
-        height=360,
+        height=360 if wide else 260,
     )
     chart.y = count_axis("y", "speedup", counts, nice=False, padding=12)
     hue = {**(chart.hue or {}), "scale": {"domain": _values("benchmark", rows)}}
@@ -213,8 +216,8 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     return chart.figure(
         "npb-speedup",
         f"NPB: speedup over {nouns}",
-        caption=f"Speedup over the fewest {nouns} of each line, where it is set to their number; "
-        "above the ideal line it is superlinear. "
+        caption=f"Rate over that of the fewest {nouns} of each line, times their number. Above the "
+        "ideal line it is superlinear. "
         + ("Solid: the largest class of each benchmark, dashed: the others. " if dashed else "")
         + f"Both axes logarithmic. {intervals_text(chart.rows, 'whiskers')}",
         alt=f"Line chart of the speedup of {listed([scaling.title for scaling in known])} from "
@@ -227,7 +230,7 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
             Field("placement", "", "ranks and threads"),
             STATISTICS,
         ],
-        width="full",
+        width="full" if wide else "half",
     )
 
 

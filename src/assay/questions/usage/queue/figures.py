@@ -107,7 +107,7 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
                 },
             },
             {
-                "transform": [{"filter": "isValid(datum.from)"}],
+                "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "rule", "strokeWidth": 2},
                 "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
             },
