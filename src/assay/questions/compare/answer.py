@@ -79,6 +79,8 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
             seen = _in_runs(cells) if verdict == "open" else ""
             parts.append(f"{words} {count}{seen}")
     shared = counted(len(cells), "shared cell")
+    if all(cell.verdict == "open" and cell.if_exact is None for cell in cells):
+        return f"{run.name} ({side_name(run)}) is undecided in all of {shared}{_in_runs(cells)}."
     return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
 
 

@@ -53,7 +53,7 @@ def _verdict(found: ClusterDesign) -> str:
     )
     if first.rates:
         text += f", {_rates(first)}"
-    return f"{text}; {format_probability(first.likely)} to be within 2% of the best."
+    return f"{text}; probability {format_probability(first.likely)} of being within 2% of the best."
 
 
 def _rates(one: DesignedCluster) -> str:

@@ -43,7 +43,8 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
             lead = max(of_state, key=lambda cell: abs(cell.against or 0.0))
             has = "has" if len(of_state) == 1 else "have"
             parts.append(
-                f"{counted(len(of_state), 'cell')} of {judged} {has} {verb}, most {lead.label} "
+                f"{len(of_state)} of {counted(judged, 'cell')} {has} {verb}"
+                f"{', the most' if len(of_state) > 1 else ''}: {lead.label} "
                 f"({100 * (lead.against or 0.0):+.1f}% {metric_name(lead.metric)})"
             )
     steady = [cell for cell in cells if cell.state == "steady"]

@@ -45,9 +45,10 @@ def tables(found: UsageFindings) -> list[Table]:
         ("queues", "Queue", found.queues, named, False),
         (
             "classes",
-            "Users who make",
+            "Users, largest first",
             found.classes,
-            "Users by their rank in processor time.",
+            "Users in the order of their processor time, in groups that make the stated part of "
+            "the use.",
             False,
         ),
         ("states", "Outcome", found.states, "", False),

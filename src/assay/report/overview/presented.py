@@ -1,4 +1,4 @@
-"""The report as a reader sees it: sentences grouped, no empty columns, few notes, short tables."""
+"""The report as a reader sees it: sentences grouped, nothing empty, few notes, short tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _section(section: Section) -> Section:
     return msgspec.structs.replace(
         section,
         caveats=grouped(section.caveats),
-        tables=[_folded(_without_empty_columns(table)) for table in section.tables],
+        tables=[_folded(_without_empty_columns(table)) for table in section.tables if table.rows],
     )
 
 

@@ -155,7 +155,7 @@ def test_a_log_beside_its_real_starts() -> None:
     ]  # fmt: skip
     reply = answer(found)
     assert reply.title == "How busy is it, and what does the queue cost?"
-    assert "they really waited" in reply.verdict
+    assert "in the log they waited" in reply.verdict
     report = build_usage(found)
     for parts, own in (
         (report.sections[0].tables, {"queue-load", "queue-policies", "queue-what-ifs"}),

@@ -48,8 +48,8 @@ _HIGH_LOAD = 0.8
 # What the model leaves out, whatever the load.
 _UNKNOWN = (
     "Users don't react to waits: jobs are submitted at the same times whatever happens to others.",
-    "Holds, dependencies, limits per user and priorities that the scheduler had, other than those "
-    "of the model.",
+    "The model has no holds, dependencies and limits per user, and no priorities of the scheduler "
+    "but its own.",
 )
 
 

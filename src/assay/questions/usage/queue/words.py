@@ -99,6 +99,6 @@ def replay_sentence(found: QueueFindings) -> str:
             "started, and these waits say little."
         )
     return (
-        f"{text}; they really waited {seconds(found.real.wait)}, and "
+        f"{text}; in the log they waited {seconds(found.real.wait)}, and "
         f"{format_share(found.agreement.pairs)} of all pairs start in the real order."
     )
