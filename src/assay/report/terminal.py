@@ -158,14 +158,9 @@ def _open_questions(report: ReportModel, console: Console, verbose: bool) -> Non
 
 
 def _first_caveats(sections: Sequence[Section], console: Console, stated: set[str]) -> None:
-    """The first caveats of the first section that has any, and the number of the others."""
-    caveats = [
-        sentence
-        for section in sections
-        for sentence in grouped(section.caveats)
-        if sentence not in stated
-    ]
-    caveats = list(dict.fromkeys(caveats))
+    """The first caveats of all sections, and the number of the others."""
+    every = [sentence for section in sections for sentence in section.caveats]
+    caveats = [sentence for sentence in grouped(dict.fromkeys(every)) if sentence not in stated]
     if not caveats:
         return
     _sentences("Caveats", caveats, console, "yellow", most=_FIRST_CAVEATS, rest="with --verbose")

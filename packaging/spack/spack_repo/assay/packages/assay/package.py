@@ -23,7 +23,7 @@ class Assay(PythonPackage):
 
     variant("mpi", default=True, description="Compile kernels with the site's MPI library, too")
 
-    depends_on("cxx", type=("build", "run"))
+    depends_on("cxx", type="build")
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-pip", type=("build", "run"))
     depends_on("cmake@4:", type="run")
