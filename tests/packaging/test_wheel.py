@@ -43,9 +43,8 @@ def installed(built, tmp_path_factory):
     place = tmp_path_factory.mktemp("clean") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python")]
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--no-index", "--quiet", str(built[1])], check=True
-    )
+    options = ("--no-deps", "--no-index", "--no-compile", "--quiet")
+    subprocess.run([*pip, "install", *options, str(built[1])], check=True)
     site = next((place / "lib").glob("python*/site-packages"))
     # Paths named here are searched after the environment's own, and their .pth files are not read:
     # a checkout that is installed for editing is not found.

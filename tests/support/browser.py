@@ -158,11 +158,6 @@ class Browser:
         options = {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
         return base64.b64decode(self._in_page("Page.printToPDF", **options)["data"])
 
-    def picture(self) -> bytes:
-        """The whole page as PNG."""
-        found = self._in_page("Page.captureScreenshot", captureBeyondViewport=True)
-        return base64.b64decode(found["data"])
-
     def close(self) -> None:
         """End the browser."""
         self._call("Browser.close", {})
