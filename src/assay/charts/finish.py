@@ -14,6 +14,7 @@ from assay.charts.theme import LONGEST_LABEL
 # Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
 _SEPARATION = 17
 _CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
+_SLANTED = 100  # length of a slanted label, px
 _CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
 
 
@@ -65,12 +66,22 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
     if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:
         return axis
     needed = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
+    # Labels that begin alike are cut at their begin.
+    kept = _SLANTED // _CHARACTER
+    begins, ends = {label[:kept] for label in labels}, {label[1 - kept :] for label in labels}
+    cut = {}
+    if len(begins) < len(labels) and len(ends) == len(labels):
+        cut["labelExpr"] = (
+            f"room < {needed} && length(datum.label) > {kept} "
+            f"? '…' + slice(datum.label, {1 - kept}) : datum.label"
+        )
     return {
         **axis,
+        **cut,
         "labelAngle": {"expr": f"room < {needed} ? -40 : 0"},
         "labelAlign": {"expr": f"room < {needed} ? 'right' : 'center'"},
         "labelBaseline": {"expr": f"room < {needed} ? 'middle' : 'top'"},
-        "labelLimit": {"expr": f"room < {needed} ? 100 : {LONGEST_LABEL}"},
+        "labelLimit": {"expr": f"room < {needed} ? {_SLANTED} : {LONGEST_LABEL}"},
     }
 
 

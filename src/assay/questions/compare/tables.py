@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.hostnames import compress_hosts
 from assay.kernels.naming import metric_name
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, Tone, quantity
@@ -24,6 +26,9 @@ _TONES: dict[str, Tone] = {
 }
 
 _NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
+
+# Cells without a counterpart that are named.
+_MOST_NAMED = 8
 
 
 def verdict_words(cell: ComparedCell, margin: float) -> str:
@@ -281,9 +286,7 @@ def side_table(found: CompareFindings) -> Table:
         .table(
             "compare-runs",
             "Runs",
-            notes=[
-                f"Only in {run.name}: {'; '.join(run.unshared)}." for run in runs if run.unshared
-            ],
+            notes=[f"Only in {run.name}: {_some(run.unshared)}." for run in runs if run.unshared],
         )
     )
 
@@ -295,3 +298,9 @@ def nodes_text(run: ComparedRun) -> str:
 
 def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and the number of the others."""
+    more = len(names) - _MOST_NAMED
+    return "; ".join(names[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")

@@ -111,7 +111,7 @@ def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) ->
         statistics=ratio_fields(
             "ratio of performance: time at 1 rank per node over time at several"
         ),
-        width="half" if len(rows) <= _BARS_IN_HALF and bars else "full",
+        width="half" if len(rows if bars else counts) <= (_BARS_IN_HALF if bars else 3) else "full",
     )
 
 
@@ -144,19 +144,26 @@ def _lines_by_ppn(chart: Chart, rows: Sequence[Row]) -> None:
 def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
     """Performance over nodes and over ranks of each work with several numbers of nodes."""
     known = list(works)
+    lines = [_few_ppns(work) for work in known]
+    # One colour has one meaning in all figures.
+    colours = [_per_node(ppn) for ppn in sorted({ppn for ppns in lines for ppn in ppns})]
     drawn = (
-        _speed_figure(fixed, place, work)
+        _speed_figure(fixed, place, known[place], ppns, colours)
         for fixed in ("nodes", "ranks")
-        for place, work in enumerate(known)
+        for place, ppns in enumerate(lines)
     )
     return [figure for figure in drawn if figure is not None]
 
 
-def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | None:
-    """The performance of a work over ``nodes`` or ``ranks``; None for a single number of these."""
+def _few_ppns(work: Sequence[Point]) -> list[int]:
     ppns = sorted({_ppn(point) for point in work})
-    if len(ppns) > _SPEED_LINES:
-        ppns = [*ppns[:2], ppns[-1]]
+    return [*ppns[:2], ppns[-1]] if len(ppns) > _SPEED_LINES else ppns
+
+
+def _speed_figure(
+    fixed: str, place: int, work: Sequence[Point], ppns: Sequence[int], colours: Sequence[str]
+) -> Figure | None:
+    """The performance of a work over ``nodes`` or ``ranks``; None for a single number of these."""
     drawn = sorted(
         (point for point in work if _ppn(point) in ppns),
         key=lambda point: (_ppn(point), _count(fixed, point)),
@@ -178,6 +185,7 @@ def _speed_figure(fixed: str, place: int, work: Sequence[Point]) -> Figure | Non
         names=[("ppn", ""), ("count", fixed)],
         height=170,
     )
+    chart.hue = {**(chart.hue or {}), "scale": {"domain": list(colours)}}
     _joined(chart, 50, {}, {})
     best = max(rows, key=lambda row: float(row["median"] or 0.0))
     paper = "a" if fixed == "nodes" else "b"
@@ -203,12 +211,16 @@ def _speed_row(fixed: str, point: Point) -> Row:
     low, high = interval or (None, None)
     return {
         "count": _count(fixed, point),
-        "ppn": f"{counted(_ppn(point), 'rank')} per node",
+        "ppn": _per_node(_ppn(point)),
         "median": value,
         "low": low,
         "high": high,
         "launches": launches,
     }
+
+
+def _per_node(ppn: int) -> str:
+    return f"{counted(ppn, 'rank')} per node"
 
 
 def _performance(point: Point) -> tuple[float, Interval | None, int]:
