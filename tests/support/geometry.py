@@ -81,9 +81,14 @@ def defects(browser: Browser, page: str, widths: Iterable[int]) -> list[str]:
     return problems
 
 
+def complaints(browser: Browser) -> list[str]:
+    """What the page complained of since the last call."""
+    return [each for each in browser.errors() if not each.startswith(_HARMLESS)]
+
+
 def _defects(browser: Browser, width: int) -> list[str]:
     seen = browser.ask(_SCRIPT)
-    problems = [f"page: {each}" for each in browser.errors() if not each.startswith(_HARMLESS)]
+    problems = [f"page: {each}" for each in complaints(browser)]
     if seen["overflow"] > 0:
         problems.append(f"page: {seen['overflow']} px wider than the window")
     for name, figure in seen["found"].items():

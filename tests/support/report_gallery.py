@@ -25,6 +25,7 @@ from fleet_builder import CELLS, make_group
 from history_builder import barrier, nightly, triad
 from profiles import two_ranks
 from traces import stencil
+from unsteady_run import unsteady_run
 from usage_logs import MONDAY
 
 # By machine: cores, nodes, NUMA domains, toolchains, factor of all times.
@@ -203,6 +204,12 @@ def designed(folder: Path) -> ReportModel:
     return _written(folder, "design", str(specification))
 
 
+def unsteady(_: Path) -> ReportModel:
+    """Cells that vary in every way, and noise."""
+    run = unsteady_run()
+    return build_report(run, summarise_cells(run))
+
+
 def imported(folder: Path) -> ReportModel:
     """Results of other tools."""
     data = Path(__file__).parents[1] / "data" / "importers"
@@ -216,6 +223,7 @@ def imported(folder: Path) -> ReportModel:
 OTHERS: Mapping[str, Callable[[Path], ReportModel]] = {
     "app": app_report, "compare": compared, "profile": profiled, "nodes": of_nodes,
     "history": over_time, "usage": used, "design": designed, "import": imported,
+    "unsteady": unsteady,
 }  # fmt: skip
 
 

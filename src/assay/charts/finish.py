@@ -38,7 +38,8 @@ def finished(figure: Figure) -> Spec:
             whole.pop("zero", None)  # which Vega-Lite would ignore with a warning
         along = whole.get("x")
         if isinstance(along, dict) and (along.get("axis") or {}).get("labelOverlap"):
-            whole["x"] = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
+            along = {**along, "axis": {"labelSeparation": _SEPARATION, **along["axis"]}}
+            whole["x"] = along
         if isinstance(along, dict) and along.get("type") == "nominal" and "field" in along:
             whole["x"] = {
                 **along,
@@ -46,7 +47,7 @@ def finished(figure: Figure) -> Spec:
             }
         if isinstance(along, dict) and along.get("type") == "temporal":
             # Dates near the ends would reach beyond the figure.
-            whole["x"] = {**whole["x"], "axis": {"labelBound": True, **whole["x"].get("axis", {})}}
+            whole["x"] = {**along, "axis": {"labelBound": True, **along.get("axis", {})}}
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}

@@ -24,10 +24,11 @@ _STATISTICS = [
 ]
 # Approximate width in pixels of a legend's entry without its label, and of a character of 12 px.
 _ENTRY, _CHARACTER = 44, 7
+# Number of decades from which on a logarithmic axis has the powers of ten alone, and of ticks up to
+# which it has others.
+_DECADES, _FEW_TICKS = 3, 3
 # Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
 # ``_columns``.
-# Powers of ten of which an axis shows no others.
-_DECADES = 3
 LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
 # Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
@@ -193,12 +194,14 @@ def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
 def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
     """A logarithmic vertical axis of the scaled median."""
     ticks = log_ticks(rows, factor)
+    # Vega divides a range that has few of these ticks evenly.
+    values: Spec = {"values": ticks} if len(ticks) > _FEW_TICKS else {"tickCount": 5}
     return {
         "field": "y",
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "domain": [ticks[0], ticks[-1]], "nice": False},
-        "axis": {"values": ticks, "format": "~g"},
+        "axis": {**values, "format": "~g"},
     }
 
 

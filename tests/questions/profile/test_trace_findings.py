@@ -105,7 +105,7 @@ def test_the_verdict_names_the_network_and_gigabit_ethernet(found: TraceFindings
     reply = answer(found)
     assert "of the time is waiting" in reply.verdict
     assert "It needs a latency under" in reply.verdict
-    assert "B/s per rank for each to cost at most 5.00%" in reply.verdict
+    assert "B/s per rank, so that each costs at most 5.00% of the run time" in reply.verdict
     assert "on Gigabit Ethernet it would take" in reply.verdict
     assert reply.confidence == "medium"
     assert reply.advice

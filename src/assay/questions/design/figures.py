@@ -75,7 +75,8 @@ def _front(found: ClusterDesign) -> Figure:
 
 def _likely(found: ClusterDesign) -> Figure:
     rows: list[Row] = [
-        {"name": _short(one.name), "likely": one.likely, "score": one.score} for one in found.best
+        {"name": f"{number}. {_short(one.name)}", "likely": one.likely, "score": one.score}
+        for number, one in enumerate(found.best, 1)
     ]
     spec: Spec = {
         "height": {"step": 34},
@@ -110,7 +111,7 @@ def _likely(found: ClusterDesign) -> Figure:
         "of all in predicted rate, given the uncertainty of prices, figures and model.",
         alt=f"{first.name}: {format_probability(first.likely)}.",
         fields=[
-            Field("name", "", "architecture"),
+            Field("name", "", "number and name of the architecture"),
             Field("likely", "1", "probability to be within 2% of the best"),
             Field("score", "1", "predicted rate, relative to the best"),
         ],

@@ -23,8 +23,8 @@ from assay.reference.papers.loading import figures as published_figures
 _SIZES = ("bytes", "record", "file_size")
 _COUNTS = ("nodes", "ppn", "ranks", "threads", "cores")
 _WORDS = {"ppn": "ranks per node", "n": "order N", "bytes": "message size", "record": "record"}
-# Bars up to this number fit into half of the width.
-_HALF = 8
+# Bars, and places along x, up to these numbers fit into half of the width.
+_HALF, _FEW_POINTS = 8, 3
 
 
 def figures(found: PaperFindings | None) -> list[Figure]:
@@ -78,6 +78,7 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
         if launches
         else intervals_text(rows, "whiskers" if bars else "band")
     )
+    most = _HALF if bars else _FEW_POINTS
     return chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",
         title,
@@ -95,7 +96,7 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
             Field("x", "", _WORDS.get(written.x, written.x)),
         ],
         statistics=ratio_fields(f"ratio: {what}") if ratio else None,
-        width="half" if bars and len(rows) <= _HALF else "full",
+        width="half" if len(rows if bars else {row["x"] for row in rows}) <= most else "full",
     )
 
 
