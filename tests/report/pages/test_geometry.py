@@ -9,6 +9,7 @@ from assay.charts.builder import Chart, numbers
 from assay.charts.drawing import drawable
 from assay.charts.figure import Field, Figure
 from assay.charts.finish import finished
+from assay.charts.marks import log_ticks
 from assay.questions.common.tables import Column, Table
 from assay.report.build import report_without_cells
 from assay.report.html import to_html
@@ -72,6 +73,34 @@ def test_intervals_are_drawn_only_if_there_are_any():
         row["low"] = row["high"] = None
     assert len(finished(figure)["layer"]) == 1
     assert drawable(figure)["config"]["numberFormat"]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.9, 2000.0], [0.1, 1, 10, 100, 1000, 10_000]),
+        ([1.5, 40.0], [1, 2, 5, 10, 20, 50]),
+        ([130.0, 140.0], [100, 200]),
+        ([1.0, 10.0], [1, 2, 5, 10]),
+        ([7.0], [5, 10]),
+    ],
+)
+def test_ticks_of_logarithmic_axes(values, ticks):
+    rows = [{"median": value, "low": None, "high": None} for value in values]
+    assert log_ticks(rows, 1.0) == pytest.approx(ticks)
+
+
+def test_slanted_labels_that_begin_alike_are_cut_at_their_begin():
+    def axis(names: list[str]) -> dict:
+        figure = chart(["a"])
+        rows = [{**figure.rows[0], "name": name} for name in names]
+        x = {"field": "name", "type": "nominal", "axis": {"labelAngle": 0}}
+        spec = {**figure.spec, "encoding": {"x": x}}
+        changed = msgspec.structs.replace(figure, rows=rows, spec=spec)
+        return finished(changed)["encoding"]["x"]["axis"]
+
+    assert "slice(" in axis([f"2 nodes 32 ranks node set {n}" for n in (1, 2)])["labelExpr"]
+    assert "labelExpr" not in axis(["a long name of a placement", "b long name of a placement"])
 
 
 @pytest.mark.long
