@@ -121,8 +121,13 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
     if decided:
         within = f"Within {best[0].rule.within:.0%} of the fastest placement"
         sentences.append(f"{within}: {_placements(decided)}.")
-    if undecided:
+    if len(undecided) == 1:
         sentences.append(f"Undecided, best so far: {_placements(undecided)}.")
+    elif undecided:
+        works = (
+            f"{cell_name(each.work)} ({format_probability(each.probability)})" for each in undecided
+        )
+        sentences.append(f"Undecided (probability of the best so far): {', '.join(works)}.")
     sentences += [
         f"{_names([each for each in disturbed if _open(each) == text])}: {text}."
         for text in dict.fromkeys(map(_open, disturbed))
