@@ -92,9 +92,8 @@ class Browser:
         self.folder = folder
         self._last = 0
         self._unread = b""
-        # Numbers above those of the browser's ends, so that dup2 overwrites none of them.
-        far_in, self._to = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in os.pipe())
-        self._from, far_out = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in os.pipe())
+        far_in, self._to = map(_high, os.pipe())
+        self._from, far_out = map(_high, os.pipe())
         self._process = subprocess.Popen(
             [
                 CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
@@ -208,6 +207,13 @@ class Browser:
             more = os.read(self._from, 1 << 20)
             assert more, f"The browser ended with status {self._process.wait()}."
             self._unread += more
+
+
+def _high(fd: int) -> int:
+    """The descriptor under a number above those of the browser's ends, which dup2 overwrites."""
+    found = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(fd)
+    return found
 
 
 def opened(folder: Path) -> Iterator[Browser]:
