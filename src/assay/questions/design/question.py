@@ -23,8 +23,7 @@ def answer(_: DesignFindings) -> Answer:
     """One line on what is missing."""
     return unmeasured_answer(
         "design",
-        "Not answered: it needs a workload and prices in addition to measurements: "
-        "assay design --example.",
+        "Not answered: it also needs a workload and prices. `assay design --example` shows how.",
     )
 
 

@@ -73,7 +73,7 @@ def _method(headline: Point) -> str:
     size = ""
     if isinstance(elements, int) and elements > 0:
         whole = format_quantity(3 * 8.0 * elements * ranks, "B")
-        size = f" Its three arrays hold {whole} in total, {elements} elements per rank."
+        size = f" Its three arrays hold {whole} in total, {elements:,} elements per rank."
     how = f" Stores: {stores}." if isinstance(stores, str) and stores != "auto" else ""
     return (
         "STREAM (McCalpin): each pass over the arrays is a sample, timed on the slowest rank; the "
