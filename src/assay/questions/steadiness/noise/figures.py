@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from assay.charts.builder import numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.layers import calculated, layer, logarithmic, power_ticks, shown_in, tips
@@ -84,7 +86,11 @@ def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
     x = numbers("frequency", "frequency (Hz)", **logarithmic(hertz, _FORMAT))
     y = numbers("shown_power", "power over the floor", **logarithmic(ticks, _FORMAT))
     dashed = {"type": "line", "strokeDash": [6, 4], "strokeWidth": 1.5}
-    text = {"type": "text", "align": "left", "baseline": "bottom", "dx": 4}
+    text = {"type": "text", "baseline": "bottom"}
+    # Names of the right half stand left of their lines, so that none reaches beyond the figure.
+    middle = math.sqrt(spectrum.lines[0].frequency * spectrum.lines[-1].frequency)
+    named = {"y": y, "text": {"field": "name"}}
+    found = [line.frequency for line in spectrum.lines if line.component is not None]
     values = tips(
         ("frequency", "frequency (Hz)", ".5~g"), ("power", "power over the floor", ".3~g")
     )
@@ -110,7 +116,15 @@ def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
             "layer": [
                 layer({"type": "line", "strokeWidth": 1}, {"y": y, "tooltip": values}),
                 layer(dashed, {"y": {**y, "field": "threshold"}}),
-                layer(text, {"y": y, "text": {"field": "name"}}, only="isValid(datum.name)"),
+                *(
+                    layer(
+                        {**text, "align": align, "dx": offset},
+                        named,
+                        only=f"isValid(datum.name) && (datum.frequency < {middle!r}) == {left}",
+                    )
+                    for left, align, offset in (("true", "left", 4), ("false", "right", -4))
+                    if (left == "true") in {each < middle for each in found}
+                ),
             ],
         },
     )

@@ -209,7 +209,7 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
             "height": 240,
             "mark": {"type": "line", "strokeWidth": 2, "interpolate": "step-before"},
             "encoding": {
-                "x": _share_axis("slower", "slower than the median by at least", rows),
+                "x": _bounded(_share_axis("slower", "slower than the median by at least", rows)),
                 "y": _share_axis("share", "share of the runs", rows),
                 "color": _outlined(colour("cell", rows)),
                 "tooltip": tips(
@@ -245,6 +245,11 @@ def _share_axis(field: str, title: str, rows: list[Row]) -> Spec:
     style = logarithmic(ticks, "~%", padding=6)
     style["axis"]["labelOverlap"] = "greedy"
     return numbers(field, title, **style)
+
+
+def _bounded(x: Spec) -> Spec:
+    """The axis without labels that would reach beyond the figure."""
+    return {**x, "axis": {**x["axis"], "labelBound": True}}
 
 
 def _outlined(hue: Spec) -> Spec:
