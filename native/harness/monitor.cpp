@@ -38,7 +38,11 @@ Monitor::~Monitor() {
 }
 
 std::int64_t Monitor::end() {
-  ended_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  woken_.notify_all();
   if (thread_.joinable()) thread_.join();
   return readings_;
 }
@@ -46,8 +50,8 @@ std::int64_t Monitor::end() {
 void Monitor::watch(std::int64_t rate) {
   const std::chrono::nanoseconds interval{std::int64_t{1'000'000'000} / rate};
   auto next = std::chrono::steady_clock::now() + interval;
-  while (!ended_) {
-    std::this_thread::sleep_until(next);
+  std::unique_lock lock(mutex_);
+  while (!woken_.wait_until(lock, next, [this] { return ended_; })) {
     next += interval;
     read();
     ++readings_;

@@ -1,8 +1,9 @@
 // A sampling monitor beside the timed part of a kernel, as performance tools have one.
 #pragma once
 
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -19,7 +20,7 @@ class Monitor {
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Ends it; how many readings it made.
+  // Ends it at once; how many readings it made.
   std::int64_t end();
 
  private:
@@ -27,7 +28,9 @@ class Monitor {
   void read();
 
   std::vector<int> files_;
-  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  bool ended_ = false;
   std::int64_t readings_ = 0;
   std::thread thread_;
 };

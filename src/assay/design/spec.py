@@ -102,6 +102,9 @@ class DesignSpec:
     best: int
 
 
+_TABLES = ("limits", "choose", "workload", "program", "jobs", "exchange", "uncertainty", "search")
+
+
 def read_spec(path: Path) -> DesignSpec:
     """A specification and its catalogues. Raises AssayError, with file, line and fix."""
     return spec_of(load_toml(path))
@@ -110,10 +113,7 @@ def read_spec(path: Path) -> DesignSpec:
 def spec_of(document: TomlDocument) -> DesignSpec:
     """As ``read_spec``, from a document."""
     data = document.data
-    values = {"title", "currency", "catalogues"}
-    tables = {"limits", "choose", "workload", "program", "jobs"}
-    tables |= {"exchange", "uncertainty", "search"}
-    document.check_keys([], data, values | tables)
+    document.check_keys([], data, {"title", "currency", "catalogues", *_TABLES})
     currency = document.read(["currency"], data.get("currency", "USD"), str)
     uncertainty = _uncertainty(document, data.get("uncertainty", {}))
     names = document.read(["catalogues"], data.get("catalogues", []), list[str])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.questions.papers.curves import CurvePoint, PaperCurve, up_to
@@ -100,6 +102,12 @@ def test_trends(lines: list[list[float]], rises: str, falls: str) -> None:
     assert judged(Statement(says="…", curve="c", trend="rises"), {}, {"c": None}).outcome == (
         "not measured"
     )
+
+
+def test_a_trend_is_told_in_the_unit_of_its_curve() -> None:
+    falling = replace(curve([8.77e6, 5e6, 2.99e6]), unit="B/s")
+    statement = Statement(says="…", curve="c", trend="falls")
+    assert judged(statement, {}, {"c": falling}).here == "line 0: 8.77 MB/s to 2.99 MB/s"
 
 
 def test_up_to_where_a_curve_is_above_1() -> None:

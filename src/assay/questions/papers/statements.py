@@ -129,8 +129,10 @@ def _trend(statement: Statement, curve: PaperCurve | None) -> StatementFound:
         outcome = "holds"
     elif len(opposed) > len(tested) / 2:
         outcome = "does not hold"
+    unit = curve.unit if curve is not None else ""
     words = ", ".join(
-        f"{name + ': ' if name else ''}{line[0].value:.3g} to {line[-1].value:.3g}"
+        f"{name + ': ' if name else ''}"
+        f"{number_text(line[0].value, unit)} to {number_text(line[-1].value, unit)}"
         for name, line in list(tested.items())[:4]
     )
     cells = tuple(dict.fromkeys(c for line in tested.values() for p in line for c in p.cells))
