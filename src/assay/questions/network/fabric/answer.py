@@ -55,8 +55,13 @@ def plain_remark(found: FabricFindings) -> str:
         ring = rings[0]
         size = format_size(message_bytes(ring.point))
         time = format_duration(ring.point.metric.median)
-        return f"a message of {size} takes {time} around the ring, {_kinds(ring)}; none stands out"
-    return "nothing stands out among its nodes, pairs and hops"
+        hops = [hop.time for hop in ring.hops]
+        span = f"{format_duration(min(hops))} to {format_duration(max(hops))} per hop"
+        return (
+            f"a message of {size} takes {time} around the ring, {span}; no hop and no group of "
+            "nodes can be distinguished from chance"
+        )
+    return "no node, pair or hop can be distinguished from chance"
 
 
 def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
