@@ -330,6 +330,13 @@ def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
     assert [row["stands_out"] for row in figure.rows] == [k == 7 for k in range(16)]
 
 
+def test_a_ring_in_which_nothing_stands_out_has_a_verdict() -> None:
+    run = make_run([], measurements=ring_run(4, 1, lambda a, b: 20e-6), launches=[])
+    verdict = reply_to("network", summarise_cells(run), run).answer.verdict
+    assert verdict.startswith("A message of 127000 B takes ")
+    assert " around the ring, 20.0 µs to 20.1 µs per hop; no hop and no group" in verdict, verdict
+
+
 def test_where_hosts_have_one_rank_each_they_are_its_name() -> None:
     _, _, run = part_of(ring_run(4, 1, lambda a, b: 20e-6))
     (found,) = ring_hops(summarise_cells(run), run)

@@ -13,6 +13,7 @@ from assay.questions.common.question import Topic
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
 from assay.questions.network.concurrency.topic import TOPIC as CONCURRENCY
+from assay.questions.network.fabric.answer import plain_remark
 from assay.questions.network.fabric.topic import TOPIC as FABRIC
 from assay.questions.network.findings import NetworkFindings
 from assay.questions.network.messages.topic import TOPIC as MESSAGES
@@ -42,12 +43,17 @@ def answer(found: NetworkFindings) -> Answer:
     answered = answer_of(
         "network",
         QUESTIONS["network"],
-        f"{capitalised(merged.remark)}.",
+        f"{capitalised(merged.remark or _plain(found))}.",
         merged,
         broken=found.broken,
         complete=found.complete,
     )
     return _with_shortage(answered, found) if found.shortage else answered
+
+
+def _plain(found: NetworkFindings) -> str:
+    """The verdict where no part has one of its own, as with few launches of few nodes."""
+    return plain_remark(found.fabric) if found.fabric else "nothing stands out"
 
 
 def _with_shortage(answered: Answer, found: NetworkFindings) -> Answer:

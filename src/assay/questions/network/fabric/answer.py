@@ -23,7 +23,7 @@ from assay.questions.network.fabric.matrices import LaunchRatio, RingHops
 from assay.questions.network.fabric.ring_groups import NOTICED, RingGroups
 from assay.questions.network.parameters import message_bytes
 from assay.reference.bisections import HELIX
-from assay.units import counted, format_quantity, format_share, format_size
+from assay.units import counted, format_duration, format_quantity, format_share, format_size
 
 # Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
 FULL_BISECTION = 0.8
@@ -52,6 +52,22 @@ def part(found: FabricFindings) -> Part | None:
     fabric.limits = list(dict.fromkeys(fabric.limits))
     fabric.remark = "; ".join(dict.fromkeys(remarks))
     return fabric if fabric.evidence else None
+
+
+def plain_remark(found: FabricFindings) -> str:
+    """The verdict's clause where no part has anything that stands out."""
+    rings = [ring for ring in found.rings if ring.point.parameter("mode") == "token"]
+    if rings:
+        ring = rings[0]
+        size = format_size(message_bytes(ring.point))
+        time = format_duration(ring.point.metric.median)
+        hops = [hop.time for hop in ring.hops]
+        span = f"{format_duration(min(hops))} to {format_duration(max(hops))} per hop"
+        return (
+            f"a message of {size} takes {time} around the ring, {span}; no hop and no group of "
+            "nodes can be distinguished from chance"
+        )
+    return "no node, pair or hop can be distinguished from chance"
 
 
 def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:

@@ -29,13 +29,13 @@ _LEAST = 0.02
 class ForecastComparison:
     """The fastest placement of a profiled command beside another one.
 
-    ``best``: the fastest measured one. ``other``: the plain placement with the most ranks on as
-    many nodes (the next fastest, if ``best`` is that one). ``expected``, ``than``: their forecasts.
-    ``predicted``: the time expected at ``best`` over that at ``other``; ``measured``: of the
-    measured times. ``cause``: the part of the forecast that explains the difference, one of
-    ``PARTS``; None: the profile expects none, or the measured times contradict it. ``errors``:
-    over ``count`` placements: median of the relative error of expected times, scaled to agree at
-    the fastest one; None with fewer than two others.
+    ``demand``: of the command. ``best``: the fastest measured one. ``other``: the plain placement
+    with the most ranks on as many nodes (the next fastest, if ``best`` is that one). ``expected``,
+    ``than``: their forecasts. ``predicted``: the time expected at ``best`` over that at ``other``;
+    ``measured``: of the measured times. ``cause``: the part of the forecast that explains the
+    difference, one of ``PARTS``; None: the profile expects none, or the measured times contradict
+    it. ``errors``: over ``count`` placements: median of the relative error of expected times,
+    scaled to agree at the fastest one; None with fewer than two others.
     """
 
     demand: ProgramDemand
