@@ -59,7 +59,8 @@ def _default_work(kernel: Kernel) -> dict[str, float | None]:
     """
     defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
     work = kernel.work(defaults, kernel.min_ranks, 1)
-    sized_later = any(type(value) is int and value == 0 for value in defaults.values())
+    sizes = [parameter.default for parameter in kernel.parameters if not parameter.omitted]
+    sized_later = any(type(size) is int and size == 0 for size in sizes)
     return {
         quantity: None if sized_later and not value else value for quantity, value in work.items()
     }

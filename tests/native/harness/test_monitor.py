@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.kernels import find_kernel
-from kernel_runs import assert_good, measure, plain
+from kernel_runs import assert_verified, measure, plain
 
 FT = "npb.ft"
 
@@ -20,7 +20,7 @@ def test_it_reads_at_its_rate_while_the_kernel_is_timed() -> None:
         ranks=2,
     )
     for record in (alone, rarely, often):
-        assert_good(record)
+        assert_verified(record)
     assert "monitor_readings" not in alone.facts and "monitor" not in alone.parameters
     assert often.parameters["monitor"] == 2000
     span = often.covariates["sampling_seconds"]

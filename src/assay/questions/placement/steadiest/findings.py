@@ -34,10 +34,10 @@ _RESAMPLES, _SEED = 2000, 2003
 
 @dataclass(frozen=True)
 class SteadyPlacement:
-    """One placement. ``mean``: of its launches, in s. ``p95``: their 95th percentile, with its 95%
-    interval ``p95_ci95`` by the bootstrap. ``cov``: coefficient of variation, with ``cov_ci95``.
-    ``launches``: their number. ``level``: whether its mean is within 1% of the fastest one's, or
-    not known to differ by more. ``least``: probability that its 95th percentile is the least of
+    """One placement, of a ``cell``. ``mean``: of its launches, in s. ``p95``: their 95th
+    percentile, with its 95% interval ``p95_ci95`` by the bootstrap. ``cov``: coefficient of
+    variation, with ``cov_ci95``. ``launches``: their number. ``level``: whether its mean is within
+    1% of the fastest one's, or not known to differ by more. ``least``: probability that its 95th percentile is the least of
     the level ones, 0 for others.
     """
 
