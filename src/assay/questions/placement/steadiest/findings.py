@@ -37,8 +37,8 @@ class SteadyPlacement:
     """One placement, of a ``cell``. ``mean``: of its launches, in s. ``p95``: their 95th
     percentile, with its 95% interval ``p95_ci95`` by the bootstrap. ``cov``: coefficient of
     variation, with ``cov_ci95``. ``launches``: their number. ``level``: whether its mean is within
-    1% of the fastest one's, or not known to differ by more. ``least``: probability that its 95th percentile is the least of
-    the level ones, 0 for others.
+    1% of the fastest one's, or not known to differ by more. ``least``: probability that its 95th
+    percentile is the least of the level ones, 0 for others.
     """
 
     cell: Cell
