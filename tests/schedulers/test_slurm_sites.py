@@ -103,8 +103,8 @@ def test_the_second_run_requests_no_time_to_compile(tmp_path: Path) -> None:
     assert {event.identity for event in started if event} != {None}
     times = [JobBook(run.path).jobs()[0].submitted for run in list_runs(tmp_path / "runs")]
     assert times[0] is not None and times[1] is not None
-    # 1.25 * (2 + 5.02 + 60 + 60.1) s are 3 minutes.
-    assert times[1].walltime == 180.0 < (times[0].walltime or 0.0)
+    # 1.25 * (2 + 5.02 + 15 + 30.2) s are 2 minutes.
+    assert times[1].walltime == 120.0 < (times[0].walltime or 0.0)
 
 
 SCENARIO = """\
