@@ -58,7 +58,7 @@ def test_pbs_states(put: Put, calls, fields: dict[str, object], expected: tuple)
     assert (status.state, status.exit) == expected
     if "comment" in fields:
         assert status.reason == fields["comment"]
-    assert calls() == ["qstat -x -t -f -F json 12.srv"]
+    assert calls() == ["qstat -E -x -t -f -F json 12.srv"]
 
 
 def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
@@ -74,15 +74,26 @@ def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
     assert [status.tasks[i].state for i in range(3)] == ["complete", "running", "queued"]
 
 
-def test_pbs_without_a_history(put: Put) -> None:
+# OpenPBS 23.06.06 answers qstat -x so, without a history, which is its default.
+NO_HISTORY = '{\n\t"timestamp":\t1,\n\t"pbs_version":\t"23.06.06",\n\t"pbs_server":\t"srv"\n}'
+
+
+@pytest.mark.parametrize(("out", "status"), [("", 1), (NO_HISTORY, 0)])
+def test_pbs_without_a_history(put: Put, out: str, status: int) -> None:
     put("qstat", qstat(**{"12.srv": {"job_state": "R"}}))
-    put(
-        "qstat",
-        err="qstat: PBS is not configured to maintain job history",
-        status=1,
-        when="*' -x '*",
-    )
+    words = "qstat: PBS is not configured to maintain job history 12.srv\n"
+    put("qstat", out, words, status, when="*' -x '*")
     assert PbsScheduler().status(["12.srv"])["12.srv"].state == "running"
+    assert PbsScheduler().accounting(["12.srv"]) is None
+
+
+def test_pbs_is_asked_for_several_jobs_at_once(put: Put) -> None:
+    """Without -E, OpenPBS 23.06.06 lists only the first of several jobs as JSON."""
+    jobs = {"12.srv": {"job_state": "R"}, "13.srv": {"job_state": "Q"}}
+    put("qstat", qstat(**{"12.srv": jobs["12.srv"]}))
+    put("qstat", qstat(**jobs), when="*' -E '*")
+    found = PbsScheduler().status(["12.srv", "13.srv"])
+    assert [status.state for status in found.values()] == ["running", "queued"]
 
 
 def test_pbs_knows_some_and_forgot_others(put: Put) -> None:

@@ -121,10 +121,9 @@ class PbsScheduler(_Pbs):
         requested = list(dict.fromkeys(ids))
         if not requested:
             return {}
-        words = ["qstat", "-x", "-t", "-f", "-F", "json"]
-        answer = self.run([*words, *requested])
-        if answer.status != 0 and _NO_HISTORY.search(answer.said):
-            answer = self.run([*(word for word in words if word != "-x"), *requested])
+        answer = self._asked("-t", requested, history=True)
+        if _NO_HISTORY.search(answer.err):
+            answer = self._asked("-t", requested, history=False)
         return _by_job(requested, self._jobs(answer), _PRO)
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
@@ -132,10 +131,20 @@ class PbsScheduler(_Pbs):
         requested = list(dict.fromkeys(ids))
         if not requested:
             return {}
-        answer = self.run(["qstat", "-x", "-f", "-F", "json", *requested])
-        if answer.status != 0 and _NO_HISTORY.search(answer.said):
+        answer = self._asked("", requested, history=True)
+        if _NO_HISTORY.search(answer.err):
             return None
         return _accounted(requested, self._jobs(answer))
+
+    def _asked(self, option: str, ids: Iterable[str], *, history: bool) -> CommandResult:
+        """The full answer on these jobs, as JSON; ``history``: also on those that have ended.
+
+        -E asks for all at once. Without it OpenPBS 23.06.06 lists only the first of several jobs.
+        It is not configured to keep a history by default; qstat -x then says so, lists no job, and
+        exits with 0.
+        """
+        options = ["-E", *(["-x"] if history else []), *([option] if option else [])]
+        return self.run(["qstat", *options, "-f", "-F", "json", *ids])
 
     def _jobs(self, answer: CommandResult) -> dict[str, Mapping[str, Any]]:
         # Unknown jobs are reported as errors, while the others are still listed.
