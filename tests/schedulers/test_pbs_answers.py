@@ -39,6 +39,10 @@ def qstat(**jobs: dict[str, object]) -> str:
         # Deleted while it ran; deleted before; ended by a signal at its limit.
         ({"job_state": "F", "substate": 91, "Exit_status": 271}, ("cancelled", None)),
         ({"job_state": "F", "substate": 91}, ("cancelled", None)),
+        # OpenPBS 23.06.06: by qdel, while it ran; by qdel -W force; by kill -9 in its script.
+        ({"job_state": "F", "substate": 91, "Exit_status": 0}, ("cancelled", None)),
+        ({"job_state": "F", "substate": 91, "Exit_status": 265}, ("cancelled", None)),
+        ({"job_state": "F", "substate": 93, "Exit_status": 137}, ("failed", 137)),
         (
             {
                 "job_state": "F",
@@ -72,6 +76,57 @@ def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
     status = PbsScheduler().status(["12[].srv"])["12[].srv"]
     assert status.state == "running"
     assert [status.tasks[i].state for i in range(3)] == ["complete", "running", "queued"]
+
+
+def of_openpbs(state: str, substate: int, status: int | None, comment: str) -> dict[str, object]:
+    """A job's record in OpenPBS 23.06.06."""
+    exit_status = {} if status is None else {"Exit_status": status}
+    return {"job_state": state, "substate": substate, "comment": comment, **exit_status}
+
+
+RAN = "Job run at Thu Nov 26 at 04:20 on (n1:ncpus=1)"
+
+
+def test_subjobs_of_openpbs_without_a_record(put: Put) -> None:
+    """Recorded: task 3 was deleted while it ran, task 4 before; then the array's end."""
+    ended = {
+        0: of_openpbs("X", 92, 0, f"{RAN} and finished"),
+        1: of_openpbs("X", 93, 4, f"{RAN} and failed"),
+        3: of_openpbs("X", 91, 0, f"{RAN} and terminated by root@n1"),
+    }
+    during = {
+        **ended,
+        2: of_openpbs("R", 42, None, RAN),
+        4: of_openpbs("X", 70, 0, "Subjob finished"),
+    }
+    array = of_openpbs("B", 70, 0, "Job Array Began at Thu Nov 26 at 04:20")
+    subjobs = {f"39[{task}].srv": fields for task, fields in during.items()}
+    put("qstat", qstat(**{"39[].srv": array}, **subjobs))
+    status = PbsScheduler().status(["39[].srv"])["39[].srv"]
+    states = {task: (found.state, found.exit) for task, found in (status.tasks or {}).items()}
+    assert status.state == "running"
+    assert states == {
+        0: ("complete", 0),
+        1: ("failed", 4),
+        2: ("running", None),
+        3: ("cancelled", None),
+        4: ("unknown", None),
+    }
+    # At the end the fifth has the array's own values.
+    put("qstat", qstat(**{"39[4].srv": of_openpbs("F", 93, 0, "Subjob finished")}))
+    status = PbsScheduler().status(["39[].srv"])["39[].srv"]
+    assert (status.state, status.reason) == ("cancelled", "it was deleted before it ran")
+
+
+def test_ended_subjobs_of_openpbs_without_a_history(put: Put) -> None:
+    """Recorded: task 0 had ended with 0 and task 1 with 4; both have the array's 1."""
+    gone = of_openpbs("X", 70, 1, "Subjob finished")
+    tasks = {"40[0].srv": gone, "40[1].srv": gone, "40[2].srv": of_openpbs("R", 42, None, RAN)}
+    put("qstat", qstat(**tasks))
+    status = PbsScheduler().status(["40[].srv"])["40[].srv"]
+    assert [found.state for found in (status.tasks or {}).values()] == [
+        *("unknown", "unknown", "running"),
+    ]
 
 
 # OpenPBS 23.06.06 answers qstat -x so, without a history, which is its default.

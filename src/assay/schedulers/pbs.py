@@ -17,6 +17,7 @@ from assay.records.jobs import JobAccounting
 from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
 from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.output_relay import RELAYED
 from assay.schedulers.reading import clock_seconds, lines_of, local_time, match_in, number_in
 from assay.schedulers.script import array_range, begin_at, clock, plain, refused, seconds
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
 # The substate of a deleted job, its only sign if it never ran (PBS Reference Guide, 8.3).
 _TERMINATED = "91"
+# The comments on a subjob without a record of its own. Its status and substate are the array's: in
+# OpenPBS 23.06.06 it was deleted before it ran, or has ended while no history is kept.
+_WITHOUT_RECORD = ("Subjob finished", "Subjob failed", "Subjob terminated")
 # An Exit_status of at least this is 256 + a signal's number (PBS Reference Guide, 10.9).
 _SIGNAL = 256
 # Negative statuses are PBS's own: PBS Administrator's Guide, job exit codes; Torque's, B.1.
@@ -317,6 +321,10 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
         return JobStatus("running", reason)
     if not word or word not in _ENDED:
         return JobStatus("unknown", f"PBS calls its state {word or 'nothing'}")
+    if reason in _WITHOUT_RECORD:
+        if word == "F":
+            return JobStatus("cancelled", "it was deleted before it ran")
+        return JobStatus("unknown", "PBS keeps no record of it")
     exit_status = _integer(fields, "Exit_status", "exit_status")
     if str(fields.get("substate", "")) == _TERMINATED:
         return JobStatus("cancelled", reason)
@@ -388,8 +396,9 @@ SYSTEM = BatchSystem(
     prefix="PBS_",
     node_variables=("PBS_NUM_NODES",),
     granted=_granted,
+    # pbs_tmrsh(8B): output goes to the job's files, not to standard output; words pass no shell.
     shell_program="pbs_tmrsh",
-    shell_line='exec {program} "$host" "$*"',
+    shell_line=RELAYED,
     launch_line=_job_line,
     job_line=_job_line,
 )
