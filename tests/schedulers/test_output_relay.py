@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import time
@@ -17,7 +18,7 @@ STAND_IN = """\
 #!/bin/sh
 [ "$1" = n2 ] || exit 254
 shift
-exec "$@" </dev/null >>{log} 2>&1
+exec env PATH=/bin:/usr/bin "$@" </dev/null >>{log} 2>&1
 """
 
 
@@ -61,6 +62,15 @@ def test_words_are_joined_and_a_failure_of_the_program_is_one(shell: Path) -> No
     assert subprocess.run([shell, "n2", *words], **run).stdout == "a b\n"
     assert subprocess.run([shell, "n9", *words], **run).returncode == 254
     assert relayed(shell) == []
+
+
+def test_the_other_host_has_the_same_path(
+    shell: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{tmp_path / 'two words'}:{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    done = subprocess.run([shell, "n2", 'echo "$PATH"'], capture_output=True, text=True, timeout=20)
+    assert done.stdout == f"{path}\n"
 
 
 def test_an_input_is_open_until_it_is_closed(shell: Path, tmp_path: Path) -> None:

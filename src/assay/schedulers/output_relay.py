@@ -17,6 +17,8 @@ while [ ! -s "$1/closed" ]; do sleep 1; done | {{
 
 # A BatchSystem's ``shell_line`` for a program called with a host and the words of a command. The
 # files are in a folder beside the script, which all hosts see; output appears at the command's end.
+# The other host uses this PATH: PBS's own may name the same compiler by another path, and a build
+# for that would be another one.
 RELAYED = f"""\
 folder=$(mktemp -d "$(dirname "$0")/relay-XXXXXXXX") || exit 255
 reader=
@@ -33,7 +35,7 @@ if [ -p /dev/stdin ]; then
   {{{{ while read -r _; do :; done; echo >"$folder/closed"; }}}} <&3 &
   reader=$!
 fi
-{{program}} "$host" /bin/sh -c '{_THERE}' sh "$folder" "$open" "$*" &
+{{program}} "$host" /usr/bin/env "PATH=$PATH" /bin/sh -c '{_THERE}' sh "$folder" "$open" "$*" &
 task=$!
 wait $task
 status=$?
