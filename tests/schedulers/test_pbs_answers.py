@@ -43,6 +43,17 @@ def qstat(**jobs: dict[str, object]) -> str:
         ({"job_state": "F", "substate": 91, "Exit_status": 0}, ("cancelled", None)),
         ({"job_state": "F", "substate": 91, "Exit_status": 265}, ("cancelled", None)),
         ({"job_state": "F", "substate": 93, "Exit_status": 137}, ("failed", 137)),
+        # OpenPBS 23.06.06: its only node was lost; one of two was, and it was deleted.
+        ({"job_state": "F", "substate": 93, "Exit_status": -20}, ("node-failed", None)),
+        (
+            {
+                "job_state": "F",
+                "substate": 93,
+                "Exit_status": 0,
+                "comment": "Job run at Thu Nov 26 at 04:26 on (n1:ncpus=1) and terminated by u@n1",
+            },
+            ("cancelled", None),
+        ),
         (
             {
                 "job_state": "F",

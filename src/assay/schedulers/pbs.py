@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 
 # PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
-# The substate of a deleted job, its only sign if it never ran (PBS Reference Guide, 8.3).
-_TERMINATED = "91"
+# The substate of a deleted job, its only sign if it never ran, and that of a failed one (PBS
+# Reference Guide, 8.3). While one of its nodes is lost, a deleted job of OpenPBS 23.06.06 counts as
+# failed, with the status 0; its comment has the truth.
+_TERMINATED, _FAILED = "91", "93"
+_DELETED = re.compile(r" and terminated(?: by \S+)?$")
 # The comments on a subjob without a record of its own. Its status and substate are the array's: in
 # OpenPBS 23.06.06 it was deleted before it ran, or has ended while no history is kept.
 _WITHOUT_RECORD = ("Subjob finished", "Subjob failed", "Subjob terminated")
@@ -40,6 +43,7 @@ _PRO: dict[int, tuple[JobState, str]] = {
     -5: ("node-failed", "the node's MoM was restarted"),
     -6: ("node-failed", "the node's MoM was restarted"),
     -14: ("node-failed", "one node's MoM lost another's"),
+    -20: ("node-failed", "the MoM of its first node was lost"),
     -29: ("timeout", "the walltime was reached"),
 }
 _CLASSIC: dict[int, tuple[JobState, str]] = {
@@ -326,7 +330,8 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
             return JobStatus("cancelled", "it was deleted before it ran")
         return JobStatus("unknown", "PBS keeps no record of it")
     exit_status = _integer(fields, "Exit_status", "exit_status")
-    if str(fields.get("substate", "")) == _TERMINATED:
+    substate = str(fields.get("substate", ""))
+    if substate == _TERMINATED or _DELETED.search(reason):
         return JobStatus("cancelled", reason)
     if exit_status is None:
         # Deleted before it ran; jobs that ran have a status.
@@ -338,7 +343,8 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
         return _killed(fields, exit_status - _SIGNAL, reason)
     if exit_status < 0:
         return JobStatus("failed", reason or f"PBS ended it with its code {exit_status}")
-    return JobStatus("complete" if exit_status == 0 else "failed", reason, exit_status)
+    complete = exit_status == 0 and substate != _FAILED
+    return JobStatus("complete" if complete else "failed", reason, exit_status)
 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
