@@ -36,20 +36,24 @@ def shell(tmp_path: Path) -> Path:
     return script
 
 
-def relayed(shell: Path) -> list[Path]:
-    return list(shell.parent.glob("relay-*"))
-
-
-def test_output_and_status_are_passed_on(shell: Path, tmp_path: Path) -> None:
-    command = "cd / && printf '%s\\n' \"it's $((1 + 1))\" 'a;b' 'two\nlines'; echo no >&2; exit 3"
-    done = subprocess.run(
-        [shell, "-x", "n2", command],
+def ran(shell: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [shell, *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=20,
         check=False,
     )
+
+
+def relayed(shell: Path) -> list[Path]:
+    return list(shell.parent.glob("relay-*"))
+
+
+def test_output_and_status_are_passed_on(shell: Path, tmp_path: Path) -> None:
+    command = "cd / && printf '%s\\n' \"it's $((1 + 1))\" 'a;b' 'two\nlines'; echo no >&2; exit 3"
+    done = ran(shell, "-x", "n2", command)
     assert (done.returncode, done.stdout) == (3, "it's 2\na;b\ntwo\nlines\n")
     assert done.stderr == "no\n"
     assert (tmp_path / "log").read_text() == ""
@@ -58,9 +62,9 @@ def test_output_and_status_are_passed_on(shell: Path, tmp_path: Path) -> None:
 
 def test_words_are_joined_and_a_failure_of_the_program_is_one(shell: Path) -> None:
     words = ["echo", "a", "b", "&&", "cat"]
-    run = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": 20}
-    assert subprocess.run([shell, "n2", *words], **run).stdout == "a b\n"
-    assert subprocess.run([shell, "n9", *words], **run).returncode == 254
+    done = ran(shell, "n2", *words)
+    assert (done.returncode, done.stdout) == (0, "a b\n")
+    assert ran(shell, "n9", *words).returncode == 254
     assert relayed(shell) == []
 
 
@@ -69,8 +73,7 @@ def test_the_other_host_has_the_same_path(
 ) -> None:
     path = f"{tmp_path / 'two words'}:{os.environ['PATH']}"
     monkeypatch.setenv("PATH", path)
-    done = subprocess.run([shell, "n2", 'echo "$PATH"'], capture_output=True, text=True, timeout=20)
-    assert done.stdout == f"{path}\n"
+    assert ran(shell, "n2", 'echo "$PATH"').stdout == f"{path}\n"
 
 
 def test_an_input_is_open_until_it_is_closed(shell: Path, tmp_path: Path) -> None:
