@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # Runs on the other host: "$1" the folder, "$2" not empty if the input is open, "$3" the command.
 # The input is a pipe that carries nothing; it is closed once the file "closed" has been written.
-# The file is written, not only created: NFS clients cache that a file is missing. Braces are doubled
-# for str.format.
+# The file is written, not only created: NFS clients cache that a file is missing.
+# Braces are doubled for str.format.
 _THERE = """\
 exec >"$1/out" 2>"$1/err"
 [ -n "$2" ] || exec sh -c "$3" </dev/null

@@ -306,7 +306,8 @@ def _accounted(
             source="qstat",
             state=word,
             elapsed=elapsed,
-            cpu=seconds(_nested(fields, "resources_used", "cput")),
+            # MoMs sample it: jobs that end before the first sample have zero.
+            cpu=seconds(_nested(fields, "resources_used", "cput")) or None,
             hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
         )
     return found
