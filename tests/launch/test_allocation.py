@@ -230,7 +230,6 @@ def test_each_scheduler_is_called_with_this_command(tmp_path: Path) -> None:
         "<--overlap><--jobid=71><--nodes=1><--ntasks=1><--nodelist=n2><--cpu-bind=none><--mpi=none>"
         f"<--quiet><--input=none><sh><-c><{line}> "
     )
-    assert called(tmp_path, "pbs", "pbs_tmrsh", *words) == f"<n2><{line}> 8"
     assert called(tmp_path, "lsf", "blaunch", *words) == f"<n2><{line}> 8"
     # The replacement prints its own arguments where the rank is looked up.
     assert called(tmp_path, "flux", "flux", *words) == (

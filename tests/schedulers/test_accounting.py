@@ -111,13 +111,21 @@ PBS = {
     },
     "8.head": {"job_state": "R", "resources_used": {"cput": "00:00:01", "walltime": "00:00:05"}},
     "9.head": {"job_state": "F", "Exit_status": 271},  # deleted before it ran
+    # OpenPBS 23.06.06: 20 s of work on a CPU, before the MoM's first sample.
+    "10.head": {
+        "job_state": "F",
+        "exec_host": "n1/0",
+        "resources_used": {"cpupercent": 0, "cput": "00:00:00", "walltime": "00:00:23"},
+        "Exit_status": 0,
+    },
 }
 
 
 def test_pbs_reports_used_resources(put: Put) -> None:
     put("qstat", json.dumps({"Jobs": PBS}))
-    assert PbsScheduler().accounting(["7.head", "8.head", "9.head"]) == {
-        "7.head": JobAccounting("qstat", "F", 3661.0, cpu=7300.0, hosts="n[1-2]")
+    assert PbsScheduler().accounting(["7.head", "8.head", "9.head", "10.head"]) == {
+        "7.head": JobAccounting("qstat", "F", 3661.0, cpu=7300.0, hosts="n[1-2]"),
+        "10.head": JobAccounting("qstat", "F", 23.0, hosts="n1"),
     }
     put("qstat", err="qstat: PBS is not configured to maintain job history", status=1)
     assert PbsScheduler().accounting(["7.head"]) is None

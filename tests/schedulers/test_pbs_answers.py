@@ -39,6 +39,21 @@ def qstat(**jobs: dict[str, object]) -> str:
         # Deleted while it ran; deleted before; ended by a signal at its limit.
         ({"job_state": "F", "substate": 91, "Exit_status": 271}, ("cancelled", None)),
         ({"job_state": "F", "substate": 91}, ("cancelled", None)),
+        # OpenPBS 23.06.06: by qdel, while it ran; by qdel -W force; by kill -9 in its script.
+        ({"job_state": "F", "substate": 91, "Exit_status": 0}, ("cancelled", None)),
+        ({"job_state": "F", "substate": 91, "Exit_status": 265}, ("cancelled", None)),
+        ({"job_state": "F", "substate": 93, "Exit_status": 137}, ("failed", 137)),
+        # OpenPBS 23.06.06: its only node was lost; one of two was, and it was deleted.
+        ({"job_state": "F", "substate": 93, "Exit_status": -20}, ("node-failed", None)),
+        (
+            {
+                "job_state": "F",
+                "substate": 93,
+                "Exit_status": 0,
+                "comment": "Job run at Thu Nov 26 at 04:26 on (n1:ncpus=1) and terminated by u@n1",
+            },
+            ("cancelled", None),
+        ),
         (
             {
                 "job_state": "F",
@@ -58,7 +73,7 @@ def test_pbs_states(put: Put, calls, fields: dict[str, object], expected: tuple)
     assert (status.state, status.exit) == expected
     if "comment" in fields:
         assert status.reason == fields["comment"]
-    assert calls() == ["qstat -x -t -f -F json 12.srv"]
+    assert calls() == ["qstat -E -x -t -f -F json 12.srv"]
 
 
 def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
@@ -74,15 +89,77 @@ def test_pbs_arrays_are_reported_task_by_task(put: Put) -> None:
     assert [status.tasks[i].state for i in range(3)] == ["complete", "running", "queued"]
 
 
-def test_pbs_without_a_history(put: Put) -> None:
+def of_openpbs(state: str, substate: int, status: int | None, comment: str) -> dict[str, object]:
+    """A job's record in OpenPBS 23.06.06."""
+    exit_status = {} if status is None else {"Exit_status": status}
+    return {"job_state": state, "substate": substate, "comment": comment, **exit_status}
+
+
+RAN = "Job run at Thu Nov 26 at 04:20 on (n1:ncpus=1)"
+
+
+def test_subjobs_of_openpbs_without_a_record(put: Put) -> None:
+    """Recorded: task 3 was deleted while it ran, task 4 before; then the array's end."""
+    ended = {
+        0: of_openpbs("X", 92, 0, f"{RAN} and finished"),
+        1: of_openpbs("X", 93, 4, f"{RAN} and failed"),
+        3: of_openpbs("X", 91, 0, f"{RAN} and terminated by root@n1"),
+    }
+    during = {
+        **ended,
+        2: of_openpbs("R", 42, None, RAN),
+        4: of_openpbs("X", 70, 0, "Subjob finished"),
+    }
+    array = of_openpbs("B", 70, 0, "Job Array Began at Thu Nov 26 at 04:20")
+    subjobs = {f"39[{task}].srv": fields for task, fields in during.items()}
+    put("qstat", qstat(**{"39[].srv": array}, **subjobs))
+    status = PbsScheduler().status(["39[].srv"])["39[].srv"]
+    states = {task: (found.state, found.exit) for task, found in (status.tasks or {}).items()}
+    assert status.state == "running"
+    assert states == {
+        0: ("complete", 0),
+        1: ("failed", 4),
+        2: ("running", None),
+        3: ("cancelled", None),
+        4: ("unknown", None),
+    }
+    # At the end the fifth has the array's own values.
+    put("qstat", qstat(**{"39[4].srv": of_openpbs("F", 93, 0, "Subjob finished")}))
+    status = PbsScheduler().status(["39[].srv"])["39[].srv"]
+    assert (status.state, status.reason) == ("cancelled", "it was deleted before it ran")
+
+
+def test_ended_subjobs_of_openpbs_without_a_history(put: Put) -> None:
+    """Recorded: task 0 had ended with 0 and task 1 with 4; both have the array's 1."""
+    gone = of_openpbs("X", 70, 1, "Subjob finished")
+    tasks = {"40[0].srv": gone, "40[1].srv": gone, "40[2].srv": of_openpbs("R", 42, None, RAN)}
+    put("qstat", qstat(**tasks))
+    status = PbsScheduler().status(["40[].srv"])["40[].srv"]
+    assert [found.state for found in (status.tasks or {}).values()] == [
+        *("unknown", "unknown", "running"),
+    ]
+
+
+# OpenPBS 23.06.06 answers qstat -x so, without a history, which is its default.
+NO_HISTORY = '{\n\t"timestamp":\t1,\n\t"pbs_version":\t"23.06.06",\n\t"pbs_server":\t"srv"\n}'
+
+
+@pytest.mark.parametrize(("out", "status"), [("", 1), (NO_HISTORY, 0)])
+def test_pbs_without_a_history(put: Put, out: str, status: int) -> None:
     put("qstat", qstat(**{"12.srv": {"job_state": "R"}}))
-    put(
-        "qstat",
-        err="qstat: PBS is not configured to maintain job history",
-        status=1,
-        when="*' -x '*",
-    )
+    words = "qstat: PBS is not configured to maintain job history 12.srv\n"
+    put("qstat", out, words, status, when="*' -x '*")
     assert PbsScheduler().status(["12.srv"])["12.srv"].state == "running"
+    assert PbsScheduler().accounting(["12.srv"]) is None
+
+
+def test_pbs_is_asked_for_several_jobs_at_once(put: Put) -> None:
+    """Without -E, OpenPBS 23.06.06 lists only the first of several jobs as JSON."""
+    jobs = {"12.srv": {"job_state": "R"}, "13.srv": {"job_state": "Q"}}
+    put("qstat", qstat(**{"12.srv": jobs["12.srv"]}))
+    put("qstat", qstat(**jobs), when="*' -E '*")
+    found = PbsScheduler().status(["12.srv", "13.srv"])
+    assert [status.state for status in found.values()] == ["running", "queued"]
 
 
 def test_pbs_knows_some_and_forgot_others(put: Put) -> None:

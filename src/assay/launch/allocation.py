@@ -74,7 +74,7 @@ def _check(system: BatchSystem, found: Granted) -> None:
 _SHELL = """\
 #!/bin/sh
 # HOST COMMAND…: runs a command on a host of this job, as ssh would: joins its words and passes them
-# to a shell there. Input from a pipe is passed on.
+# to a shell there. Input from a pipe is passed on, where the scheduler can.
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=$1
 shift

@@ -17,6 +17,7 @@ from assay.records.jobs import JobAccounting
 from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
 from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.output_relay import RELAYED
 from assay.schedulers.reading import clock_seconds, lines_of, local_time, match_in, number_in
 from assay.schedulers.script import array_range, begin_at, clock, plain, refused, seconds
 
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 
 # PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
-# The substate of a deleted job, its only sign if it never ran (PBS Reference Guide, 8.3).
-_TERMINATED = "91"
+# The substate of a deleted job, its only sign if it never ran, and that of a failed one (PBS
+# Reference Guide, 8.3). While one of its nodes is lost, a deleted job of OpenPBS 23.06.06 counts as
+# failed, with the status 0; its comment has the truth.
+_TERMINATED, _FAILED = "91", "93"
+_DELETED = re.compile(r" and terminated(?: by \S+)?$")
+# The comments on a subjob without a record of its own. Its status and substate are the array's: in
+# OpenPBS 23.06.06 it was deleted before it ran, or has ended while no history is kept.
+_WITHOUT_RECORD = ("Subjob finished", "Subjob failed", "Subjob terminated")
 # An Exit_status of at least this is 256 + a signal's number (PBS Reference Guide, 10.9).
 _SIGNAL = 256
 # Negative statuses are PBS's own: PBS Administrator's Guide, job exit codes; Torque's, B.1.
@@ -36,6 +43,7 @@ _PRO: dict[int, tuple[JobState, str]] = {
     -5: ("node-failed", "the node's MoM was restarted"),
     -6: ("node-failed", "the node's MoM was restarted"),
     -14: ("node-failed", "one node's MoM lost another's"),
+    -20: ("node-failed", "the MoM of its first node was lost"),
     -29: ("timeout", "the walltime was reached"),
 }
 _CLASSIC: dict[int, tuple[JobState, str]] = {
@@ -121,10 +129,9 @@ class PbsScheduler(_Pbs):
         requested = list(dict.fromkeys(ids))
         if not requested:
             return {}
-        words = ["qstat", "-x", "-t", "-f", "-F", "json"]
-        answer = self.run([*words, *requested])
-        if answer.status != 0 and _NO_HISTORY.search(answer.said):
-            answer = self.run([*(word for word in words if word != "-x"), *requested])
+        answer = self._asked("-t", requested, history=True)
+        if _NO_HISTORY.search(answer.err):
+            answer = self._asked("-t", requested, history=False)
         return _by_job(requested, self._jobs(answer), _PRO)
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
@@ -132,10 +139,20 @@ class PbsScheduler(_Pbs):
         requested = list(dict.fromkeys(ids))
         if not requested:
             return {}
-        answer = self.run(["qstat", "-x", "-f", "-F", "json", *requested])
-        if answer.status != 0 and _NO_HISTORY.search(answer.said):
+        answer = self._asked("", requested, history=True)
+        if _NO_HISTORY.search(answer.err):
             return None
         return _accounted(requested, self._jobs(answer))
+
+    def _asked(self, option: str, ids: Iterable[str], *, history: bool) -> CommandResult:
+        """The full answer on these jobs, as JSON; ``history``: also on those that have ended.
+
+        -E asks for all at once. Without it OpenPBS 23.06.06 lists only the first of several jobs.
+        It is not configured to keep a history by default; qstat -x then says so, lists no job, and
+        exits with 0.
+        """
+        options = ["-E", *(["-x"] if history else []), *([option] if option else [])]
+        return self.run(["qstat", *options, "-f", "-F", "json", *ids])
 
     def _jobs(self, answer: CommandResult) -> dict[str, Mapping[str, Any]]:
         # Unknown jobs are reported as errors, while the others are still listed.
@@ -289,7 +306,8 @@ def _accounted(
             source="qstat",
             state=word,
             elapsed=elapsed,
-            cpu=seconds(_nested(fields, "resources_used", "cput")),
+            # MoMs sample it: jobs that end before the first sample have zero.
+            cpu=seconds(_nested(fields, "resources_used", "cput")) or None,
             hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
         )
     return found
@@ -308,8 +326,13 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
         return JobStatus("running", reason)
     if not word or word not in _ENDED:
         return JobStatus("unknown", f"PBS calls its state {word or 'nothing'}")
+    if reason in _WITHOUT_RECORD:
+        if word == "F":
+            return JobStatus("cancelled", "it was deleted before it ran")
+        return JobStatus("unknown", "PBS keeps no record of it")
     exit_status = _integer(fields, "Exit_status", "exit_status")
-    if str(fields.get("substate", "")) == _TERMINATED:
+    substate = str(fields.get("substate", ""))
+    if substate == _TERMINATED or _DELETED.search(reason):
         return JobStatus("cancelled", reason)
     if exit_status is None:
         # Deleted before it ran; jobs that ran have a status.
@@ -321,7 +344,8 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
         return _killed(fields, exit_status - _SIGNAL, reason)
     if exit_status < 0:
         return JobStatus("failed", reason or f"PBS ended it with its code {exit_status}")
-    return JobStatus("complete" if exit_status == 0 else "failed", reason, exit_status)
+    complete = exit_status == 0 and substate != _FAILED
+    return JobStatus("complete" if complete else "failed", reason, exit_status)
 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
@@ -379,8 +403,9 @@ SYSTEM = BatchSystem(
     prefix="PBS_",
     node_variables=("PBS_NUM_NODES",),
     granted=_granted,
+    # pbs_tmrsh(8B): output goes to the job's files, not to standard output; words pass no shell.
     shell_program="pbs_tmrsh",
-    shell_line='exec {program} "$host" "$*"',
+    shell_line=RELAYED,
     launch_line=_job_line,
     job_line=_job_line,
 )
