@@ -68,6 +68,7 @@ def left_open(cell: Cell) -> list[str]:
         parameter.name
         for parameter in (kernel.parameters if kernel else ())
         if parameter.default in _LEFT_OPEN
+        and not parameter.omitted
         and cell.parameters.get(parameter.name, parameter.default) == parameter.default
     ]
 
