@@ -111,7 +111,7 @@ PBS = {
     },
     "8.head": {"job_state": "R", "resources_used": {"cput": "00:00:01", "walltime": "00:00:05"}},
     "9.head": {"job_state": "F", "Exit_status": 271},  # deleted before it ran
-    # OpenPBS 23.06.06: 20 s of work on a CPU, before the MoM's first sample.
+    # OpenPBS 23.06.06, after 20 s of work on a CPU.
     "10.head": {
         "job_state": "F",
         "exec_host": "n1/0",

@@ -306,7 +306,7 @@ def _accounted(
             source="qstat",
             state=word,
             elapsed=elapsed,
-            # MoMs sample it: jobs that end before the first sample have zero.
+            # A MoM that has not sampled the job's processes reports zero.
             cpu=seconds(_nested(fields, "resources_used", "cput")) or None,
             hosts=compress_hosts(list(dict.fromkeys(hosts))) or None,
         )
