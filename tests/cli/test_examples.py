@@ -61,6 +61,10 @@ STATUS = {
     "assay doctor --fail-on warning": (0, 1),  # by the findings on this machine
     # SimGrid is not installed, or the program is not compiled for it.
     "assay simulate --on seth.toml --ranks 16 -- ./app": (2,),
+    # The mpirun of these examples starts one rank, which sends to no other.
+    "assay run placement --app 'mpirun -n {ranks} -f {hostfile} ./app' --profile first.profile": (
+        2,
+    ),
 }
 MACHINE = """
 schema = 1
