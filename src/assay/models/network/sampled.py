@@ -43,7 +43,7 @@ _EVERY = 3
 # Mean number of a node's fast pairs within its group from which most nodes of it are connected: 94%
 # of a random graph of degree 3 (Erdos & Renyi 1960).
 _DEGREE = 3.0
-# The number with which groups are certainly told apart: 0.3% of the nodes have no fast pair.
+# The number with which groups are certainly distinguished: 0.3% of the nodes have no fast pair.
 _SURE_DEGREE = 6.0
 # A group below this share of the smallest size that can be found is chance.
 _TINY = 0.25
