@@ -1,8 +1,8 @@
-"""Programs from elsewhere on hosts of a lab, for ``lab_prediction.py``.
+"""Programs from elsewhere on hosts of a lab, for ``lab_prediction.py`` and ``prediction.py``.
 
-A program is traced with its ranks on one host, which says how long it computes between its calls,
-and with one rank per host on the lab. The first is replayed on the lab as its ping-pong shows it;
-the second is what it really takes.
+For the former a program is traced with its ranks on one host, which says how long it computes
+between its calls, and with one rank per host on the lab. The first is replayed on the lab as its
+ping-pong shows it; the second is what it really takes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import shlex
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from common import environment
 from rich.console import Console
 
 from assay.campaign.commands.profile_program import profile_program
-from assay.config import ClusterConfig, Config, load_config
+from assay.config import Config, load_config
 from assay.kernels.toolchains import select_toolchain
 from assay.lab.cluster import VirtualCluster
 from assay.launch.mpi.mpirun import launcher_words
@@ -47,30 +49,21 @@ def program_times(
     """
     times: dict[str, list[float]] = {}
     end = time.monotonic() + limit
-    with VirtualCluster(max(hosts), rates=(rate,)) as lab, environment(POLITE_WAITING):
-        written = folder / "assay.toml"
-        written.write_text(lab.config(), encoding="utf-8")
-        config = load_config(written)
-        assert config.cluster is not None
+    with lab_settings(max(hosts), rate, folder) as config:
         for name, command in programs.items():
             for ranks in hosts:
                 alone = folder / f"{name}-{ranks}"
                 if not (alone / "run.json").exists():
                     place = Placement(nodes=1, ppn=ranks)
-                    _traced(command, place, alone, config, None)
+                    traced(command, place, alone, replace(config, cluster=None))
         for _ in range(ROUNDS):
             for name, command in programs.items():
                 for ranks in hosts:
                     if time.monotonic() > end:
                         return times
                     with tempfile.TemporaryDirectory() as place_of_trace:
-                        taken = _traced(
-                            command,
-                            Placement(nodes=ranks, ppn=1),
-                            Path(place_of_trace) / "trace",
-                            config,
-                            config.cluster,
-                        )
+                        place = Placement(nodes=ranks, ppn=1)
+                        taken = traced(command, place, Path(place_of_trace) / "trace", config)
                     times.setdefault(f"{name} {ranks}x1", []).append(taken.end - taken.begin)
     return times
 
@@ -86,10 +79,25 @@ def program_prediction(
     return found.closed_form, found.simulated
 
 
-def _traced(
-    command: str, place: Placement, folder: Path, config: Config, cluster: ClusterConfig | None
-) -> Trace:
-    launcher = launcher_words(select_toolchain(None, config), place, cluster=cluster)
-    words = launcher + shlex.split(command.format(ranks=place.ranks))
+@contextmanager
+def lab_settings(hosts: int, rate: float, folder: Path) -> Iterator[Config]:
+    """Settings of a lab with links of ``rate`` B/s that exists meanwhile; written into ``folder``.
+
+    Ranks that wait sleep: hosts share this machine's CPUs.
+    """
+    with VirtualCluster(hosts, rates=(rate,)) as lab, environment(POLITE_WAITING):
+        written = folder / "assay.toml"
+        written.write_text(lab.config(), encoding="utf-8")
+        yield load_config(written)
+
+
+def launcher_of(config: Config, place: Placement) -> list[str]:
+    """The command line before a program's that starts its ranks at ``place``."""
+    return launcher_words(select_toolchain(None, config), place, cluster=config.cluster)
+
+
+def traced(command: str, place: Placement, folder: Path, config: Config) -> Trace:
+    """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number."""
+    words = launcher_of(config, place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
     profile_program(words, folder, config, Console(quiet=True), trace=True)
     return read_trace(folder)

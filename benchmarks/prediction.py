@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 import time
@@ -23,13 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from lab_programs import lab_settings, launcher_of, traced
 
-from assay.campaign.commands.profile_program import profile_program
-from assay.config import ClusterConfig, Config, load_config
 from assay.kernels.toolchains import select_toolchain
-from assay.lab.cluster import VirtualCluster
-from assay.launch.mpi.mpirun import launcher_words
 from assay.model.placement import Placement
 from assay.models.program.prediction import model_run, predict
 from assay.models.program.waits import wait_states
@@ -75,28 +70,16 @@ def _measure(
     if not missing or time.monotonic() > end:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with VirtualCluster(hosts, rates=(rate,)) as lab:
-        config = folder / "assay.toml"
-        config.write_text(lab.config(), encoding="utf-8")
-        settings = load_config(config)
-        assert settings.cluster is not None
-        launcher = _launcher(settings, settings.cluster, hosts)
+    place = Placement(nodes=hosts, ppn=1)
+    with lab_settings(hosts, rate, folder) as settings:
         if not (folder / "link.json").exists():
-            link = _link(launcher, select_toolchain(None, settings).mpicxx, folder)
+            compiler = select_toolchain(None, settings).mpicxx
+            link = _link(launcher_of(settings, place), compiler, folder)
             (folder / "link.json").write_text(json.dumps(link), encoding="utf-8")
         for name, number in missing:
             if time.monotonic() > end:
                 return
-            words = launcher + shlex.split(programs[name])
-            profile_program(
-                words, folder / f"{name}-{number}", settings, Console(quiet=True), trace=True
-            )
-
-
-def _launcher(settings: Config, cluster: ClusterConfig, hosts: int) -> list[str]:
-    return launcher_words(
-        select_toolchain(None, settings), Placement(nodes=hosts, ppn=1), cluster=cluster
-    )
+            traced(programs[name], place, folder / f"{name}-{number}", settings)
 
 
 _PING_PONG = """

@@ -20,6 +20,7 @@ import pytest
 
 from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
+from assay.lab.slurm_accounts import why_no_accounts
 from assay.lab.store import FOLDER_VARIABLE
 from assay.simulation.example import EXAMPLE as TO_SIMULATE
 from examples import ROOT, examples, words_of
@@ -153,7 +154,7 @@ ACCOUNTS = {
 ALL = [example for example in examples() if len(example.split()) > 1]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
 WITH_SLURM = [
-    example for example in IN_LABS if re.search(r"--slurm| sinfo| sbatch|--submit", example)
+    example for example in IN_LABS if re.search(r"--slurm| sinfo| sbatch| sacct|--submit", example)
 ]
 ALONE = [example for example in ALL if example not in IN_LABS]
 
@@ -297,13 +298,13 @@ def test_examples_in_labs_work(finished: Path) -> None:
 @pytest.mark.cluster
 @pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
 def test_examples_in_a_lab_with_slurm_work(finished: Path) -> None:
-    if (reason := slurm.why_not()) is not None:
+    if (reason := slurm.why_not() or why_no_accounts(slurm._find)) is not None:
         pytest.skip(reason)
     # Ordinary users of the lab read its slurm.conf; pytest's folders are closed to others.
     for folder in (finished, *finished.parents):
         if folder.stat().st_uid == os.geteuid() and "pytest" in str(folder):
             folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
-    in_order(finished, [*WITH_SLURM, "assay lab down single"])
+    in_order(finished, [*WITH_SLURM, "assay lab down single", "assay lab down site"])
 
 
 def in_order(folder: Path, found: list[str]) -> None:
