@@ -279,13 +279,21 @@ def cores() -> int:
 
 
 def machine() -> dict[str, Any]:
-    """Model, cores, memory, kernel and virtualisation of the machine."""
+    """Model, cores, memory, kernel and virtualisation of the machine.
+
+    Virtual machines call several generations of a processor by one name, so that the family and
+    the model by CPUID are part of it.
+    """
     cpuinfo = Path("/proc/cpuinfo").read_text()
     meminfo = Path("/proc/meminfo").read_text()
     model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.M)
     memory = re.search(r"^MemTotal:\s*(\d+) kB", meminfo, re.M)
+    processor = model[1].strip() if model else platform.processor()
+    numbers = [re.search(rf"^{key}\s*:\s*(\d+)$", cpuinfo, re.M) for key in ("cpu family", "model")]
+    if all(numbers):
+        processor += " (family {}, model {})".format(*(found[1] for found in numbers if found))
     return {
-        "processor": model[1].strip() if model else platform.processor(),
+        "processor": processor,
         "cores": cores(),
         "memory": int(memory[1]) * 1024 if memory else None,
         "kernel": platform.release(),

@@ -31,7 +31,7 @@ from assay.questions.simulation.findings import (
 )
 from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.simgrid import SimGrid
-from assay.trace.model import Trace
+from assay.trace.events import Trace
 from assay.trace.reading_trace import read_trace
 from assay.waiting import POLITE_WAITING
 
