@@ -314,6 +314,7 @@ def main() -> int:
                 except (PeerError, KeyError) as error:
                     say(f"{rate}: {error}")
                     continue
+                RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
                 if programs:
                     new = foreign(rate, programs, costs, folder, simgrid, given.limit)
                     names = {str(one["program"]) for one in new}

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from common import environment
@@ -49,13 +49,12 @@ def program_times(
     """
     times: dict[str, list[float]] = {}
     end = time.monotonic() + limit
-    with lab_settings(max(hosts), rate, folder) as config:
+    with lab_of(max(hosts), rate, folder) as lab:
         for name, command in programs.items():
             for ranks in hosts:
                 alone = folder / f"{name}-{ranks}"
                 if not (alone / "run.json").exists():
-                    place = Placement(nodes=1, ppn=ranks)
-                    traced(command, place, alone, replace(config, cluster=None))
+                    traced(command, Placement(nodes=1, ppn=ranks), alone, HERE)
         for _ in range(ROUNDS):
             for name, command in programs.items():
                 for ranks in hosts:
@@ -63,7 +62,7 @@ def program_times(
                         return times
                     with tempfile.TemporaryDirectory() as place_of_trace:
                         place = Placement(nodes=ranks, ppn=1)
-                        taken = traced(command, place, Path(place_of_trace) / "trace", config)
+                        taken = traced(command, place, Path(place_of_trace) / "trace", lab)
                     times.setdefault(f"{name} {ranks}x1", []).append(taken.end - taken.begin)
     return times
 
@@ -79,25 +78,38 @@ def program_prediction(
     return found.closed_form, found.simulated
 
 
+@dataclass(frozen=True)
+class Host:
+    """Where programs are started: assay's settings there, and the words that enter the host."""
+
+    config: Config
+    enter: tuple[str, ...] = ()
+
+    def launcher(self, place: Placement) -> list[str]:
+        """The command line before a program's that starts its ranks at ``place``."""
+        words = launcher_words(
+            select_toolchain(None, self.config), place, cluster=self.config.cluster
+        )
+        return [*self.enter, *words]
+
+
+HERE = Host(Config())
+
+
 @contextmanager
-def lab_settings(hosts: int, rate: float, folder: Path) -> Iterator[Config]:
-    """Settings of a lab with links of ``rate`` B/s that exists meanwhile; written into ``folder``.
+def lab_of(hosts: int, rate: float, folder: Path) -> Iterator[Host]:
+    """The first host of a lab with links of ``rate`` B/s, whose settings are written to ``folder``.
 
     Ranks that wait sleep: hosts share this machine's CPUs.
     """
     with VirtualCluster(hosts, rates=(rate,)) as lab, environment(POLITE_WAITING):
         written = folder / "assay.toml"
         written.write_text(lab.config(), encoding="utf-8")
-        yield load_config(written)
+        yield Host(load_config(written), tuple(lab.command(lab.hosts[0])))
 
 
-def launcher_of(config: Config, place: Placement) -> list[str]:
-    """The command line before a program's that starts its ranks at ``place``."""
-    return launcher_words(select_toolchain(None, config), place, cluster=config.cluster)
-
-
-def traced(command: str, place: Placement, folder: Path, config: Config) -> Trace:
+def traced(command: str, place: Placement, folder: Path, host: Host) -> Trace:
     """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number."""
-    words = launcher_of(config, place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
-    profile_program(words, folder, config, Console(quiet=True), trace=True)
+    words = host.launcher(place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
+    profile_program(words, folder, host.config, Console(quiet=True), trace=True)
     return read_trace(folder)

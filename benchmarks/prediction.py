@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lab_programs import lab_settings, launcher_of, traced
+from lab_programs import lab_of, traced
 
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Placement
@@ -71,15 +71,15 @@ def _measure(
         return
     folder.mkdir(parents=True, exist_ok=True)
     place = Placement(nodes=hosts, ppn=1)
-    with lab_settings(hosts, rate, folder) as settings:
+    with lab_of(hosts, rate, folder) as lab:
         if not (folder / "link.json").exists():
-            compiler = select_toolchain(None, settings).mpicxx
-            link = _link(launcher_of(settings, place), compiler, folder)
+            compiler = select_toolchain(None, lab.config).mpicxx
+            link = _link(lab.launcher(place), compiler, folder)
             (folder / "link.json").write_text(json.dumps(link), encoding="utf-8")
         for name, number in missing:
             if time.monotonic() > end:
                 return
-            traced(programs[name], place, folder / f"{name}-{number}", settings)
+            traced(programs[name], place, folder / f"{name}-{number}", lab)
 
 
 _PING_PONG = """
