@@ -9,7 +9,7 @@ from assay.questions.compare.answer import answer
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import interval_words, speed_text, verdict_words
 from assay.report.comparison.brief import STYLES, side_line
-from assay.units import format_limit, format_quantity
+from assay.units import format_change, format_limit, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,9 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
         console.print(Text(f"geometric mean, {text}"))
         parts = [part for part in mean.contributions[:_MOST_PARTS] if part.share is not None]
         if mean.what == "all cells" and parts:
-            shares = ", ".join(f"{part.name} {part.share:+.0%}" for part in parts)
+            shares = ", ".join(
+                f"{part.name} {format_change(part.share, spec='+.0f')}" for part in parts
+            )
             console.print(Text(f"  most by {shares}", "dim"))
     console.print(
         Text(
