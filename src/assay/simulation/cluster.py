@@ -135,7 +135,7 @@ def cluster_of(document: TomlDocument) -> SimulatedCluster:
     if data.get("schema", SCHEMA) != SCHEMA:
         raise document.error(
             ["schema"],
-            f"The file has another schema; this assay reads {SCHEMA}.",
+            f"The file has schema {data['schema']}; this assay reads schema {SCHEMA}.",
             f"Write schema = {SCHEMA}.",
         )
     for table, fix in (
