@@ -217,7 +217,7 @@ def _detail(candidate: Explanation, log_cost: Floats) -> tuple[str, int]:
     if candidate.cause is BESIDE:
         level = f"concurrent with {candidate.which}"
     if candidate.which == ALONE:
-        level = ALONE
+        level = "without a concurrent run"
     if candidate.cause is SESSIONS:
         level = f"of {candidate.which}"
     size = format_share(abs(ratio))
