@@ -54,7 +54,7 @@ def format_signed(value: float, spec: str) -> str:
     """
     text = format(value, spec)
     if math.isfinite(value) and not any(digit in "123456789" for digit in text):
-        text = format(0.0, spec).lstrip("+")
+        text = format(abs(value * 0), spec).lstrip("+")
     return MINUS + text[1:] if text.startswith("-") else text
 
 
