@@ -63,10 +63,11 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
         side = f"{mean.side}, " if several else ""
         text = f"{side}{mean.what} ({mean.cells}): {speed_text(mean.speed, mean.speed_ci95)}"
         console.print(Text(f"geometric mean, {text}"))
-        parts = [part for part in mean.contributions[:_MOST_PARTS] if part.share is not None]
+        first = mean.contributions[:_MOST_PARTS]
+        parts = [(part.name, part.share) for part in first if part.share is not None]
         if mean.what == "all cells" and parts:
             shares = ", ".join(
-                f"{part.name} {format_change(part.share, spec='+.0f')}" for part in parts
+                f"{name} {format_change(share, spec='+.0f')}" for name, share in parts
             )
             console.print(Text(f"  most by {shares}", "dim"))
     console.print(
