@@ -2,7 +2,8 @@
 
 Stored values are SI base units; this module is the only place that scales them. Decimal prefixes
 are powers of ten ("MB/s" is 10^6 B/s); binary ones (KiB, MiB) are for sizes that are usually powers
-of two. A missing value is an en dash, never 0.
+of two. A missing value is an en dash, never 0. In text for people a negative number has a minus
+sign (U+2212, ``format_signed``); parameters, commands and files have the "-" that programs read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from decimal import Decimal, InvalidOperation
 from assay.errors import AssayError, nearest
 
 MISSING = "–"
+MINUS = "−"
 
 _LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
@@ -45,6 +47,28 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{ending}"
 
 
+def format_signed(value: float, spec: str) -> str:
+    """The number as ``format`` writes it with ``spec``, for people: ``"−3.1%"``, ``"+0.20"``.
+
+    The sign of a negative number is a minus sign; a number that is rounded to 0 has none.
+    """
+    text = format(value, spec)
+    if math.isfinite(value) and not any(digit in "123456789" for digit in text):
+        text = format(abs(value * 0), spec).lstrip("+")
+    return MINUS + text[1:] if text.startswith("-") else text
+
+
+def format_change(share: float, interval: Interval | None = None, *, spec: str = "+.1f") -> str:
+    """A relative change in percent, for people: ``"+1.2%"``, ``"−3.1% [−4.0, −2.2]"``, ``"0.0%"``.
+
+    ``spec`` is the format of the percentages.
+    """
+    text = f"{format_signed(100 * share, spec)}%"
+    if interval is None:
+        return text
+    return f"{text} [{', '.join(format_signed(100 * end, spec) for end in interval)}]"
+
+
 def format_quantity(
     value: float | None, unit: str, interval: Interval | None = None, *, digits: int = 3
 ) -> str:
@@ -64,7 +88,7 @@ def format_quantity(
     if not math.isfinite(value):
         return _with_unit(_odd(value), unit)
     if unit == "" and interval is None and float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
+        return format_signed(int(value), ",")
     exponent = _exponent(value, unit, digits)
     if exponent is None:
         return _with_powers(value, unit, interval, digits)
@@ -76,7 +100,7 @@ def format_quantity(
     low, high = interval[0] / scale, interval[1] / scale
     decimals = _decimals(scaled, high - low, digits)
     decimals, bounds = _bounds(scaled, (low, high), decimals)
-    return f"{_with_unit(f'{scaled:.{decimals}f}', label)} [{bounds}]"
+    return f"{_with_unit(format_signed(scaled, f'.{decimals}f'), label)} [{bounds}]"
 
 
 def format_share(share: float | None, interval: Interval | None = None) -> str:
@@ -91,7 +115,7 @@ def format_share(share: float | None, interval: Interval | None = None) -> str:
     low, high = interval[0] * 100, interval[1] * 100
     decimals = _decimals(percent, high - low, 3)
     decimals, bounds = _bounds(percent, (low, high), decimals)
-    return f"{percent:.{decimals}f}% [{bounds}]"
+    return f"{format_signed(percent, f'.{decimals}f')}% [{bounds}]"
 
 
 def format_probability(probability: float, decimals: int = 0) -> str:
@@ -122,7 +146,8 @@ def format_minute(utc: float) -> str:
 def format_size(size: float | None) -> str:
     """Bytes of a parameter or of memory, exactly, in binary units if possible: ``"4 MiB"``.
 
-    A size that is not a short multiple of a binary unit keeps all its bytes: ``"1000 B"``.
+    A size that is not a short multiple of a binary unit keeps all its bytes: ``"1000 B"``. A
+    negative one, which only a parameter can be, has the "-" of plans.
     """
     if size is None:
         return MISSING
@@ -148,8 +173,9 @@ def format_memory(size: float | None) -> str:
         scaled = size / (1 << power)
         # A size that would be rounded up to a whole unit is shown in that unit.
         if abs(scaled) >= 0.9995:
-            return f"{scaled:.0f} {name}" if scaled.is_integer() else f"{_digits(scaled, 3)} {name}"
-    return f"{size:.0f} B"
+            whole = scaled.is_integer()
+            return f"{format_signed(scaled, '.0f') if whole else _digits(scaled, 3)} {name}"
+    return f"{format_signed(size, '.0f')} B"
 
 
 def format_duration(seconds: float | None) -> str:
@@ -158,7 +184,7 @@ def format_duration(seconds: float | None) -> str:
         return MISSING
     if not math.isfinite(seconds) or abs(seconds) < 59.95 or abs(seconds) >= 1e11:
         return format_quantity(seconds, "s")
-    sign = "-" if seconds < 0 else ""
+    sign = MINUS if seconds < 0 else ""
     whole = round(abs(seconds))
     if whole < 3600:
         parts = ((whole // 60, "min"), (whole % 60, "s"))
@@ -174,7 +200,7 @@ def format_duration(seconds: float | None) -> str:
 def _odd(value: float) -> str:
     if math.isnan(value):
         return "NaN"
-    return "∞" if value > 0 else "-∞"
+    return "∞" if value > 0 else f"{MINUS}∞"
 
 
 def _with_unit(text: str, unit: str) -> str:
@@ -189,7 +215,7 @@ def _digits(value: float, digits: int) -> str:
         return "0"
     rounded = float(f"{value:.{max(digits, 1) - 1}e}")
     decimals = max(digits - 1 - math.floor(math.log10(abs(rounded))), 0)
-    return f"{value:.{decimals}f}"
+    return format_signed(value, f".{decimals}f")
 
 
 def _exponent(value: float, unit: str, digits: int) -> int | None:
@@ -253,21 +279,21 @@ def _bound(value: float, decimals: int) -> str:
         return _odd(value)
     if value != 0:
         decimals = min(max(decimals, -math.floor(math.log10(abs(value)))), _MOST_DECIMALS)
-    return f"{value:.{decimals}f}"
+    return format_signed(value, f".{decimals}f")
 
 
 def _with_powers(value: float, unit: str, interval: Interval | None, digits: int) -> str:
     """A value beyond all prefixes: ``"9.46e+15 s"``."""
     decimals = max(digits, 1) - 1
     if interval is None:
-        return _with_unit(f"{value:.{decimals}e}", unit)
+        return _with_unit(format_signed(value, f".{decimals}e"), unit)
     width = interval[1] - interval[0]
     if math.isfinite(width) and width > 0:
         # The value's digits from its first to one beyond the first of the width.
         place = math.floor(math.log10(width)) - 1
         decimals = min(max(math.floor(math.log10(abs(value))) - place, 1), _MOST_DIGITS)
-    low, high = (f"{bound:.{decimals}e}" for bound in interval)
-    return f"{_with_unit(f'{value:.{decimals}e}', unit)} [{low}, {high}]"
+    shown, low, high = (format_signed(each, f".{decimals}e") for each in (value, *interval))
+    return f"{_with_unit(shown, unit)} [{low}, {high}]"
 
 
 _DECIMAL_PREFIXES = {"": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -305,7 +331,7 @@ def _factors() -> dict[str, tuple[str, Decimal]]:
 
 _FACTORS = _factors()
 _NUMBER = re.compile(
-    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*)", re.ASCII | re.DOTALL
+    r"([+−-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*)", re.ASCII | re.DOTALL
 )
 # Characters of a quantity; of longer text an error shows only the beginning.
 _LONGEST = 200
@@ -354,7 +380,7 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
             + (f", such as {_EXAMPLES[unit]}." if unit in _EXAMPLES else "."),
         )
     try:
-        value = Decimal(number) * factor
+        value = Decimal(number.replace(MINUS, "-")) * factor
         as_float = float(value)
     except (InvalidOperation, OverflowError):
         as_float = math.inf

@@ -258,7 +258,7 @@ def test_deviations_equal_brute_force(tmp_path: Path) -> None:
     replied = answer(compare_nodes(nodes, [first, second]))
     assert replied.status == "answered"
     assert replied.confidence == "high"
-    assert "slowest is n5 (-30.0%" in replied.verdict
+    assert "slowest is n5 (−30.0%" in replied.verdict
     assert "fastest n7 (+2.0%" in replied.verdict
 
 

@@ -104,7 +104,7 @@ def test_errors_are_at_the_profiles_lines(path: Path) -> None:
     [
         ('[profiles.new]\nhosts = ["n[1"]', "no list of hosts"),
         ("[profiles.new]\nhosts = 3", "must be a list of host names"),
-        ("[profiles.new.profiles.x]", "A profile has no profiles"),
+        ("[profiles.new.profiles.x]", "A profile can.t contain profiles"),
     ],
 )
 def test_a_wrong_profile_is_refused(path: Path, change: str, what: str) -> None:

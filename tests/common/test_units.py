@@ -13,11 +13,13 @@ from assay.errors import AssayError
 from assay.units import (
     capitalised,
     counted,
+    format_change,
     format_count,
     format_duration,
     format_memory,
     format_quantity,
     format_share,
+    format_signed,
     format_size,
     parse_quantity,
     parse_walltime,
@@ -43,13 +45,13 @@ from assay.units import (
         (42.1e6, "op/s", "42.1 Mop/s"),
         (0.25, "B/s", "0.250 B/s"),
         (0, "B/s", "0 B/s"),
-        (-19.5e9, "B/s", "-19.5 GB/s"),
+        (-19.5e9, "B/s", "−19.5 GB/s"),
         (12345, "", "12,345"),
         (7, "", "7"),
         (0.123456, "", "0.123"),
         (None, "B/s", "–"),
         (math.nan, "s", "NaN s"),
-        (-math.inf, "B/s", "-∞ B/s"),
+        (-math.inf, "B/s", "−∞ B/s"),
         (5e-324, "s", "4.94e-324 s"),
     ],
 )
@@ -67,9 +69,9 @@ def test_quantities(value, unit, text):
         (19.512e9, (19.45e9, 19.61e9), "19.51 GB/s [19.45, 19.61]"),  # the width begins with 1
         (19.4e9, (12e9, 35e9), "19 GB/s [12, 35]"),
         (5e9, (0.02e9, 90e9), "5.0 GB/s [0.02, 90.0]"),  # no bound reads as 0
-        (5e9, (-1e9, 11e9), "5.0 GB/s [-1.0, 11.0]"),
+        (5e9, (-1e9, 11e9), "5.0 GB/s [−1.0, 11.0]"),
         (19.5e9, (19.5e9, 19.5e9), "19.5 GB/s [equal to 9 digits]"),
-        (0.0, (-1.0, 1.0), "0 B/s [-1, 1]"),
+        (0.0, (-1.0, 1.0), "0 B/s [−1, 1]"),
     ],
 )
 def test_digits_match_the_interval(value, interval, text):
@@ -97,13 +99,50 @@ def test_shares():
         (356400, "4 d 3 h"),
         (12.34, "12.3 s"),
         (0, "0 s"),
-        (-200, "-3 min 20 s"),
+        (-200, "−3 min 20 s"),
         (None, "–"),
         (math.inf, "∞ s"),
     ],
 )
 def test_durations(seconds, text):
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "spec", "text"),
+    [
+        (-0.034, "+.1%", "−3.4%"),
+        (0.034, "+.1%", "+3.4%"),
+        (-3.14159, ".3g", "−3.14"),
+        (-2e-7, ".1e", "−2.0e-07"),
+        (-1234567, ",", "−1,234,567"),
+        (-0.0004, "+.1%", "0.0%"),
+        (0.0004, "+.1%", "0.0%"),
+        (-0.0, ".2f", "0.00"),
+        (0, "d", "0"),
+        (-7, "d", "−7"),
+        (math.inf, "+.1f", "+inf"),
+        (-math.inf, ".1f", "−inf"),
+        (math.nan, "+.1f", "+nan"),
+    ],
+)
+def test_numbers_for_people_have_a_minus_sign(value: float, spec: str, text: str) -> None:
+    assert format_signed(value, spec) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "interval", "spec", "text"),
+    [
+        (0.0123, None, "+.1f", "+1.2%"),
+        (-0.031, (-0.04, 0.001), "+.1f", "−3.1% [−4.0, +0.1]"),
+        (-0.315, (-0.431, -0.287), ".1f", "−31.5% [−43.1, −28.7]"),
+        (0.00004, (-0.00004, 0.00004), "+.1f", "0.0% [0.0, 0.0]"),
+    ],
+)
+def test_relative_changes(
+    share: float, interval: tuple[float, float] | None, spec: str, text: str
+) -> None:
+    assert format_change(share, interval, spec=spec) == text
 
 
 @pytest.mark.parametrize(
@@ -116,7 +155,7 @@ def test_durations(seconds, text):
         (8, "8 B"),
         (28160 * 1024, "27.5 MiB"),
         ((4 << 20) + 1, "4194305 B"),
-        (-2048, "-2 KiB"),
+        (-2048, "-2 KiB"),  # as in a plan
         (None, "–"),
     ],
 )
@@ -149,6 +188,7 @@ def test_memory_is_rounded():
         ("  8  ", "B", 8),
         (".5", "", 0.5),
         ("-3", "", -3),
+        ("−3.5%", "1", -0.035),  # copied from a report
         (17, "B", 17),
         (0.25, "s", 0.25),
         ("9007199254740993", "", 9007199254740993),  # not a double
@@ -200,7 +240,7 @@ def test_quantities_round_trip_to_three_digits(value, unit):
 def test_no_value_is_lost(value, unit):
     """The text shows 0 only for 0, and has the value's sign."""
     text = format_quantity(value, unit)
-    number = float(re.match(r"[-\d.,e+]+", text)[0].replace(",", ""))
+    number = float(re.match(r"[-−\d.,e+]+", text)[0].replace(",", "").replace("−", "-"))
     assert (number == 0) == (value == 0)
     assert math.copysign(1, number) == math.copysign(1, value) or value == 0
 
@@ -218,7 +258,7 @@ def test_intervals_hold_to_four_digits(value, width, place, unit):
     match = re.fullmatch(r"(\S+) (\S+) \[(\S+), (\S+)\]", text)
     assume(match is not None)
     scale = parse_quantity(f"1 {match[2]}", unit)
-    shown = [float(match[i]) * scale for i in (1, 3, 4)]
+    shown = [float(match[i].replace("−", "-")) * scale for i in (1, 3, 4)]
     digits = 0.0005 * 10 ** math.ceil(math.log10(value * 1.0001))  # half of the fourth digit
     assert shown[1] < shown[2] or high - low < 4 * digits
     for found, true in zip(shown, (value, low, high), strict=True):

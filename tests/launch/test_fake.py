@@ -319,7 +319,7 @@ def test_wrong_scenarios_are_reported_with_their_line(tmp_path, text, line, comp
 
 
 def test_an_impossible_time_is_an_error_not_a_result(tmp_path):
-    with pytest.raises(AssayError, match="comes to -1 s"):
+    with pytest.raises(AssayError, match="is -1 s"):
         run(behave(time="bytes - 9"), order(tmp_path))
     with pytest.raises(AssayError, match="uses 'byts'"):
         run(behave(time="byts"), order(tmp_path))

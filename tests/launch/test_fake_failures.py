@@ -90,7 +90,7 @@ def test_no_start(tmp_path):
     assert executor.start(order(tmp_path)).wait(1).outcome == "complete"
     with pytest.raises(AssayError, match="no such queue"):
         executor.start(order(tmp_path, launch="L2"))
-    with pytest.raises(AssayError, match="Can't be written"):
+    with pytest.raises(AssayError, match="can't be written"):
         executor.start(order(tmp_path / "absent", launch="L3"))
 
 

@@ -62,7 +62,7 @@ def test_its_own_rate_counts_and_its_verification(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "says"),
     [
-        ("echo data > out.txt", "it writes files (out.txt), so that its time"),
+        ("echo data > out.txt", "it writes files (out.txt), and its time includes"),
         ("exit 3", "it ended with exit status 3"),
     ],
 )

@@ -135,7 +135,7 @@ def test_what_cannot_end_in_time_is_left_out_with_a_note(tmp_path):
     assert levels(plan, "bytes")[-1] == 32768 and len(plan.cells) == 8
     (note,) = plan.notes
     assert note.startswith("Left out network.collective op=alltoall bytes=1048576")
-    assert "over links of 10.0 Mb/s the shortest measurement takes 12.6 s" in note
+    assert "over links of 10.0 Mbit/s the shortest measurement takes 12.6 s" in note
     assert "7.50 s" in note and "--budget" in note
     # Times under 10 ms aren't worth a record.
     assert list(plan.expected.values()) == [pytest.approx(15 * 32768 / 1.25e6)]

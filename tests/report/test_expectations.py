@@ -213,7 +213,7 @@ def test_sentences_name_what_is_not_met_worst_first() -> None:
         ('cells = "npb.cg A"\nvalue = 1', "selects no cells"),
         ('cells = ""\nvalue = 1', "selects no cells"),
         ('cells = "x"\nvalue = 1\ntolerance = "500%"', "A tolerance is a share"),
-        ('cells = "x"\nvalue = 1\nwhere = "here"', "'expect.where' is no key"),
+        ('cells = "x"\nvalue = 1\nwhere = "here"', "There is no key 'expect.where'"),
         ('cells = "x"\nvalue = 1\nother = 1', "other"),
     ],
 )

@@ -49,7 +49,7 @@ def lsf(stat: str, code: str = "", exit_reason: str = "", **more: str) -> dict[s
         (lsf("EXIT", "143", "TERM_PREEMPT: job killed after preemption"), ("preempted", 143, "")),
         (lsf("EXIT", "", "TERM_REMOVE_HUNG_JOB: job removed"), ("node-failed", None, "")),
         (lsf("EXIT", "137", "TERM_MEMLIMIT: job killed"), ("failed", 137, "TERM_MEMLIMIT")),
-        (lsf("NEW"), ("unknown", None, "LSF calls its state NEW")),
+        (lsf("NEW"), ("unknown", None, "LSF reports the state NEW")),
         ({"JOBID": "7", "ERROR": "Job <7> is not found"}, ("unknown", None, "LSF does not know")),
     ],
 )
@@ -112,7 +112,7 @@ def test_lsf_cancels_and_passes_over_what_has_ended(put: Put) -> None:
         ),
         ("f2qvX|CANCELED|-128|cancel|", ("cancelled", None, "cancel")),
         ("f2qvX|TIMEOUT|142|timeout|resource allocation expired", ("timeout", 142, "timeout: res")),
-        ("f2qvX|NEW|||", ("unknown", None, "Flux calls it NEW")),
+        ("f2qvX|NEW|||", ("unknown", None, "Flux reports the state NEW")),
     ],
 )
 def test_flux_states(put: Put, line: str, expected: tuple) -> None:

@@ -73,7 +73,7 @@ def record(
         ("7|N/A|OUT_OF_MEMORY|OutOfMemory", record("OUT_OF_MEMORY", "0:125"), ("failed", 253, "")),
         ("7|N/A|DEADLINE|Deadline", record("DEADLINE"), ("timeout", None, "")),
         ("7|N/A|BOOT_FAIL|x", record("BOOT_FAIL"), ("node-failed", None, "")),
-        ("7|N/A|NEW_STATE|x", None, ("unknown", None, "Slurm calls it NEW_STATE")),
+        ("7|N/A|NEW_STATE|x", None, ("unknown", None, "Slurm reports the state NEW_STATE")),
         # A reason with spaces and bars in it.
         (
             "7|N/A|PENDING|(ReqNodeNotAvail, UnavailableNodes:n1|n2)",

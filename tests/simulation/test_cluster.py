@@ -29,7 +29,7 @@ def test_everything_of_the_example_is_read() -> None:
 def test_larger_messages_have_costs_of_their_own() -> None:
     size = '[[size]]\nabove = "16 KiB"\nlatency = "60 us"\nbandwidth = "110 MB/s"\n'
     assert cluster(BASE + size).sizes == (SizeCost(16384, 60e-6, 110e6),)
-    with pytest.raises(AssayError, match="isn't more than 16384") as found:
+    with pytest.raises(AssayError, match="is not more than 16384") as found:
         cluster(BASE + size + size)
     assert found.value.where == "cluster.toml:18"
 

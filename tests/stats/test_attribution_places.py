@@ -59,11 +59,13 @@ def test_a_slow_cpu_among_many_is_named_with_its_cost() -> None:
     assert (share.cause, share.covariate, share.sign) == ("cores", "cpu37", 1)
     truth = np.var([0.08 * (37 in numbers(text)) for text in repeats.cores])
     assert share.ci95[0] <= truth / (truth + 0.01**2) <= share.ci95[1]
-    assert share.detail.startswith("those on cpu37 took 8") and share.detail.endswith("longer")
+    assert share.detail.startswith("launches on cpu37 took 8") and share.detail.endswith(
+        "more time"
+    )
     assert "the CPUs that its ranks ran on: some CPUs are slower" in share.sentence
     causes = causes_of([repeats], make_run([]))
     assert causes is not None
-    assert "(those on cpu37 took 8" in cell_sentence(causes.cells[0])
+    assert "(launches on cpu37 took 8" in cell_sentence(causes.cells[0])
 
 
 def numbers(cores: str) -> set[int]:
@@ -75,7 +77,7 @@ def test_one_rank_that_moves_over_slow_and_fast_cpus() -> None:
     assert share.covariate == "cpu5" and share.sign == 1
     quick = on_cpus(3, 90, 16, 1, slow=5, effect=-0.08)
     (share,) = attribute(quick).shares
-    assert share.covariate == "cpu5" and share.sign == -1 and share.detail.endswith("less")
+    assert share.covariate == "cpu5" and share.sign == -1 and share.detail.endswith("less time")
 
 
 def test_cpus_that_were_always_together_are_named_together() -> None:
@@ -121,7 +123,7 @@ def test_hosts_with_cpus_of_their_own_are_hosts() -> None:
         cores=tuple("cpu[4-7]" if each else "cpu[0-3]" for each in there),
     )
     (share,) = attribute(repeats).shares
-    assert share.cause == "hosts" and share.detail.startswith("those on n")
+    assert share.cause == "hosts" and share.detail.startswith("launches on n")
 
 
 def test_equal_cpus_are_not_named() -> None:
@@ -232,7 +234,9 @@ def test_a_concurrent_run_is_a_cause_and_a_factor() -> None:
     (share,) = attribute(varied.repeats).shares
     assert share.cause == "beside"
     # Either half may be reported; both are equally frequent.
-    assert share.detail.startswith(("those concurrent with npb.lu took", "those alone took"))
+    assert share.detail.startswith(
+        ("launches concurrent with npb.lu took", "launches without a concurrent run took")
+    )
     (comparison,) = (c for c in factors_of(studied).comparisons if c.factor == "beside")
     assert comparison.location.verdict == "differs"
     assert sentence(comparison).startswith("concurrent LU ")

@@ -38,9 +38,9 @@ def test_checks_are_listed_in_order_with_their_p() -> None:
         Check("equal spread", "F", 0.0009876, False),
     ]
     assert checks_text(checks) == (
-        "Shapiro–Wilk: normal not refuted (p = 0.35); "
+        "Shapiro–Wilk: normal not rejected (p = 0.35); "
         "Brown–Forsythe: equal spread doubtful (p = 0.12); "
-        "F: equal spread refuted (p = 0.00099)."
+        "F: equal spread rejected (p = 0.00099)."
     )
 
 

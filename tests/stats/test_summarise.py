@@ -130,7 +130,7 @@ def evidence(launches: int, **changes: object) -> CaveatInputs:
 
 def test_caveats_are_given_where_they_hold_and_in_one_order() -> None:
     few = "5 launches only: there is no 95% interval, which needs 6 launches."
-    wide = "Known to ±3% where ±1% was requested: the time was spent."
+    wide = "Known to ±3% where ±1% was requested: the budget was spent."
     assert caveats(evidence(6)) == []
     assert caveats(evidence(5)) == [few]
     assert caveats(evidence(6, half_width=0.03, stop="budget")) == [wide]

@@ -121,6 +121,6 @@ def test_fewer_than_299_runs_say_what_they_assume_and_can_t_exclude(n: int, shar
     found = asked_walltime(np.random.default_rng(n).normal(100.0, 2.0, n))
     assert found.basis != "order statistic"
     assert "exponentially" in found.why
-    assert f"up to {share} of all runs may be later than any of these" in found.why
+    assert f"up to {share} of all runs may take longer than any of these" in found.why
     whole = asked_walltime(np.random.default_rng(n).normal(100.0, 2.0, 400))
     assert "may be later" not in whole.why

@@ -93,7 +93,7 @@ def test_xeon_adapters(machine):
     found = [f.what for f in diagnose(machine("xeon")).findings if f.check == "adapters"]
     # docker0 is down too, but it has no device.
     assert found == [
-        "eno2 runs at 1.00 Gb/s, others of its kind at 10.0 Gb/s.",
+        "eno2 runs at 1.00 Gbit/s, others of its kind at 10.0 Gbit/s.",
         "mlx5_1:1 (infiniband) is down.",
     ]
 

@@ -85,7 +85,7 @@ def test_differing_hosts_are_named() -> None:
         "a has EPYC; the others Xeon 1.",
         "d has 2 NUMA nodes; the others 1 NUMA node.",
         "c has 8 GiB of memory; the others 16 GiB of memory.",
-        "c has no known links; the others links of 1.00 Gb/s.",
+        "c has no known links; the others links of 1.00 Gbit/s.",
     ]
     same_name = [node("a"), node("b"), node("c", identity="cccc0000")]
     assert differences(same_name) == [

@@ -34,7 +34,7 @@ def test_ranges_name_their_unit_once(low, high, text):
 
 
 @pytest.mark.parametrize(
-    ("ratio", "text"), [(1.5, "+50%"), (1.034, "+3.4%"), (0.8, "-20%"), (float("inf"), "far more")]
+    ("ratio", "text"), [(1.5, "+50%"), (1.034, "+3.4%"), (0.8, "−20%"), (float("inf"), "far more")]
 )
 def test_changes_in_percent(ratio, text):
     assert percent(ratio) == text

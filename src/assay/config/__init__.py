@@ -135,7 +135,10 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
     found = path or find_config()
     if found is None:
         if site is not None:
-            raise AssayError(f"There is no profile '{site}': no assay.toml was found.")
+            raise AssayError(
+                f"There is no profile '{site}': no assay.toml was found.",
+                fix="Name the file by --config, or start assay in its folder or one below.",
+            )
         return Config()
     document, profile = with_profile(load_toml(found), site)
     if profile is not None:
@@ -309,9 +312,11 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
     for index, host in enumerate(cluster.hosts):
         where: list[str | int] = ["cluster", "hosts", index]
         if not HOST_NAME.fullmatch(host):
-            raise config.document.error(where, f"'{host}' is no host's name or address.")
+            raise config.document.error(
+                where, f"'{host}' is not a host's name or address.", "Such as node01 or 10.0.0.1."
+            )
         if host in cluster.hosts[:index]:
-            raise config.document.error(where, f"The host '{host}' is listed twice.")
+            raise config.document.error(where, f"The host '{host}' is listed twice.", "Remove one.")
     shell = cluster.remote_shell
     if "/" in shell or shell.startswith("~"):
         return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))
@@ -343,7 +348,9 @@ def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:
                 "Write the amount alone; 'currency' names the unit.",
             )
         elif not 0 <= value < float("inf"):
-            raise document.error(["prices", name], f"'prices.{name}' must not be negative or inf.")
+            raise document.error(
+                ["prices", name], f"'prices.{name}' must be a finite amount of 0 or more."
+            )
         else:
             amounts[name] = value
     return Prices(currency, amounts)

@@ -37,8 +37,8 @@ def module_lines(modules: Sequence[str], where: str = "[toolchains]") -> list[st
         if not least <= len(rest) <= most or not all(_WORD.fullmatch(word) for word in rest):
             shown = entry if entry.isprintable() else ascii(entry)[1:-1]
             raise AssayError(
-                f"The module '{shown}' can't be loaded: it is no name, and no load, unload, swap, "
-                "use or purge with its arguments.",
+                f"The module '{shown}' can't be loaded: it is neither a name nor load, unload, "
+                "swap, use or purge with its arguments.",
                 where=where,
                 fix='Write "gcc/13", "swap PrgEnv-cray PrgEnv-gnu", "use /apps/mf" or "purge".',
             )

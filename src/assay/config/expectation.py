@@ -67,7 +67,7 @@ def checked_expectations(
                 "Leave tolerance, better and metric out, or name a value.",
             )
         if each.where:
-            raise document.error([*path, "where"], "'expect.where' is no key.")
+            raise document.error([*path, "where"], "There is no key 'expect.where'.", "Remove it.")
         words = each.cells.split()
         if not words or not all("=" in word for word in words[1:]):
             raise document.error(

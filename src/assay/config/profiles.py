@@ -64,7 +64,11 @@ def with_profile(document: TomlDocument, named: str | None) -> tuple[TomlDocumen
         return dataclasses.replace(document, data=data), None
     own = {name: value for name, value in profiles[chosen].items() if name != _HOSTS}
     if PROFILES in own:
-        raise document.error([PROFILES, chosen, PROFILES], "A profile has no profiles.")
+        raise document.error(
+            [PROFILES, chosen, PROFILES],
+            "A profile can't contain profiles.",
+            "Move them to the file's own [profiles].",
+        )
     merged = _merged(data, own)
     if "name" not in (system := merged.setdefault("system", {})):
         merged["system"] = {**system, "name": chosen}
@@ -78,7 +82,11 @@ def _hosts(document: TomlDocument, name: str, table: Mapping[str, Any]) -> Seque
     if isinstance(written, str):
         written = [written]
     if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
-        raise document.error(path, f"'{'.'.join(path)}' must be a list of host names.")
+        raise document.error(
+            path,
+            f"'{'.'.join(path)}' must be a list of host names.",
+            'Such as ["login*", "n[001-400]"].',
+        )
     patterns: list[str] = []
     for each in written:
         try:

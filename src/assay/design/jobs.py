@@ -117,7 +117,11 @@ def read_mix(path: Path) -> tuple[JobMix, bool]:
     load = load_of(accounts.jobs, accounts.machine).workload
     useful = np.flatnonzero(load.run > 0.0)[-_LOG_JOBS:]
     if not useful.size:
-        raise AssayError("No job of the accounts ran for any time.", where=str(path))
+        raise AssayError(
+            "No job of the accounts has a run time above 0.",
+            where=str(path),
+            fix="Name accounts of jobs that ran.",
+        )
     return JobMix(load.processors[useful], load.run[useful], load.limit[useful]), False
 
 

@@ -54,7 +54,9 @@ class LaunchProcess:
                 )
         except OSError as error:
             raise AssayError(
-                f"The launch can't be started: {error.strerror or error}.", where=str(out.parent)
+                f"The launch can't be started: {error.strerror or error}.",
+                where=str(out.parent),
+                fix="Check the memory and the number of processes that are left to this user.",
             ) from None
         self._ended = _open_pidfd(self._warden.pid)
         self._output = (out, err)

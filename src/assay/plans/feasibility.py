@@ -214,7 +214,7 @@ def within_time(
             continue
         speed = link_speed(cell.placement.nodes, context) or 0.0
         notes.append(
-            f"Left out {cell_name(cell)}: over links of {format_quantity(speed * 8, 'b/s')} the "
+            f"Left out {cell_name(cell)}: over links of {format_quantity(speed * 8, 'bit/s')} the "
             f"shortest measurement takes {format_duration(seconds)}, and one may take "
             f"{format_duration(longest)} here; a longer --budget includes it."
         )

@@ -187,7 +187,7 @@ class Batch(ABC):
             raise AssayError(
                 f"{self.title} does not cancel the job {job}: {_reason(answer.said)}.",
                 detail=answer.said,
-                fix="End it with the scheduler's command.",
+                fix="Cancel it with the scheduler's command.",
             )
 
     def run(self, command: list[str], *, stdin: Path | None = None) -> CommandResult:

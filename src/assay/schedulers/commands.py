@@ -107,5 +107,5 @@ def _silent(scheduler: str, what: str, detail: str = "") -> SchedulerSilent:
     return SchedulerSilent(
         f"{scheduler} does not answer: {what}.",
         detail=detail,
-        fix="Ask again later; running jobs continue.",
+        fix="Try again later; running jobs continue.",
     )

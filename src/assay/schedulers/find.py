@@ -22,7 +22,7 @@ def scheduler_for(config: Config) -> BatchScheduler | None:
     where = config.where("scheduler", "kind")
     if named not in known:
         raise AssayError(
-            f"[scheduler] names '{named}', which is no scheduler that assay knows.",
+            f"[scheduler] names '{named}', which is not a scheduler that assay knows.",
             where=where,
             fix=nearest(named, known),
         )

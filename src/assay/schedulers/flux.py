@@ -203,7 +203,7 @@ class FluxScheduler(Batch):
 def _status(word: str, returncode: str, exception: str, note: str) -> JobStatus:
     state = _STATES.get(word)
     if state is None:
-        return JobStatus("unknown", f"Flux calls it {word}")
+        return JobStatus("unknown", f"Flux reports the state {word}")
     if state == "failed" and exception.startswith("node"):
         state = "node-failed"
     number = int(returncode) if re.fullmatch(r"-?\d{1,9}", returncode, re.ASCII) else None
@@ -234,7 +234,7 @@ def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
         raise AssayError(
             "Flux doesn't say which hosts this job has.",
             where=f"job {job}",
-            fix="See that `flux resource list` works here.",
+            fix="Check that `flux resource list` works here.",
         )
     hosts = [host for line in printed.split() for host in expand_hosts(line)]
     left = number_in((ask(("flux", "job", "timeleft"), {}) or "").strip())

@@ -159,7 +159,9 @@ def _status(record: Mapping[str, Any]) -> JobStatus:
     word = str(record.get("STAT", ""))
     state = _STATES.get(word)
     if state is None:
-        return JobStatus("unknown", f"LSF calls its state {word or 'nothing'}")
+        return JobStatus(
+            "unknown", f"LSF reports the state {word}" if word else "LSF reports no state"
+        )
     ended = state in ("complete", "failed")
     keys = ("EXIT_REASON", "KILL_REASON") if ended else ("PEND_REASON",)
     reason = next((text for key in keys if (text := str(record.get(key) or "").strip())), "")

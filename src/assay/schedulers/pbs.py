@@ -325,7 +325,9 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
     if word and word in _RUNNING:
         return JobStatus("running", reason)
     if not word or word not in _ENDED:
-        return JobStatus("unknown", f"PBS calls its state {word or 'nothing'}")
+        return JobStatus(
+            "unknown", f"PBS reports the state {word}" if word else "PBS reports no state"
+        )
     if reason in _WITHOUT_RECORD:
         if word == "F":
             return JobStatus("cancelled", "it was deleted before it ran")

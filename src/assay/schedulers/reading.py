@@ -15,7 +15,9 @@ def lines_of(file: str) -> list[str]:
         return Path(file).read_text("utf-8", "replace").split()
     except OSError as error:
         raise AssayError(
-            f"The scheduler's list of hosts can't be read: {error.strerror}.", where=file
+            f"The scheduler's list of hosts can't be read: {error.strerror}.",
+            where=file,
+            fix="Start assay on the job's first node, or name the hosts in [cluster].",
         ) from None
 
 

@@ -59,14 +59,16 @@ def check_request(request: JobRequest) -> None:
             raise refused("directive", directive, "it has control characters")
     for directive in options.directives:
         if not _DIRECTIVE.fullmatch(directive):
-            raise refused("directive", directive, "it is no option such as --qos=debug or -l x=1")
+            raise refused(
+                "directive", directive, "it is not an option such as --qos=debug or -l x=1"
+            )
     for name in request.environment:
         if not _VARIABLE.fullmatch(name):
-            raise refused("environment variable", name, "it is no valid name")
+            raise refused("environment variable", name, "it is not a valid name")
     texts = [*request.command, str(request.directory), str(request.output), *options.setup]
     for text in (*texts, *request.environment.values(), *filter(None, named.values())):
         if "\0" in text or not _is_text(text):
-            raise refused("text", text, "it contains NUL or is no valid text")
+            raise refused("text", text, "it contains NUL or is not valid text")
 
 
 def check_output(request: JobRequest) -> None:

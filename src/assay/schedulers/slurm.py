@@ -304,7 +304,7 @@ class SlurmScheduler(Batch):
         state = _STATES.get(word, "unknown")
         why = "" if reason in _NO_REASON else self._sentence(reason)
         if state == "unknown":
-            why = f"Slurm calls it {word}"
+            why = f"Slurm reports the state {word}"
         number = by_signal(*code) if code else None
         # For a job that was ended from outside, an exit status of 0 has no meaning.
         known = state in ("complete", "failed") or bool(number)

@@ -76,7 +76,7 @@ class NodeVariability:
 
     @property
     def any(self) -> bool:
-        """Whether there is some."""
+        """Whether speeds differ between nodes or over time."""
         return self.between_nodes > 0.0 or self.over_time > 0.0
 
 
@@ -133,7 +133,11 @@ def cluster_of(document: TomlDocument) -> SimulatedCluster:
         [], data, {"schema", "title", "topology", "network", "memory", "node", "size"}
     )
     if data.get("schema", SCHEMA) != SCHEMA:
-        raise document.error(["schema"], f"This assay reads schema {SCHEMA}.")
+        raise document.error(
+            ["schema"],
+            f"The file has schema {data['schema']}; this assay reads schema {SCHEMA}.",
+            f"Write schema = {SCHEMA}.",
+        )
     for table, fix in (
         ("topology", 'Add [topology] with kind = "single" and hosts = 4.'),
         ("network", 'Add [network] with latency = "30 us" and bandwidth = "1 Gbit/s".'),
@@ -189,7 +193,7 @@ def _sizes(document: TomlDocument, reader: FigureReader) -> tuple[SizeCost, ...]
         above = _bytes(document, [*path, "above"], size.above)
         if found and above <= found[-1].above:
             raise document.error(
-                [*path, "above"], f"'above' isn't more than {found[-1].above}.", "Write [[size]] "
+                [*path, "above"], f"'above' is not more than {found[-1].above}.", "Write [[size]] "
                 "in ascending order."
             )  # fmt: skip
         latency, bandwidth = (

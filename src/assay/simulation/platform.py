@@ -43,7 +43,10 @@ def hosts_for(cluster: SimulatedCluster, ranks: int, per_node: int) -> list[str]
             fix="Describe a larger one, or raise --ppn.",
         )
     if needed > MOST_HOSTS:
-        raise AssayError(f"Up to {MOST_HOSTS} nodes can be simulated, not {needed}.")
+        raise AssayError(
+            f"Up to {MOST_HOSTS:,} nodes can be simulated, not {needed:,}.",
+            fix="Simulate fewer ranks, or raise --ppn.",
+        )
     names = wiring_of(cluster.topology).hosts
     return [names[rank // per_node] for rank in range(ranks)]
 

@@ -85,6 +85,7 @@ def run_simulation(
             f"SimGrid {simgrid.version} failed with status {done.returncode}.",
             where=str(folder),
             detail="\n".join(lines[-10:]),
+            fix="Correct what its message below names; --keep DIR keeps the files of the run.",
         )
     found = _TIME.search(text)
     return (float(found[1]) if found else None), text

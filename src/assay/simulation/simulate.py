@@ -88,7 +88,10 @@ def simulate(
             seconds, text = run_simulation(simgrid, folder, program.ranks, words, limit)
             if seconds is None:
                 raise AssayError(
-                    "SimGrid states no simulated time.", where=str(folder), detail=text[-2000:]
+                    "SimGrid printed no simulated time.",
+                    where=str(folder),
+                    detail=text[-2000:],
+                    fix="Check that the program ends by itself and that this SimGrid is supported.",
                 )
             return seconds * program.factor, text
 
@@ -115,7 +118,9 @@ def _make(folder: Path, keep: Path | None) -> None:
         ) from None
     except OSError as error:
         raise AssayError(
-            f"The folder can't be made: {error.strerror or error}.", where=str(folder)
+            f"The folder can't be made: {error.strerror or error}.",
+            where=str(folder),
+            fix="Name another by --keep.",
         ) from None
 
 

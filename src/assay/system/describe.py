@@ -212,7 +212,7 @@ def _shown(adapters: Sequence[Adapter]) -> list[Adapter]:
 def _adapter(a: Adapter) -> str:
     speed = "speed unknown"
     if a.speed is not None:
-        speed = f"{format_quantity(a.speed * 8, 'b/s')} = {format_quantity(a.speed, 'B/s')}"
+        speed = f"{format_quantity(a.speed * 8, 'bit/s')} = {format_quantity(a.speed, 'B/s')}"
     parts = [_text(a.kind), _text(a.state), f"{a.rate}, {speed}" if a.rate else speed]
     if a.mtu is not None:
         parts.append(f"MTU {a.mtu:,} B")

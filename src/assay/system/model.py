@@ -270,7 +270,10 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.convert(plain, cls)
         except msgspec.ValidationError as error:
-            raise AssayError(f"The system's facts can't be read: {error}.") from None
+            raise AssayError(
+                f"The system's facts can't be read: {error}.",
+                fix="Read this run with the assay that wrote it, or restore the file from a copy.",
+            ) from None
 
     @property
     def usable_threads(self) -> int | None:

@@ -41,7 +41,7 @@ def fastest_link(node: HostSurvey) -> float | None:
 
 def _links(node: HostSurvey) -> str:
     speed = fastest_link(node)
-    return f"links of {format_quantity(speed * 8, 'b/s')}" if speed else "no known links"
+    return f"links of {format_quantity(speed * 8, 'bit/s')}" if speed else "no known links"
 
 
 def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:

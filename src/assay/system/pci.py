@@ -37,7 +37,7 @@ class PciLink:
 
 
 def pci_link(tree: Tree, device: str) -> PciLink | None:
-    """The link of a device's folder in sysfs; None where the system does not tell it.
+    """The link of a device's folder in sysfs; None where the system does not report it.
 
     Virtual devices and the old parallel bus have no link.
     """

@@ -23,7 +23,9 @@ def read_topology(document: TomlDocument, table: dict[str, object]) -> Topology:
     for name, value in msgspec.structs.asdict(topology).items():
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, int) and number < 1:
-                raise document.error(["topology", name], f"'topology.{name}' is below 1.")
+                raise document.error(
+                    ["topology", name], f"'topology.{name}' is below 1.", "Write 1 or more."
+                )
     if isinstance(topology, Torus) and not 1 <= len(topology.dimensions) <= 3:
         raise document.error(
             ["topology", "dimensions"], "A torus has 1 to 3 dimensions.", "Such as [4, 4]."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.stats.changes.control_charts import ControlRange
 from assay.stats.changes.step_change import StepChange
-from assay.units import counted, format_duration, format_quantity, format_share
+from assay.units import counted, format_change, format_duration, format_quantity, format_share
 from assay.watch.model import NormalRange, StepSummary, WatchEnd
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def percent(ratio: float) -> str:
     """A ratio as a change: 1.5 is ``"+50%"``."""
     if not math.isfinite(ratio):
         return "far more"
-    change = 100.0 * (ratio - 1.0)
-    return f"{change:+.0f}%" if abs(change) >= 9.95 else f"{change:+.1f}%"
+    change = ratio - 1.0
+    return format_change(change, spec="+.0f" if abs(change) >= 0.0995 else "+.1f")
 
 
 def change_sentence(change: StepChange, source: str) -> str:
@@ -42,8 +42,8 @@ def change_sentence(change: StepChange, source: str) -> str:
     if change.kind == "slower":
         said = f"steps take longer {since}: {by}"
     elif change.kind == "drifting":
-        slope = 100.0 * (change.slope or 0.0)
-        said = f"steps take longer and longer {since}: {by}, {slope * 100.0:+.2g}% in 100 steps"
+        slope = format_change(100.0 * (change.slope or 0.0), spec="+.2g")
+        said = f"steps take longer and longer {since}: {by}, {slope} in 100 steps"
     elif change.kind == "unsteady":
         how = (
             f"{change.spread:.1f} times"

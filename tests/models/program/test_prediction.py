@@ -128,7 +128,7 @@ def test_a_model_that_doesn_t_give_its_own_run_is_doubtful() -> None:
     trace = stencil(4, 20, GIGABIT)
     ranks = tuple(replace(rank, end=rank.end) for rank in trace.ranks)
     run = replace(_model(replace(trace, ranks=ranks)), seconds=trace.end * 1.5)
-    assert "less than the run" in predict(run, interconnects()[0]).doubtful
+    assert "shorter than that of the traced run" in predict(run, interconnects()[0]).doubtful
 
 
 def test_a_burst_passes_without_delay() -> None:

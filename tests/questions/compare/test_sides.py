@@ -375,7 +375,7 @@ def test_contributions_of_cells_are_told() -> None:
     assert first.share == pytest.approx(2.0)
     assert second.share == pytest.approx(-1.0)
     table = next(t for t in build_comparison(found).sections[0].tables if "contrib" in t.id)
-    assert [row[2].text for row in table.rows][:2] == ["+200.0%", "-100.0%"]
+    assert [row[2].text for row in table.rows][:2] == ["+200.0%", "−100.0%"]
 
 
 def test_every_question_is_shown_side_by_side(tmp_path: Path) -> None:

@@ -13,7 +13,11 @@ from assay.model.cell import Cell
 from assay.questions.common.answer import Answer
 from assay.questions.common.question import Measured
 from assay.questions.placement.best.findings import find
-from assay.questions.placement.best.outcomes import PlacementOutcome, find_outcomes
+from assay.questions.placement.best.outcomes import (
+    PlacementOutcome,
+    find_outcomes,
+    relative_launches,
+)
 from assay.records.model import RunData
 from assay.stats.cells.summarise import summarise_cells
 from placement_runs import PLAIN, SPREAD_OUT, THREADED, cell, cg, run_of
@@ -201,3 +205,22 @@ def test_a_required_probability_is_printed_as_it_is(quiet: RunData) -> None:
     plan = msgspec.structs.replace(plan, search=search)
     run = dataclasses.replace(quiet, manifest=msgspec.structs.replace(quiet.manifest, plan=plan))
     assert any("probability 99.6% or the budget" in each for each in answered(run).method)
+
+
+@pytest.mark.parametrize(
+    ("launches", "text"), [(15, "25%"), (59, "98%"), (60, "1.0 times"), (360, "6.0 times")]
+)
+def test_launches_beyond_an_exhaustive_search_are_a_factor(
+    quiet: RunData, launches: int, text: str
+) -> None:
+    outcome = dataclasses.replace(outcome_of(quiet), measurements=launches, exhaustive=60)
+    assert relative_launches(outcome) == text
+
+
+def test_the_evidence_has_the_launches_of_the_search(quiet: RunData) -> None:
+    outcome = outcome_of(quiet)
+    of = " of" if outcome.measurements < outcome.exhaustive else ""
+    assert (
+        f"{outcome.measurements} launches, {relative_launches(outcome)}{of} the "
+        f"{outcome.exhaustive} of an exhaustive search"
+    ) in answered(quiet).evidence[0].note

@@ -188,7 +188,7 @@ def test_the_chosen_placement_is_explained_by_what_it_saves() -> None:
     rows = {row.label: row for row in answer.evidence}
     row = rows["CG class B on 1 node, 8 ranks: time beyond that with 2 ranks × 4 threads"]
     assert row.value == pytest.approx(1 - 1.8 / 2.4, abs=0.01) and row.ci95 is not None
-    assert "messages within nodes" in row.note and "threads -" in row.note
+    assert "messages within nodes" in row.note and "threads −" in row.note
     row = rows["CG class B on 1 node, 1 rank × 8 threads: time beyond that with 8 ranks"]
     assert row.value == pytest.approx(1 - 2.4 / 2.9, abs=0.01)
     assert "the threads of a rank are on 2 NUMA nodes" in row.note

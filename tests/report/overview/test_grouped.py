@@ -49,6 +49,16 @@ def test_others_stay_apart_and_in_order():
     assert grouped(sentences[:3]) == sentences[:3]
 
 
+def test_negative_numbers_are_a_range_by_value():
+    few = "The first quarter differs by {}%. ({})"
+    assert grouped([few.format("−3", "EP"), few.format("−12", "CG")]) == [
+        "2 cells: the first quarter differs by −12 to −3%. (EP, CG)"
+    ]
+    assert grouped([few.format("−3", "EP"), few.format("2", "CG")]) == [
+        "2 cells: the first quarter differs by −3 to 2%. (EP, CG)"
+    ]
+
+
 @given(st.lists(st.text(max_size=30), max_size=8))
 def test_every_text_is_accepted_and_none_is_lost(sentences):
     shown = grouped(sentences)

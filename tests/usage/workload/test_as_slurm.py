@@ -63,8 +63,8 @@ def test_limits_that_are_no_whole_minutes_are_said() -> None:
     # 60, 10 and 10 s: two become a minute, and the job that was killed at its limit is not.
     assert (script.raised, script.raised_by, script.saved) == (2, 50.0, 1)
     assert script.notes() == [
-        "2 limits of 3 rounded up to whole minutes, by 50 s in the mean.",
-        "1 job ran into the limit, and will not: its limit is rounded up.",
+        "2 limits of 3 rounded up to whole minutes, by 50 s on average.",
+        "1 job reached the limit in the log and will not here, where limits are rounded up.",
     ]
 
 
@@ -110,10 +110,10 @@ def test_partitions_are_named_by_the_slurm(tmp_path: Path) -> None:
     text = as_slurm(jobs, MACHINE, scale=1.0, partitions=["short", "long"]).text
     lines = [line for line in text.splitlines() if line.startswith("submit ")]
     assert [line.split("--partition=")[1] for line in lines] == ["short", "long", "short"]
-    with pytest.raises(AssayError, match="2 partitions, the Slurm 1"):
+    with pytest.raises(AssayError, match="for 1 of the load's 2 partitions"):
         as_slurm(jobs, MACHINE, scale=1.0, partitions=["short"])
     for name in ("a b", "$(reboot)", "x;y", "", "-p"):
-        with pytest.raises(AssayError, match="no name of a partition"):
+        with pytest.raises(AssayError, match="not a name of a partition"):
             as_slurm(jobs, MACHINE, scale=1.0, partitions=[name, "x"])
 
 
@@ -141,7 +141,7 @@ def test_a_scale_is_a_positive_number(scale: float) -> None:
         as_slurm(load(), MACHINE, scale=scale)
     with pytest.raises(AssayError, match="no jobs"):
         as_slurm(load(), MACHINE, scale=1.0, jobs=0)
-    with pytest.raises(AssayError, match="a node at least"):
+    with pytest.raises(AssayError, match="at least one node"):
         as_slurm(load(), MACHINE, scale=1.0, nodes=0)
 
 

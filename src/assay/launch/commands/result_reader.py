@@ -59,9 +59,9 @@ def read_result(lines: Iterable[str], expected: Mapping[str, Value]) -> SiteResu
     """The result in an output.
 
     ``expected``: ``kernel`` (of the executable), ``benchmark``, ``at`` (the parameters of the
-    kernel beside it), ``work`` (of one operation, 0 if the output tells), ``ranks``, ``threads``.
-    Raises NoResult if the output has no result, or that of another benchmark, class, size or
-    number of processes.
+    kernel beside it), ``work`` (of one operation, 0 if the output states it), ``ranks`` and
+    ``threads``. Raises NoResult if the output has no result, or that of another benchmark, class,
+    size or number of processes.
     """
     collected = _Results()
     reader = FileReader(collected)

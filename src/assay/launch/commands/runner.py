@@ -114,7 +114,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
         if site is not None:
             if written:
                 names = ", ".join(written[:3])
-                raise Failed(f"it writes files ({names}), so that its time isn't the benchmark's")
+                raise Failed(f"it writes files ({names}), and its time includes that")
             seconds, verified, more = site.result(where, said)
             record |= more
         else:

@@ -128,7 +128,7 @@ def main(words: list[str]) -> None:
     program = words[4:]
     local = next((os.environ[name] for name in _LOCAL_RANK if name in os.environ), "0")
     if ranks > 1 and not any(name in os.environ for name in _LOCAL_RANK):
-        sys.exit("the launcher does not tell a rank its number within its node")
+        sys.exit("the launcher does not give a rank its number within its node")
     given = cpus_of_slots(read_cpus(os.sched_getaffinity(0)), ranks, threads, binding, smt)
     own = given[int(local) * threads : (int(local) + 1) * threads]
     if own:

@@ -193,7 +193,9 @@ class FakeLaunch:
             order.stream.touch()
         except OSError as error:
             raise AssayError(
-                f"Can't be written: {error.strerror}.", where=str(order.stream)
+                f"The stream can't be written: {error.strerror}.",
+                where=str(order.stream),
+                fix="Make room or correct the folder's permissions.",
             ) from None
 
     def poll(self) -> LaunchRecord | None:

@@ -95,7 +95,10 @@ class FakeSamples:
         ranks = everyone if rank is None else (rank,)
         seconds = max(formula.number({**now, "rank": r, "node": self.nodes[r]}) for r in ranks)
         if not seconds > 0:
-            raise AssayError(f"The time '{formula.text}' of the scenario comes to {seconds:g} s.")
+            raise AssayError(
+                f"The time '{formula.text}' of the scenario is {seconds:g} s.",
+                fix="Write an expression that is above 0 for every rank.",
+            )
         return seconds
 
     @cached_property

@@ -278,6 +278,7 @@ def compile_scenario(scenario: Scenario, where: Place = dotted) -> CompiledScena
         raise AssayError(
             f"The scenario follows schema {scenario.schema}; this assay reads {SCENARIO_SCHEMA}.",
             where=where(("schema",)),
+            fix=f"Write schema = {SCENARIO_SCHEMA}, and see docs/formats/scenario.md.",
         )
     _seconds(scenario.delay, where(("delay",)))
     _within(scenario, (), where, smt=(1, None), domains=(1, scenario.cores or 1))
@@ -355,7 +356,7 @@ def _below(where: Place, head: KeyPath) -> Place:
 def _seconds(value: float | str, where: str) -> float:
     seconds = parse_quantity(value, "s", where=where)
     if seconds < 0:
-        raise AssayError(f"{value} is below 0.", where=where)
+        raise AssayError(f"{value} is below 0.", where=where, fix='Write 0 or more, such as "2 s".')
     return seconds
 
 

@@ -96,7 +96,7 @@ def launcher_words(
                     "No way is known to launch on several hosts with the mpirun of the toolchain "
                     f"'{toolchain.name}': it is neither MPICH's, Open MPI's nor Intel's.",
                     fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
-                    'Slurm job, launcher = "srun" in its section of assay.toml may do.',
+                    'Slurm job, launcher = "srun" in its section of assay.toml may work.',
                 )
     prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
     return [*prefix, launcher, *count, *flags, *toolchain.launch_flags]

@@ -43,7 +43,7 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
             else f"{len(silent)} hosts can't be reached by `{remote_shell}`: "
             f"{names_text([reply.host for reply in silent])}.",
             detail=first.complaint,
-            fix=f"See that `{remote_shell} {first.host} true` works without a password, or "
+            fix=f"Check that `{remote_shell} {first.host} true` works without a password, or "
             "correct [cluster] in assay.toml.",
         )
     for host, reply in replies.items():

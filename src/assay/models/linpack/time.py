@@ -215,7 +215,9 @@ def time_of(
 ) -> LinpackTime:
     """The time of one solution. Raises ValueError if the grid is not that of all processors."""
     if problem.p * problem.q != machine.processors:
-        raise ValueError(f"{problem.p} x {problem.q} is not {machine.processors} processors")
+        raise ValueError(
+            f"a grid of {problem.p} x {problem.q} is not one of {machine.processors} processors"
+        )
     n, nb, p, q = problem.n, problem.nb, problem.p, problem.q
     per_node, net = machine.node.processors, machine.interconnect
     latency = net.latency.value

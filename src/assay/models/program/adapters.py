@@ -50,7 +50,8 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
             chained = _chained(graph, *_orders(graph, network, times, by_rank=False), times)
         if chained is None:
             raise AssayError(
-                "The messages of the trace have no order at the adapters of its hosts."
+                "No order of the trace's messages at the adapters of its hosts was found.",
+                fix="Trace a shorter run; if that fails too, report it with the trace.",
             )
         graph = chained
     return graph

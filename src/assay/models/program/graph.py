@@ -169,8 +169,8 @@ def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGra
     graph = _assemble(layout, flights, eager, hosts, tuple(sorted(unknown)))
     if graph is None:
         raise AssayError(
-            "The calls of the trace can't have happened in any order: messages are missing in it, "
-            f"or it sends more than {eager[1]:.0f} B without a handshake.",
+            "The calls of the trace can't have happened in any order: the trace lacks messages, "
+            f"or the program sent more than {eager[1]:,.0f} B without a handshake.",
             fix="Trace the program to its end.",
         )
     return graph

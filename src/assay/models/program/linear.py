@@ -107,7 +107,10 @@ def _run(
         bounds=np.stack([lows, highest], axis=1), method="highs",
     )  # fmt: skip
     if found.status != 0:
-        raise AssayError(f"The linear program of the run has no solution: {found.message}")
+        raise AssayError(
+            f"The linear program of the run has no solution: {found.message}",
+            fix="Trace a shorter run; if that fails too, report it with the trace.",
+        )
     return found
 
 

@@ -199,12 +199,12 @@ def _doubt(run: ModelledRun) -> str:
     if waited is not None and waited > NO_CPU:
         return (
             f"The ranks waited for a CPU for {100 * waited:.0f}% of their time: there were more "
-            "ranks than CPUs, or other programs. Their computing times aren't those of the program."
+            "ranks than CPUs, or other programs ran. Their computing times include these waits."
         )
     if abs(run.misfit) > DOUBTFUL:
         return (
-            f"The model takes {100 * abs(run.misfit):.0f}% "
-            f"{'longer' if run.misfit > 0 else 'less'} than the run that it is made from."
+            f"The modelled run time is {100 * abs(run.misfit):.0f}% "
+            f"{'longer' if run.misfit > 0 else 'shorter'} than that of the traced run."
         )
     return ""
 

@@ -10,7 +10,7 @@ import msgspec
 from assay.charts.figure import Datum
 from assay.questions.common.answer import Evidence
 from assay.questions.common.selection import Interval, Point, measured_text, quantity_text
-from assay.units import MISSING, format_share
+from assay.units import MISSING, format_share, format_signed
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
 R = TypeVar("R")
@@ -58,8 +58,11 @@ def count(number: int) -> Entry:
 
 
 def written(value: float | None, template: str, *, missing: Entry = NOTHING) -> Entry:
-    """A number as ``str.format`` writes it: ``{:+.1%}``; ``missing`` where there is none."""
-    return missing if value is None else Entry(template.format(value), value)
+    """A number by a template such as ``{:+.1%}`` or ``{:g} s``; ``missing`` where there is none."""
+    if value is None:
+        return missing
+    spec, _, unit = template.removeprefix("{:").partition("}")
+    return Entry(format_signed(value, spec) + unit, value)
 
 
 def quantity(value: float | None, unit: str, interval: Interval | None = None) -> Entry:

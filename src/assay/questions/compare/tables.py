@@ -15,7 +15,7 @@ from assay.questions.compare.model import (
     MeanSpeed,
 )
 from assay.questions.compare.results import OWN_CODES
-from assay.units import counted, format_limit, format_minute, format_quantity
+from assay.units import counted, format_change, format_limit, format_minute, format_quantity
 
 _TONES: dict[str, Tone] = {
     "slower": "bad",
@@ -220,7 +220,7 @@ def contribution_table(found: CompareFindings) -> Table:
 
     def share(row: tuple[str, CellContribution]) -> Entry:
         value = row[1].share
-        return NOTHING if value is None else Entry(f"{value:+.1%}", value)
+        return NOTHING if value is None else Entry(format_change(value), value)
 
     builder = TableBuilder(rows)
     if several:

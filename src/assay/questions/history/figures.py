@@ -13,7 +13,7 @@ from assay.charts.marks import Row, Spec, scale_of
 from assay.kernels.naming import metric_name
 from assay.questions.history.model import CellHistory, History, HistoryDay
 from assay.questions.history.words import cell_name, state_text
-from assay.units import capitalised, counted
+from assay.units import capitalised, counted, format_change
 
 # Maximum number of cells with a trend, of cells in the overview, and of dots of a trend; of more
 # runs, a dot is the median of several.
@@ -104,7 +104,7 @@ def overview(history: History) -> Figure | None:
         title="Present level relative to the best earlier level",
         caption=f"Cells whose level has changed; whiskers: 95% intervals.{more}",
         alt=f"Present level of {counted(len(shown), 'cell')} relative to their best earlier level; "
-        f"worst {worst.label} ({100 * (worst.against or 0.0):+.1f}%).",
+        f"worst {worst.label} ({format_change(worst.against or 0.0)}).",
         fields=[
             Field("cell", "", "system, kernel, parameters and placement"),
             Field("state", "", "regression, improvement, steady or variable"),
@@ -180,7 +180,7 @@ def calendar(history: History) -> Figure | None:
         "deviation from the cell's best earlier level, or from its present level if it has not "
         "changed. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day.day}, "
-        f"{100 * worst_day.deviation:+.1f}%.",
+        f"{format_change(worst_day.deviation)}.",
         fields=[
             Field("day", "", "UTC"),
             Field(
@@ -266,7 +266,9 @@ def _state_text(cell: CellHistory) -> str:
         "short": "Too few runs",
     }[cell.state]
     change = (
-        "" if cell.against is None else f" ({100 * cell.against:+.1f}% {metric_name(cell.metric)})"
+        ""
+        if cell.against is None
+        else f" ({format_change(cell.against)} {metric_name(cell.metric)})"
     )
     events = f", {counted(len(cell.events), 'change')}" if cell.events else ""
     return f"{words}{change}{events}."

@@ -12,7 +12,7 @@ from assay.questions.history.words import (
     state_text,
     summary_line,
 )
-from assay.units import format_limit, format_minute
+from assay.units import format_change, format_limit, format_minute
 
 _COURSE = 30
 _TONES: dict[str, Tone] = {
@@ -35,7 +35,8 @@ def event_table(history: History) -> Table:
 
     def size(pair: tuple[CellHistory, HistoryEvent]) -> Entry:
         event = pair[1]
-        return Entry(f"{100 * event.size:+.2g}%", event.size, "bad" if event.worse else "good")
+        text = format_change(event.size, spec="+.2g")
+        return Entry(text, event.size, "bad" if event.worse else "good")
 
     return (
         TableBuilder(found)

@@ -14,7 +14,7 @@ from assay.questions.history.model import (
 )
 from assay.questions.history.snapshots import SystemDifference, difference_text
 from assay.stats.changes.detectable import fewest_runs
-from assay.units import counted, format_minute
+from assay.units import counted, format_change, format_minute
 
 _MAX_DIFFERENCES = 3
 _VERBS = {"regression": "regressed", "improvement": "improved"}
@@ -45,7 +45,7 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
             parts.append(
                 f"{len(of_state)} of {counted(judged, 'cell')} {has} {verb}"
                 f"{', the most' if len(of_state) > 1 else ''}: {lead.label} "
-                f"({100 * (lead.against or 0.0):+.1f}% {metric_name(lead.metric)})"
+                f"({format_change(lead.against or 0.0)} {metric_name(lead.metric)})"
             )
     steady = [cell for cell in cells if cell.state == "steady"]
     variable = [cell for cell in cells if cell.state == "variable"]
@@ -107,8 +107,7 @@ def remark_on(found: Sequence[SystemDifference], kind: str) -> str:
 
 def event_text(event: HistoryEvent, cell: CellHistory) -> str:
     """A sentence on a change."""
-    low, high = (100 * end for end in event.size_ci95)
-    size = f"{100 * event.size:+.2g}% [{low:+.2g}, {high:+.2g}]"
+    size = format_change(event.size, event.size_ci95, spec="+.2g")
     metric = metric_name(cell.metric)
     first, last = format_minute(event.after_utc), format_minute(event.before_utc)
     if event.kind == "drift":
@@ -133,8 +132,8 @@ def suspect_text(cell: CellHistory) -> str:
     runs, size = cell.suspect.runs, cell.suspect.size
     newest = "The newest run deviates" if runs == 1 else f"The newest {runs} runs deviate"
     return (
-        f"{newest} by {100 * size:+.2g}% from earlier runs. This happens by chance in 1 of 100 "
-        "evaluations; further runs will decide."
+        f"{newest} by {format_change(size, spec='+.2g')} from earlier runs. This happens by chance "
+        "in 1 of 100 evaluations; further runs will decide."
     )
 
 
@@ -154,5 +153,4 @@ def cell_name(cell: CellHistory, history: History) -> str:
 
 def percent(share: float) -> str:
     """A relative change: ``+1.2%``; no sign if it rounds to 0."""
-    text = f"{100 * share:+.1f}%"
-    return "0.0%" if text in ("+0.0%", "-0.0%") else text
+    return format_change(share)

@@ -21,7 +21,7 @@ from assay.stats.fleet.calibration import MIN_LAUNCHES
 from assay.stats.fleet.fleet import STATED
 from assay.stats.fleet.node_groups import GROUP_LEVEL
 from assay.stats.fleet.peers import MIN_VALUES
-from assay.units import counted, format_share, listed
+from assay.units import counted, format_change, format_share, format_signed, listed
 
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
@@ -131,7 +131,7 @@ def _groups_text(found: NodesFindings) -> str:
 
 def group_text(each: NodeGroup) -> str:
     """``rack r03 (16 nodes): memory bandwidth 1.0% [0.7%, 1.3%] low``."""
-    low, high = (f"{-end:.1%}" for end in reversed(each.ci95))
+    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
     size = f"{each.resource} {abs(each.gain):.1%} [{low}, {high}]"
     return f"{each.title} ({_count(each)}): {size} {'low' if each.rate else 'slower'}"
 
@@ -227,7 +227,8 @@ def _caveats(found: NodesFindings) -> list[str]:
     sentences = [*_failure_texts(found.failures), *_kind_texts(found.kinds, found.kinds_by_value)]
     if found.faster:
         named = ", ".join(
-            f"{each.node} ({each.what} {each.gain:+.1%})" for each in found.faster[:_MAX_CHECKS]
+            f"{each.node} ({each.what} {format_change(each.gain)})"
+            for each in found.faster[:_MAX_CHECKS]
         )
         more = ", …" if len(found.faster) > _MAX_CHECKS else ""
         sentences.append(f"Faster than the other nodes: {named}{more}.")
@@ -306,5 +307,5 @@ def _named(values: list[NodeValue]) -> str:
 
 
 def _signed(value: NodeValue) -> str:
-    sigmas = "" if value.sigmas is None else f", {value.sigmas:+.1f} σ"
-    return f"{100 * value.gain:+.1f}%{sigmas}"
+    sigmas = "" if value.sigmas is None else f", {format_signed(value.sigmas, '+.1f')} σ"
+    return format_change(value.gain) + sigmas

@@ -14,7 +14,7 @@ from assay.questions.common.tables import (
 from assay.questions.nodes.answer import seen_text
 from assay.questions.nodes.findings import NodesFindings
 from assay.questions.nodes.model import CellByNode, NodeGain, NodeGroup, NodeValue, SuspectNode
-from assay.units import capitalised, counted, format_share
+from assay.units import capitalised, counted, format_change, format_share, format_signed
 
 # Maximum number of nodes whose table is shown unfolded.
 _MAX_OPEN = 10
@@ -37,8 +37,7 @@ def tables(found: NodesFindings) -> list[Table]:
 
 def _suspect_table(suspects: Sequence[SuspectNode]) -> Table:
     def gain(each: SuspectNode) -> Entry:
-        low, high = each.ci95
-        return Entry(f"{each.gain:+.1%} [{low:+.1%}, {high:+.1%}]", each.gain)
+        return Entry(format_change(each.gain, each.ci95), each.gain)
 
     def note(each: SuspectNode) -> str:
         return f"{each.suspicion}. {capitalised(each.evidence)}."
@@ -64,8 +63,7 @@ def _group_table(groups: Sequence[NodeGroup], folded: bool = False) -> Table:
     """Slow groups, or all of them if folded."""
 
     def gain(each: NodeGroup) -> Entry:
-        low, high = each.ci95
-        return Entry(f"{each.gain:+.1%} [{low:+.1%}, {high:+.1%}]", each.gain)
+        return Entry(format_change(each.gain, each.ci95), each.gain)
 
     def seen(each: NodeGroup) -> str:
         if not each.slow:
@@ -112,12 +110,12 @@ def _cell_table(cells: Sequence[CellByNode]) -> Table:
 
 
 def _extreme(value: NodeValue) -> Entry:
-    sigmas = "" if value.sigmas is None else f", {value.sigmas:+.1f} σ"
+    sigmas = "" if value.sigmas is None else f", {format_signed(value.sigmas, '+.1f')} σ"
     return Entry(f"{value.node} ({_percent(value.gain).text}{sigmas})", value.gain)
 
 
 def _percent(gain: float) -> Entry:
-    return Entry(f"{100 * gain:+.2f}%", gain)
+    return Entry(format_change(gain, spec="+.2f"), gain)
 
 
 def _node_table(nodes: Sequence[NodeGain]) -> Table:

@@ -9,7 +9,7 @@ from assay.questions.compare.answer import answer
 from assay.questions.compare.model import ComparedCell, CompareFindings
 from assay.questions.compare.tables import interval_words, speed_text, verdict_words
 from assay.report.comparison.brief import STYLES, side_line
-from assay.units import format_limit, format_quantity
+from assay.units import format_change, format_limit, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,9 +63,12 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
         side = f"{mean.side}, " if several else ""
         text = f"{side}{mean.what} ({mean.cells}): {speed_text(mean.speed, mean.speed_ci95)}"
         console.print(Text(f"geometric mean, {text}"))
-        parts = [part for part in mean.contributions[:_MOST_PARTS] if part.share is not None]
+        first = mean.contributions[:_MOST_PARTS]
+        parts = [(part.name, part.share) for part in first if part.share is not None]
         if mean.what == "all cells" and parts:
-            shares = ", ".join(f"{part.name} {part.share:+.0%}" for part in parts)
+            shares = ", ".join(
+                f"{name} {format_change(share, spec='+.0f')}" for name, share in parts
+            )
             console.print(Text(f"  most by {shares}", "dim"))
     console.print(
         Text(

@@ -21,7 +21,7 @@ from assay.kernels.naming import cell_name
 from assay.records.model import RunData, system_name
 from assay.stats.core.intervals import Floats
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import counted, format_quantity, parse_quantity
+from assay.units import counted, format_change, format_quantity, parse_quantity
 
 # By history: the probability that a cell of a steady machine misses, one-sided, and the least
 # share by which it must be worse.
@@ -146,7 +146,7 @@ def _by_value(expectation: Expectation, found: MetricSummary) -> tuple[Outcome, 
             outcome = "missed" if beyond else "undecided"
             break
     expected = format_quantity(value, found.unit)
-    change = f"{(found.median / value - 1):+.1%}"
+    change = format_change(found.median / value - 1)
     return outcome, f"{_result(found)}, expected {expected} ({change})."
 
 
@@ -165,7 +165,7 @@ def _by_history(found: MetricSummary, earlier: Floats | None) -> tuple[Outcome, 
     reach = max(reach, math.log1p(LEAST))
     worse = (centre - math.log(found.median)) * (1 if found.better == "more" else -1)
     expected = format_quantity(math.exp(centre), found.unit)
-    change = f"{(found.median / math.exp(centre) - 1):+.1%}"
+    change = format_change(found.median / math.exp(centre) - 1)
     sentence = (
         f"{_result(found)}, {expected} in {count} earlier runs ({change}; "
         f"{math.expm1(reach):.1%} worse would be noticed)."

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from assay.units import MINUS
+
 # A number with its sign, decimals and exponent, not within a word (``eth0``, ``npb3``).
-_NUMBER = re.compile(r"(?<![\w.])[±-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*\d)")
+_NUMBER = re.compile(r"(?<![\w.])[±−-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*\d)")
 _SUBJECT = re.compile(r"(.*[.!?]) \(([^()]+(?:\([^()]*\))?[^()]*)\)", re.DOTALL)
 # In place of the cells' names.
 _COUNT = re.compile(r"(\d+) headline cells")
@@ -16,8 +18,8 @@ _MOST_SUBJECTS = 3
 def grouped(sentences: Iterable[str]) -> list[str]:
     """The sentences, each group of those that differ only in numbers as one with their ranges.
 
-    ``Known to ±2.1% …: the time was spent. (EP class W)`` and the same of CG become ``2 cells:
-    known to ±1.7 to 2.1% …: the time was spent. (EP class W, CG class A)``.
+    ``Known to ±2.1% …: the budget was spent. (EP class W)`` and the same of CG become ``2 cells:
+    known to ±1.7 to 2.1% …: the budget was spent. (EP class W, CG class A)``.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for sentence in sentences:
@@ -73,4 +75,4 @@ def _range(numbers: list[str]) -> str:
 
 
 def _value(number: str) -> float:
-    return float(number.lstrip("±"))
+    return float(number.lstrip("±").replace(MINUS, "-"))

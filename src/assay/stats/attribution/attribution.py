@@ -126,10 +126,10 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"Tested: {len(candidates)} covariates and factors, by normal scores, at "
-            f"{format_share(alpha)} for all together (Holm); shares: of the variance of the "
-            "logarithm of the cost, averaged over orders, direct causes first; intervals: of "
-            "causes selected for their significance"
+            f"Tested: {len(candidates)} covariates and factors by their normal scores, at a "
+            f"family-wise error rate of {format_share(alpha)} (Holm). Shares: of the variance of "
+            "the logarithm of the cost, averaged over the orders of the causes, direct ones first. "
+            "Intervals: allow for the selection of causes by their significance."
         ),
     )
 
@@ -208,7 +208,7 @@ def _share(
 
 
 def _detail(candidate: Explanation, log_cost: Floats) -> tuple[str, int]:
-    """``those on cpu7 took 12% longer``, and +1 if they are slower, -1 if quicker."""
+    """``launches on cpu7 took 12% more time``, and +1 if they are slower, -1 if quicker."""
     if not candidate.which:
         return "", candidate.sign
     there = candidate.scores[:, 0] > 0.0
@@ -217,11 +217,11 @@ def _detail(candidate: Explanation, log_cost: Floats) -> tuple[str, int]:
     if candidate.cause is BESIDE:
         level = f"concurrent with {candidate.which}"
     if candidate.which == ALONE:
-        level = ALONE
+        level = "without a concurrent run"
     if candidate.cause is SESSIONS:
         level = f"of {candidate.which}"
     size = format_share(abs(ratio))
     return (
-        f"those {level} took {size} {'longer' if ratio > 0.0 else 'less'}",
+        f"launches {level} took {size} {'more' if ratio > 0.0 else 'less'} time",
         1 if ratio > 0.0 else -1,
     )

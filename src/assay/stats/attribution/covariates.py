@@ -108,7 +108,7 @@ CAUSES: tuple[Cause, ...] = (
         0,
         "retransmitted TCP segments",
         "the network lost packets: a shaped, congested or faulty link",
-        "Look for drops and errors on the way (`ip -s link`, `tc -s qdisc`, the switch's ports).",
+        "Look for drops and errors on the path (`ip -s link`, `tc -s qdisc`, the switch's ports).",
         (CovariateReading("tcp_retransmits"),),
     ),
     Cause(
@@ -223,7 +223,7 @@ SESSIONS = Cause(
     5,
     "the run or session that it was part of",
     "a change from one to the next that no covariate records",
-    "Compare what the runs' manifests say of the system and its programs.",
+    "Compare the system and programs that the runs' manifests record.",
 )
 HOURS = Cause(
     "hours",
@@ -237,7 +237,7 @@ TREND = Cause(
     5,
     "time",
     "it became slower or faster from first to last",
-    "Look for what grew or started in that time: `assay history` has change points.",
+    "Look for what grew or started in that time: `assay history` finds changes of level.",
 )
 
 LEVELS = (HOSTS, CORES, BESIDE, SESSIONS, HOURS, TREND)

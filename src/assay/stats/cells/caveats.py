@@ -17,7 +17,7 @@ from assay.stats.core.intervals import Floats, smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks
-from assay.units import counted, format_count, format_duration, format_quantity
+from assay.units import counted, format_count, format_duration, format_quantity, format_signed
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _few(evidence: CaveatInputs) -> Iterator[str]:
 def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
     if evidence.half_width is not None and evidence.stop != "precision":
         why = {
-            "budget": "the time was spent",
+            "budget": "the budget was spent",
             "launches": "no more launches were allowed",
             "interrupted": "the run was interrupted",
             "failed": "a launch failed",
@@ -108,7 +108,7 @@ def _equal(evidence: CaveatInputs) -> Iterator[str]:
         count = counted(len(evidence.medians), "launch")
         yield (
             f"The values of its {count} are equal, and the smallest difference that they can show "
-            "is unknown: an interval without width is no statement of precision."
+            "is unknown: the interval's width of zero doesn't state the precision."
         )
 
 
@@ -122,7 +122,7 @@ def _clock(evidence: CaveatInputs) -> Iterator[str]:
         if series.unit == "s" and series.values
     ]
     if ticks and min(ticks) < THRESHOLDS.ticks:
-        yield f"The clock is coarse for this: a sample lasts only {min(ticks):.3g} of its ticks."
+        yield f"The clock is too coarse: a sample lasts only {min(ticks):.3g} of its ticks."
 
 
 def _dependent(evidence: CaveatInputs) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
         if share < THRESHOLDS.effective:
             size = int(np.median([values.size for values in long]))
             yield (
-                f"Samples depend on their predecessors: the {size} of a launch equal "
+                f"Samples depend on their predecessors: the {size} of a launch count as "
                 f"{share * size:.0f} independent ones."
             )
     if are_ordered(evidence.medians):
@@ -142,8 +142,8 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
         allowed = (
             "the interval allows for it"
             if evidence.medians.size >= ENOUGH
-            else f"the interval is of the median in these {format_duration(span)}, not of other "
-            "times"
+            else f"the interval holds for the median in these {format_duration(span)}, not for "
+            "other times"
         )
         yield f"Launches depend on their predecessors (the machine drifts): {allowed}."
 
@@ -162,7 +162,7 @@ def _unsteady(evidence: CaveatInputs) -> Iterator[str]:
         of = f"{len(drifting)} of {counted(len(long), 'launch')}{enough}"
         yield (
             f"Not steady after warm-up in {of}: the first quarter differs from the second "
-            f"half by {typical:+.2g}%."
+            f"half by {format_signed(typical, '+.2g')}%."
         )
 
 
@@ -231,15 +231,15 @@ def _starts(evidence: CaveatInputs) -> Iterator[str]:
     if kept:
         samples = sum(len(s.values) for m in evidence.measurements for s in m.record.series[:1])
         yield (
-            f"{kept:.0f} of {samples} samples began late on some rank and count nevertheless, "
-            "including the wait for it: better synchronised starts were not possible in the time."
+            f"{kept:.0f} of {samples} samples began late on at least one rank. They count, with "
+            "the wait for it: the ranks could not be synchronised better in the time available."
         )
     error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
     typical = float(np.median(evidence.medians))
     if error > evidence.precision * typical > 0.0:
         yield (
             f"The hosts' clocks diverged by {format_quantity(error, 's')}, which is "
-            f"{100 * error / typical:.2g}% of the time measured by them."
+            f"{100 * error / typical:.2g}% of the time measured with them."
         )
 
 
@@ -261,10 +261,10 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
     switched, switches = _per_second(evidence, "involuntary_switches")
     switches /= placement.ranks
     if switches > THRESHOLDS.switches and switched > THRESHOLDS.least_switches * placement.ranks:
-        yield f"Ranks were pushed off their cores {switches:.0f} times per second."
+        yield f"Ranks were preempted {switches:.0f} times per second."
     throttled, _ = _per_second(evidence, "throttle_events")
     if throttled > 0:
-        yield f"Cores were slowed down {throttled:.0f} times for being too hot."
+        yield f"Cores were throttled {throttled:.0f} times because they were too hot."
 
 
 def contention_text(found: Contention) -> str:

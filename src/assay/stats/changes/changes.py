@@ -149,7 +149,10 @@ def find_changes(
     """
     series = checked(values)
     if series.min() <= 0.0:
-        raise AssayError("A history needs results above zero.", where=f"{series.min():g}")
+        raise AssayError(
+            f"A history needs results above 0, and one is {series.min():g}.",
+            fix="Leave out the run with this result.",
+        )
     x = np.log(series)
     times = np.arange(x.size, dtype=np.float64) if utc is None else np.asarray(utc, np.float64)
     weights = _weights(x, series, scatter)

@@ -84,7 +84,7 @@ def anova(
     seed: int = 2003,
     sizes: bool = False,
 ) -> Anova:
-    """The effects of several factors, each with one level's name per value.
+    """The effects of several factors, each with one level per value.
 
     Least squares with type II sums of squares: each effect against all others that don't contain
     it, so that the design may be unbalanced. ``log``: analyse logarithms, so that effects are
@@ -95,12 +95,12 @@ def anova(
     random signs (Davidson & Flachaire 2008). ``seed``: of the random numbers. ``sizes``: with each
     effect's share of all variance (``stats.compare.effect_sizes``). Factors of one level are left
     out, and interactions that lack combinations or values; ``missing`` reports both. Raises
-    AssayError for no values, for a factor with another number of levels' names, and for logarithms
+    AssayError for no values, for a factor with another number of levels, and for logarithms
     of values that aren't positive.
     """
     given = checked(values)
     if any(len(levels) != given.size for levels in factors.values()):
-        raise AssayError("Each factor needs one level's name per value.")
+        raise AssayError("Each factor needs one level per value.")
     log = bool(given.min() > 0.0) if log is None else log
     if log and given.min() <= 0.0:
         raise AssayError("Logarithms need positive values.")

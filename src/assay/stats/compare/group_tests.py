@@ -42,14 +42,14 @@ def checks_text(checks: Sequence[Check]) -> str:
 
 def _found(check: Check) -> str:
     if check.holds:
-        return "not refuted"
-    return "refuted" if check.p <= LEVEL else "doubtful"
+        return "not rejected"
+    return "rejected" if check.p <= LEVEL else "doubtful"
 
 
 def normality(values: Sequence[float] | Floats) -> Check:
     """Whether values may be normal: Shapiro & Wilk (1965), p by Royston (1995).
 
-    Fewer than three values can't refute it; equal ones do. More than 5,000 values are replaced by
+    Fewer than three values can't reject it; equal ones do. More than 5,000 values are replaced by
     5,000 evenly spaced quantiles.
     """
     from scipy.stats import shapiro

@@ -196,7 +196,7 @@ def spread_differs(
     covs = [group.cov for group in described.values() if group.cov]
     why = _why(checks, worth)
     if len(scaled) == 2 and not plenty:
-        why += f" Fewer than {MIN_FOR_F} values per group can't refute it well enough for F."
+        why += f" Fewer than {MIN_FOR_F} values per group are too few to test normality for F."
     return GroupDifference(
         what="spread",
         test=test + (" of logarithms" if relative else ""),

@@ -224,8 +224,8 @@ def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
 def _runs_text(pair: SidePair) -> str:
     """By what the difference of two runs is tested further."""
     if pair.scatter is None:
-        return "And Student's t by runs, which are assumed to scatter as much as launches do."
-    return f"And Student's t by the scatter between {pair.scatter.runs} other runs."
+        return "Also tested: Student's t between runs, assumed to scatter as much as launches do."
+    return f"Also tested: Student's t with the scatter between {pair.scatter.runs} other runs."
 
 
 def _over_single(pair: SidePair) -> Interval | None:

@@ -127,7 +127,7 @@ def correlated_intervals(
     n = rows.shape[-1]
     ranks = interval_ranks(n, p, confidence)
     if ranks is None:
-        raise ValueError(f"{n} samples carry no interval of the {p}-quantile")
+        raise ValueError(f"{n} samples are too few for an interval of the {p}-quantile")
     ordered = np.sort(rows, axis=-1)
     time = integrated_time(crossings(rows, at_rank(ordered, 1.0 + p * (n - 1))))
     effective = n / time

@@ -65,7 +65,7 @@ class Mode(msgspec.Struct, frozen=True):
 def find_modes(values: Sequence[float] | Floats) -> list[Mode]:
     """The modes of ``values`` from low to high; at least one. The order of values doesn't matter.
 
-    A part whose unimodality the dip test refutes is split in two, recursively, at the deepest
+    A part whose unimodality the dip test rejects is split in two, recursively, at the deepest
     valley between two modes of an estimated density (kernel estimate with the widest bandwidth that
     shows two modes of at least 5% of the values each). Raises AssayError for no values, NaN or
     infinity.

@@ -98,7 +98,9 @@ def asked_walltime(
         slowest = float(ordered[-1])
         basis = "slowest seen" if model is None or model <= slowest else "tail model"
         seconds = slowest if model is None else max(model, slowest)
-        late = f"{unseen_share(worth, confidence):.0%} of all runs may be later than any of these"
+        late = (
+            f"{unseen_share(worth, confidence):.0%} of all runs may take longer than any of these"
+        )
         why = {
             "tail model": f"assuming a tail that decays exponentially or faster: {n} runs are too "
             f"few to verify it, up to {late}",

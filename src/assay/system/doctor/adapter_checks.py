@@ -72,4 +72,4 @@ def _link_narrow(adapter: Adapter) -> CheckFinding:
 
 
 def _bits(speed: float | None) -> str:
-    return format_quantity(None if speed is None else speed * 8, "b/s")
+    return format_quantity(None if speed is None else speed * 8, "bit/s")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
+from assay.units import counted
 from assay.usage.scheduler.machine import FailedNodes, Machine, Reservation
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Workload
@@ -132,9 +133,9 @@ def _check_workload(workload: Workload, partitions: int) -> None:
     late = np.flatnonzero(workload.after >= np.arange(size))
     if late.size:
         raise AssayError(
-            "The job is after itself or a later job.",
+            "The job waits for itself or for a later job.",
             where=f"jobs, after[{late[0]}]",
-            fix="Let a job be after an earlier one only.",
+            fix="Let jobs wait for earlier ones only.",
         )
     alone = np.flatnonzero(workload.after < 0)
     back = np.flatnonzero(np.diff(workload.submit[alone]) < 0)
@@ -161,7 +162,8 @@ def _column(
     places = np.flatnonzero(wrong)
     if places.size:
         raise AssayError(
-            f"{values[places[0]]} is not from {least:g} to {most:g} ({places.size} jobs).",
+            f"{values[places[0]]} is outside {least:g} to {most:g} "
+            f"({counted(places.size, 'job')}).",
             where=f"jobs, {name}[{places[0]}]",
             fix="Leave the job out, or correct the value.",
         )
@@ -170,5 +172,5 @@ def _column(
 def _within(value: float, least: float, most: float, where: str) -> None:
     if not least <= value <= most:
         raise AssayError(
-            f"{value} is not from {least:g} to {most:g}.", where=where, fix="Correct the value."
+            f"{value} is outside {least:g} to {most:g}.", where=where, fix="Correct the value."
         )

@@ -1,4 +1,4 @@
-"""Jobs as a script that submits them to a Slurm, with all times divided by a scale.
+"""Jobs as a script that submits them to Slurm, with all times divided by a scale.
 
 The jobs sleep. Slurm's limits are whole minutes (``sbatch --time``), so scaled limits are rounded
 up to them; its accounts are in whole seconds, so jobs are submitted at whole seconds.
@@ -31,7 +31,7 @@ _LONGEST_SCRIPT = 10 * 366 * 86400.0
 
 @dataclass(frozen=True)
 class Scaled:
-    """Jobs in the units of a Slurm; columns of shape (n,).
+    """Jobs in the units of Slurm; columns of shape (n,).
 
     ``submit``: whole s from the first job's submission. ``run``: s. ``minutes``: the limits.
     ``nodes``: 0 where only the number of tasks is requested. ``tasks``: processors.
@@ -49,7 +49,7 @@ class SlurmScript:
     """``text``: of the script. ``jobs``: in it. ``lasts``: s from the first to the last submission.
 
     ``raised``: jobs whose scaled limit was no whole number of minutes and was rounded up, by
-    ``raised_by`` s in the mean. ``saved``: jobs that ran into their limit and no longer do so.
+    ``raised_by`` s on average. ``saved``: jobs that reached their limit and no longer do so.
     """
 
     text: str
@@ -65,12 +65,12 @@ class SlurmScript:
         if self.raised:
             notes.append(
                 f"{counted(self.raised, 'limit')} of {self.jobs} rounded up to whole minutes, "
-                f"by {self.raised_by:.0f} s in the mean."
+                f"by {self.raised_by:.0f} s on average."
             )
         if self.saved:
             notes.append(
-                f"{counted(self.saved, 'job')} ran into the limit, and will not: its limit is "
-                "rounded up."
+                f"{counted(self.saved, 'job')} reached the limit in the log and will not here, "
+                "where limits are rounded up."
             )
         return notes
 
@@ -85,8 +85,8 @@ def scaled(
 ) -> Scaled:
     """The first ``jobs`` (None: all) with times divided by ``scale``.
 
-    ``nodes``: of the Slurm; each job gets the same share of them, rounded up, as it has of the
-    machine. None: sizes stay. Raises AssayError for what a Slurm can't be given: a scale that is
+    ``nodes``: of the Slurm cluster; each job gets the same share of them, rounded up, as it has of
+    the machine. None: sizes stay. Raises AssayError for what Slurm can't be given: a scale that is
     not positive, jobs that follow others, jobs without a size, run time or limit.
     """
     if not (math.isfinite(scale) and scale > 0.0):
@@ -95,11 +95,13 @@ def scaled(
         )
     if nodes is not None and nodes < 1:
         raise AssayError(
-            "A Slurm has a node at least.", where="--nodes", fix="Write a number of nodes > 0."
+            "A Slurm cluster has at least one node.",
+            where="--nodes",
+            fix="Write a number of nodes > 0.",
         )
     count = len(workload) if jobs is None else min(jobs, len(workload))
     if count < 1:
-        raise AssayError("There are no jobs to submit.", fix="Choose others.")
+        raise AssayError("There are no jobs to submit.", fix="Choose a load with jobs.")
     kept = slice(0, count)
     if np.any(workload.after[kept] >= 0):
         raise AssayError(
@@ -156,14 +158,14 @@ def as_slurm(
     """A POSIX shell script that submits the jobs with ``sbatch`` at their scaled times.
 
     Arguments as of ``scaled``. Times count from the script's start, so that a late submission
-    delays no other. ``partitions``: their names in the Slurm, by index; without them, all jobs go
+    delays no other. ``partitions``: their names in Slurm, by index; without them, all jobs go
     to its default partition. Names of users, accounts and queues of the log are not in the script.
     Raises AssayError as ``scaled``, and for names of partitions that Slurm would not accept.
     """
     for name in partitions:
         if not _PARTITION.fullmatch(name):
             raise AssayError(
-                f"'{name}' is no name of a partition.",
+                f"'{name}' is not a name of a partition.",
                 fix="Use letters, digits, '_', '-', '.' and '+'.",
             )
     units = scaled(workload, machine, scale=scale, nodes=nodes, jobs=jobs)
@@ -171,7 +173,8 @@ def as_slurm(
     partition = workload.partition[:count]
     if partitions and int(partition.max(initial=0)) >= len(partitions):
         raise AssayError(
-            f"The load has {int(partition.max()) + 1} partitions, the Slurm {len(partitions)}.",
+            f"Names are given for {len(partitions)} of the load's {int(partition.max()) + 1} "
+            "partitions.",
             fix="Name one for each partition of the load, or none.",
         )
     lines = [
@@ -216,8 +219,8 @@ def _line(index: int, units: Scaled, *, exclusive: bool, partition: str) -> str:
 
 _HEAD = """\
 #!/bin/sh
-# Submits {count} jobs that sleep to a Slurm within {last} s. Times are those of a log ÷ {scale}.
-# Written by assay usage --as-slurm. The time of day must not change meanwhile.
+# Submits {count} jobs that sleep to Slurm, within {last} s. Times are those of a log ÷ {scale}.
+# Written by assay usage --as-slurm. Do not set the clock while it runs.
 
 command -v sbatch >/dev/null 2>&1 || {{
     echo "The command sbatch is not found: run this script where Slurm's commands are." >&2

@@ -37,7 +37,8 @@ def rescaled(workload: Workload, processors: int, load: float) -> Workload:
     present = offered_load(workload, processors)
     if not 0.0 < load < float("inf") or not 0.0 < present < float("inf"):
         raise AssayError(
-            "The load can't be rescaled.", fix="State a positive load, of jobs with a run time."
+            f"A load of {present:g} can't be rescaled to {load:g}.",
+            fix="Give a load above 0, of jobs with run times and several times of submission.",
         )
     first = workload.submit[0]
     return replace(workload, submit=first + (workload.submit - first) * (present / load))

@@ -31,7 +31,8 @@ def padded(workload: Workload, factor: float) -> Workload:
     """
     if not 1.0 <= factor < math.inf:
         raise AssayError(
-            f"Jobs can't request {factor:g} times their run time.", fix="Write a factor from 1 on."
+            f"Jobs can't request {factor:g} times their run time.",
+            fix="Write a factor of at least 1.",
         )
     return replace(workload, limit=np.maximum(workload.run * factor, LEAST_REQUEST))
 
@@ -102,7 +103,7 @@ def modal_estimates(jobs: int, longest: float, seed: int) -> ModalEstimates:
     """
     if longest < _HOUR:
         raise AssayError(
-            "Modal estimates need a longest request of an hour at least.",
+            "Modal estimates need a longest request of at least an hour.",
             fix="Choose exact estimates or those of the log.",
         )
     random = np.random.default_rng(seed)

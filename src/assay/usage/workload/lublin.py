@@ -86,9 +86,9 @@ def lublin(
     """
     if jobs < 1 or processors < _LEAST_PROCESSORS:
         raise AssayError(
-            "The model of Lublin and Feitelson needs a job and four processors at least.",
+            "The model of Lublin and Feitelson needs at least one job and four processors.",
             where=f"{jobs} jobs on {processors} processors",
-            fix="State more.",
+            fix="Give more of them.",
         )
     random = np.random.default_rng(seed)
     types = (ONE_KIND,) if kinds == "one kind" else (BATCH, INTERACTIVE)
@@ -162,9 +162,9 @@ def _run_times(p: LublinParameters, sizes: Ints, random: np.random.Generator) ->
 def _arrivals(p: LublinParameters, number: int, random: np.random.Generator) -> Floats:
     """Times of arrival from midnight, s.
 
-    A gap, in units of half hours, is paid from the weights of the half hours that pass, whose mean
-    is 1: time runs fast at night, so that few jobs arrive. The sums of gaps are thus times on a
-    clock that is the integral of the weights.
+    Half hours have weights of mean 1, in proportion to the jobs that arrive in them. A gap, in
+    units of half hours, is the integral of the weights over the time between two arrivals, so that
+    gaps are longer at night.
     """
     logs = np.full(number, np.inf)
     while (open_ := np.flatnonzero(logs > _MOST_GAP)).size:

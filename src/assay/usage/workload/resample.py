@@ -91,7 +91,7 @@ def resampled(workload: Workload, weeks: Weeks, seed: int | list[int]) -> Resamp
     if weeks.whole < 2:
         raise AssayError(
             "The load is shorter than two whole weeks, so that weeks can't be resampled.",
-            fix="State --resamples 0, or use a longer log.",
+            fix="Give --resamples 0, or use a longer log.",
         )
     drawn = np.random.default_rng(seed).integers(weeks.whole, size=weeks.whole)
     by_week = [np.flatnonzero(weeks.week == number) for number in range(weeks.whole)]

@@ -67,7 +67,10 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ((log, "--as-slurm", "load.sh", "--json"), "without a report"),
         ((log, "--as-slurm", "load.sh", "-o", "a.html"), "without a report"),
         ((log, "--as-slurm", "load.sh", "--jobs", "0"), "from 1 to 10000000"),
-        ((log, "--as-slurm", "load.sh", "--nodes", "0"), "--nodes: A Slurm has a node at least"),
+        (
+            (log, "--as-slurm", "load.sh", "--nodes", "0"),
+            "--nodes: A Slurm cluster has at least one node",
+        ),
         ((log, "--as-slurm", "load.sh", "--scale", "1e-300"), "more than ten years"),
         (("--synthetic", "lublin", "--jobs", "1"), "from 2 to 10000000"),
         ((log, "--jobs", "5"), "Only a synthetic load"),

@@ -14,7 +14,7 @@ from assay.questions.common.selection import evidence
 from assay.questions.placement.best.choices import CheapestPlacement, LeastEnergy
 from assay.questions.placement.best.energy import EnergyStatus
 from assay.questions.placement.best.findings import BestFindings
-from assay.questions.placement.best.outcomes import PlacementOutcome
+from assay.questions.placement.best.outcomes import PlacementOutcome, relative_launches
 from assay.questions.placement.best.recommendations import recommendations
 from assay.questions.placement.works import METRIC
 from assay.reference.placement import SOURCE
@@ -167,7 +167,6 @@ def _open(outcome: PlacementOutcome) -> str:
 
 def _evidence(outcome: PlacementOutcome) -> Evidence:
     assert outcome.point is not None and outcome.best is not None and outcome.time is not None
-    share = outcome.measurements / outcome.exhaustive
     placement = outcome.best.placement
     found = evidence(
         f"{cell_name(outcome.work)}, best of {counted(outcome.candidates, 'placement')} on "
@@ -176,10 +175,18 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         METRIC,
         note=f"within {outcome.rule.within:.0%} of the best with probability "
         f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
-        f"{counted(outcome.measurements, 'launch')}, {share:.0%} of an exhaustive search"
-        f"{_correction(outcome)}{f'; {_open(outcome)}' if outcome.disturbed else ''}",
+        f"{_effort(outcome)}{_correction(outcome)}"
+        f"{f'; {_open(outcome)}' if outcome.disturbed else ''}",
     )
     return msgspec.structs.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
+
+
+def _effort(outcome: PlacementOutcome) -> str:
+    """The launches of a search: ``45 launches, 25% of the 180 of an exhaustive search``."""
+    launches = counted(outcome.measurements, "launch")
+    relative = relative_launches(outcome)
+    of = " of" if relative.endswith("%") else ""
+    return f"{launches}, {relative}{of} the {outcome.exhaustive:,} of an exhaustive search"
 
 
 def _correction(outcome: PlacementOutcome) -> str:

@@ -68,6 +68,12 @@ class PlacementOutcome:
         return self.others is not None and self.others.substantial
 
 
+def relative_launches(outcome: PlacementOutcome) -> str:
+    """Launches relative to those of an exhaustive search: ``25%``; ``6.0 times`` if not fewer."""
+    ratio = outcome.measurements / outcome.exhaustive
+    return f"{ratio:.0%}" if ratio < 0.995 else f"{ratio:.1f} times"
+
+
 def find_outcomes(cells: Sequence[CellSummary], run: RunData) -> list[PlacementOutcome]:
     """The outcome of each search of the run's plan, in its order, at present."""
     searches = placement_searches(run.manifest.plan)

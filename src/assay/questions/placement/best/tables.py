@@ -13,7 +13,7 @@ from assay.questions.common.tables import (
     quantity,
 )
 from assay.questions.placement.best.findings import BestFindings
-from assay.questions.placement.best.outcomes import PlacementOutcome
+from assay.questions.placement.best.outcomes import PlacementOutcome, relative_launches
 from assay.questions.placement.ratios.findings import PlacementRatio
 from assay.units import counted, format_probability
 
@@ -55,8 +55,8 @@ def tables(found: BestFindings) -> list[Table]:
             "The best placement",
             caption=f"Time: corrected for the choice among several. Probability that it is within "
             f"{rule.within:.0%} of the best; required: {100 * rule.probability:g}%. Launches: "
-            f"number, and share of an exhaustive search with {counted(rule.fewest, 'launch')} "
-            "per placement.",
+            "number, and relative to that of an exhaustive search with "
+            f"{counted(rule.fewest, 'launch')} per placement.",
         )
     ]
 
@@ -73,8 +73,7 @@ def _probability(outcome: PlacementOutcome) -> Entry:
 
 
 def _launches(outcome: PlacementOutcome) -> Entry:
-    share = outcome.measurements / outcome.exhaustive
-    return Entry(f"{outcome.measurements} ({share:.0%})", outcome.measurements)
+    return Entry(f"{outcome.measurements} ({relative_launches(outcome)})", outcome.measurements)
 
 
 def _over(outcome: PlacementOutcome, other: Point | None, ratio: PlacementRatio | None) -> Entry:

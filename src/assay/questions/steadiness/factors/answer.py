@@ -8,7 +8,7 @@ from assay.kernels.naming import kernel_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.steadiness.factors.findings import FactorComparison, FactorFindings
-from assay.units import counted, format_share
+from assay.units import counted, format_change, format_share
 
 if TYPE_CHECKING:
     from assay.stats.compare.groups import GroupDifference, Pair
@@ -107,8 +107,8 @@ def _median_words(
     interval = pair.ratio_ci95
     if interval is None:
         return f"{_verb('have', plural)} an unknown effect on {whose} median"
-    low, high = (100.0 * (end - 1.0) for end in interval)
-    return f"{_verb('change', plural)} {whose} median by {low:+.2g}% to {high:+.2g}%, if at all"
+    size = " to ".join(format_change(end - 1.0, spec="+.2g") for end in interval)
+    return f"{_verb('change', plural)} {whose} median by {size}, if at all"
 
 
 def _change(pair: Pair) -> str:

@@ -21,7 +21,7 @@ from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.questions.steadiness.variation.published_table import published_table
 from assay.questions.steadiness.variation.walltime import CONFIDENCE, SHARE, WalltimeRequest
 from assay.questions.steadiness.variation.walltime_text import factor_text, idle_text
-from assay.units import capitalised, format_share
+from assay.units import capitalised, format_change, format_share
 
 # Headings of the sources of variance, by their names in the statistics.
 _SOURCES = {
@@ -104,7 +104,8 @@ def _trend(varied: CellVariation) -> Entry:
     trend = varied.spread.trend
     if trend is None or trend.change is None:
         return NOTHING
-    return Entry(f"{trend.change:+.2%}", trend.change, "warn" if varied.shape.drifts else "")
+    text = format_change(trend.change, spec="+.2f")
+    return Entry(text, trend.change, "warn" if varied.shape.drifts else "")
 
 
 def _components_table(varied: Sequence[CellVariation]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.questions.usage.model import LEVELS
 from assay.questions.usage.queue.model import Bounds, QueueFindings, QueueMeasure, QueueWhatIf
 from assay.questions.usage.queue.whatif import WhatIf
-from assay.units import MISSING, counted, format_duration, format_share
+from assay.units import MISSING, counted, format_change, format_duration, format_share
 
 # Relative changes from which factors are easier to read than percentages.
 MANY = 2.0
@@ -22,13 +22,7 @@ def percent(value: float, interval: Bounds | None) -> str:
     if abs(value) < 0.01:
         decimals = 2
 
-    def text(share: float) -> str:
-        # Without a sign of zero.
-        return f"{round(100 * share, decimals) + 0.0:.{decimals}f}"
-
-    if interval is None:
-        return f"{text(value)}%"
-    return f"{text(value)}% [{', '.join(map(text, interval))}]"
+    return format_change(value, interval, spec=f".{decimals}f")
 
 
 def times(change: float, interval: Bounds | None) -> str:

@@ -2,6 +2,9 @@
 
 const NBSP = "\u00a0";
 
+/** With a minus sign, as in reports. */
+const fixed = (value, places) => value.toFixed(places).replace("-", "\u2212");
+
 /** A length of time with `digits` significant digits or a few more. */
 function timeText(ns, digits = 3) {
   const size = Math.abs(ns);
@@ -9,21 +12,21 @@ function timeText(ns, digits = 3) {
   const value = ns / scale;
   const whole = Math.max(Math.floor(Math.log10(Math.abs(value) || 1)) + 1, 1);
   const places = scale === 1 ? 0 : Math.max(digits - whole, 0);
-  return value.toFixed(places) + NBSP + unit;
+  return fixed(value, places) + NBSP + unit;
 }
 
 /** A time of day on the axis: all with the unit and places that `step` needs. */
 function tickText(ns, step, span) {
   const [scale, unit] = span >= 1e9 ? [1e9, "s"] : span >= 1e6 ? [1e6, "ms"] : span >= 1e3 ? [1e3, "µs"] : [1, "ns"];
   const places = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
-  return (ns / scale).toFixed(places) + NBSP + unit;
+  return fixed(ns / scale, places) + NBSP + unit;
 }
 
 /** Exact: all nanoseconds, in the unit that reads best. */
 function exactTime(ns) {
   const [scale, unit, places] = Math.abs(ns) >= 1e9 ? [1e9, "s", 9] : Math.abs(ns) >= 1e6 ? [1e6, "ms", 6]
     : Math.abs(ns) >= 1e3 ? [1e3, "µs", 3] : [1, "ns", 0];
-  return (ns / scale).toFixed(places) + NBSP + unit;
+  return fixed(ns / scale, places) + NBSP + unit;
 }
 
 const countText = (n) => n.toLocaleString("en-US");
