@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import environment
+from common import cores, environment
 from rich.console import Console
 
 from assay.campaign.commands.profile_program import profile_program
@@ -100,9 +100,11 @@ HERE = Host(Config())
 def lab_of(hosts: int, rate: float, folder: Path) -> Iterator[Host]:
     """The first host of a lab with links of ``rate`` B/s, whose settings are written to ``folder``.
 
-    Ranks that wait sleep: hosts share this machine's CPUs.
+    Programs that are started meanwhile have ranks that sleep while they wait, if there are more
+    hosts than CPUs.
     """
-    with VirtualCluster(hosts, rates=(rate,)) as lab, environment(POLITE_WAITING):
+    polite = POLITE_WAITING if hosts > cores() else {}
+    with VirtualCluster(hosts, rates=(rate,)) as lab, environment(polite):
         written = folder / "assay.toml"
         written.write_text(lab.config(), encoding="utf-8")
         yield Host(load_config(written), tuple(lab.command(lab.hosts[0])))
