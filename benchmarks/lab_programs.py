@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import cores, environment
+from common import cores, environment, say
 from rich.console import Console
 
 from assay.campaign.commands.profile_program import profile_program
 from assay.config import Config, load_config
+from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.lab.cluster import VirtualCluster
 from assay.launch.mpi.mpirun import launcher_words
@@ -36,6 +37,7 @@ from assay.trace.reading_trace import read_trace
 from assay.waiting import POLITE_WAITING
 
 ROUNDS = 4
+LONGEST = 60
 
 
 def program_times(
@@ -62,7 +64,11 @@ def program_times(
                         return times
                     with tempfile.TemporaryDirectory() as place_of_trace:
                         place = Placement(nodes=ranks, ppn=1)
-                        taken = traced(command, place, Path(place_of_trace) / "trace", lab)
+                        try:
+                            taken = traced(command, place, Path(place_of_trace) / "trace", lab)
+                        except AssayError as error:
+                            say(f"{name} {ranks}x1: {error}")
+                            continue
                     times.setdefault(f"{name} {ranks}x1", []).append(taken.end - taken.begin)
     return times
 
@@ -111,7 +117,11 @@ def lab_of(hosts: int, rate: float, folder: Path) -> Iterator[Host]:
 
 
 def traced(command: str, place: Placement, folder: Path, host: Host) -> Trace:
-    """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number."""
+    """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number.
+
+    It is ended after ``LONGEST`` s. Raises AssayError if it left no profile.
+    """
     words = host.launcher(place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
+    words = ["timeout", str(LONGEST), *words]
     profile_program(words, folder, host.config, Console(quiet=True), trace=True)
     return read_trace(folder)
