@@ -8,7 +8,8 @@ Measured on a virtual cluster of each rate: the NPB (class W) on 2 and 4 hosts w
 Linpack (N = 1,500). Predicted from: the same NPB with two ranks on one host (all their computing,
 with both cores busy as they are on several hosts of the lab), DGEMM on one host, and a ping-pong
 between two hosts. The hosts share this machine's two CPUs, so that at most two ranks compute at
-once: with four hosts each computes at half speed. Programs of ``--program`` are predicted from a
+once: with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
+host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from a
 trace with all ranks on one host, whose computing times have that in them. Predicted by the closed
 form of `assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
 
@@ -90,11 +91,13 @@ ppn = 2
 kernel = [{kernels}]
 class = "{npb_class}"
 nodes = [{hosts}]
+binding = "none"
 [[measure]]
 kernel = "linpack"
 n = {order}
 nb = {block}
 nodes = [{hosts}]
+binding = "none"
 """
 
 
