@@ -61,6 +61,8 @@ CPUS = 2
 # Standard deviation of the model's own error, of the logarithm; stated before the first run.
 SPREAD = 0.10
 _NINETY = 1.645
+# A byte takes at least this share of a message's time per byte, where noise hides its cost.
+LEAST_SLOPE = 0.01
 
 PLAN = """schema = 1
 title = "Model, simulator, reality"
@@ -123,15 +125,16 @@ def cluster(hosts: int, costs: list[tuple[int, float]], speed: float) -> Simulat
 
     ``speed``: of a rank's computing, relative to where its times are from.
     """
-    lines = ["schema = 1", "[topology]", 'kind = "single"', f"hosts = {hosts}", "[network]"]
     pieces = []
     for (size, seconds), (larger, more) in itertools.pairwise(costs):
-        slope = max((more - seconds) / (larger - size), 1e-12)
+        slope = max((more - seconds) / (larger - size), LEAST_SLOPE * more / larger)
         pieces.append((size, max(seconds - slope * size, 0.05 * seconds), slope))
-    _, latency, slope = pieces[0]
-    lines += [f'latency = "{latency:.6g} s"', f'bandwidth = "{1 / slope:.6g} B/s"']
+    # Messages share the links' rate, which long ones reach.
+    rate = 1 / pieces[-1][2]
+    lines = ["schema = 1", "[topology]", 'kind = "single"', f"hosts = {hosts}", "[network]"]
+    lines += [f'latency = "{pieces[0][1]:.6g} s"', f'bandwidth = "{rate:.6g} B/s"']
     lines += ["[node]", "cores = 1", f"speed = {speed}"]
-    for size, latency, slope in pieces[1:]:
+    for size, latency, slope in ((0, *pieces[0][1:]), *pieces[1:]):
         lines += ["[[size]]", f"above = {size}", f'latency = "{latency:.6g} s"']
         lines += [f'bandwidth = "{1 / slope:.6g} B/s"']
     return cluster_of(parse_toml("\n".join(lines), Path("lab.toml")))
