@@ -7,10 +7,11 @@
 Measured on a virtual cluster of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and
 Linpack (N = 1,500). Predicted from: the same NPB with two ranks on one host (all their computing,
 with both cores busy as they are on several hosts of the lab), DGEMM on one host, and a ping-pong
-between two hosts. The hosts share this machine's two CPUs, so that at most two ranks compute at
-once: with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
-host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from a
-trace with all ranks on one host, whose computing times have that in them. Predicted by the closed
+between two hosts; for four hosts by two pairs at once, since their four ranks share the CPUs with
+which they send and receive, too. The hosts share this machine's two CPUs, so that at most two ranks
+compute at once: with four hosts each computes at half speed. Ranks on several hosts are not bound,
+as each host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from
+a trace with all ranks on one host, whose computing times have that in them. Predicted by the closed
 form of `assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
@@ -26,7 +27,9 @@ import math
 import statistics
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from common import PeerError, build, parser, say
 from lab_programs import program_prediction, program_times
@@ -58,6 +61,7 @@ HOSTS = (2, 4)
 CLASS = "W"
 ORDER, BLOCK = 1_500, 96
 CPUS = 2
+CROWDED = "all hosts at once"
 # Standard deviation of the model's own error, of the logarithm; stated before the first run.
 SPREAD = 0.10
 _NINETY = 1.645
@@ -81,6 +85,11 @@ cell_budget = "0.15 s"
 kernel = "network.pingpong"
 bytes = [8, 1024, 8192, 65536, 262144, 1048576]
 nodes = 2
+[[measure]]
+kernel = "network.multi_pingpong"
+bytes = [8, 1024, 8192, 65536, 262144, 1048576]
+nodes = {most}
+binding = "none"
 [[measure]]
 kernel = "compute.dgemm"
 n = 500
@@ -110,14 +119,27 @@ def numbers(run: RunData) -> dict[str, object]:
     for measurement in run.measurements:
         value = launch_value(measurement)
         cell = measurement.cell
-        if value is not None and cell.kernel != "network.pingpong":
+        if value is not None and not cell.kernel.endswith("pingpong"):
             place = f"{cell.kernel} {cell.placement.nodes}x{cell.placement.ppn}"
             times.setdefault(place, []).append(value)
     costs: dict[str, list[tuple[int, float]]] = {}
     for sweep in sweeps(cells, run):
         points = [(size, sweep.at(size).metric.median) for size in sweep.sizes]
         costs.setdefault(sweep.reach, points)
+    costs[CROWDED] = sorted(
+        (int(one.cell.parameters["bytes"]), median)
+        for one in cells
+        if one.cell.kernel == "network.multi_pingpong"
+        and (median := one.metrics["time"].median) is not None
+    )
     return {"times": times, "costs": costs}
+
+
+def costs_of(taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
+    """Times of messages by size, s: if ranks outnumber CPUs, those of as many hosts at once."""
+    costs = taken["costs"]
+    crowded = costs.get(CROWDED, []) if hosts > CPUS else []
+    return [(int(size), float(time)) for size, time in crowded or costs.get("between nodes", [])]
 
 
 def cluster(hosts: int, costs: list[tuple[int, float]], speed: float) -> SimulatedCluster:
@@ -172,16 +194,16 @@ def linpack(hosts: int, dgemm: float, costs: list[tuple[int, float]]) -> float:
     return predict(machine, fitted_coefficients().values, ORDER, BLOCK).time.seconds
 
 
-def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, object]]:
+def compare(found: dict[str, dict[str, Any]], simgrid: SimGrid | None) -> list[dict[str, object]]:
     """A row per program, number of hosts and rate."""
     rows = []
     for rate, taken in found.items():
-        times, costs = taken["times"], taken["costs"].get("between nodes", [])
-        if len(costs) < 2:
-            say(f"{rate}: no ping-pong between hosts")
-            continue
-        costs = [(int(size), float(seconds)) for size, seconds in costs]
+        times = taken["times"]
         for hosts in HOSTS:
+            costs = costs_of(taken, hosts)
+            if len(costs) < 2:
+                say(f"{rate}: no ping-pong between hosts")
+                continue
             # At most two ranks compute at once, whatever the number of hosts.
             where = cluster(hosts, costs, min(CPUS / hosts, 1.0))
             for kernel in KERNELS:
@@ -208,7 +230,7 @@ def compare(found: dict[str, dict], simgrid: SimGrid | None) -> list[dict[str, o
 def foreign(
     rate: str,
     programs: dict[str, str],
-    costs: list[tuple[int, float]],
+    taken: Mapping[str, Any],
     folder: Path,
     simgrid: SimGrid | None,
     limit: float,
@@ -220,7 +242,7 @@ def foreign(
     )
     for name, hosts in itertools.product(programs, HOSTS):
         if real := times.get(f"{name} {hosts}x1"):
-            where = cluster(hosts, costs, 1.0)
+            where = cluster(hosts, costs_of(taken, hosts), 1.0)
             closed, simulated = program_prediction(name, hosts, folder, where, simgrid)
             # One trace: of its spread nothing is known.
             rows.append(row(rate, name, hosts, real, [1.0], closed, simulated))
@@ -249,7 +271,7 @@ def row(
     }  # fmt: skip
 
 
-def show(rows: list[dict]) -> None:
+def show(rows: list[dict[str, Any]]) -> None:
     """The table, and the errors in the median by hosts."""
     print(
         f"{'rate':<12}{'program':<9}{'hosts':>6}{'measured':>10}{'closed':>9}{'SimGrid':>9}  in 90%"
@@ -305,6 +327,7 @@ def main() -> int:
                         limit=given.limit,
                         kernels=names,
                         npb_class=CLASS,
+                        most=max(HOSTS),
                         order=ORDER,
                         block=BLOCK,
                         hosts=", ".join(map(str, HOSTS)),
@@ -316,16 +339,15 @@ def main() -> int:
                         with lab(max(HOSTS), folder, rate) as name:
                             found[rate] = numbers(measured(plan, given.limit, "--lab", name))
                             found[rate]["programs"] = earlier
-                    costs = [tuple(pair) for pair in found[rate]["costs"]["between nodes"]]
                 except (PeerError, KeyError) as error:
                     say(f"{rate}: {error}")
                     continue
                 RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
                 if programs:
-                    new = foreign(rate, programs, costs, folder, simgrid, given.limit)
-                    names = {str(one["program"]) for one in new}
+                    new = foreign(rate, programs, found[rate], folder, simgrid, given.limit)
+                    measured_now = {str(one["program"]) for one in new}
                     found[rate]["programs"] = [
-                        one for one in earlier if one["program"] not in names
+                        one for one in earlier if one["program"] not in measured_now
                     ] + new
             RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
     rows = compare(found, simgrid)
