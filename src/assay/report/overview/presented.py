@@ -19,7 +19,7 @@ def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
     report = msgspec.structs.replace(
         report,
         sections=[_section(section) for section in report.sections],
-        cell_table=_without_empty_columns(_few_notes(report.cell_table)),
+        cell_table=without_empty_columns(_few_notes(report.cell_table)),
     )
     return shortened(report, most)
 
@@ -28,7 +28,7 @@ def _section(section: Section) -> Section:
     return msgspec.structs.replace(
         section,
         caveats=grouped(section.caveats),
-        tables=[_folded(_without_empty_columns(table)) for table in section.tables if table.rows],
+        tables=[_folded(without_empty_columns(table)) for table in section.tables if table.rows],
     )
 
 
@@ -37,7 +37,7 @@ def _folded(table: Table) -> Table:
     return msgspec.structs.replace(table, folded=table.folded or long)
 
 
-def _without_empty_columns(table: Table) -> Table:
+def without_empty_columns(table: Table) -> Table:
     """The table without columns in which no row has an entry."""
     kept = [
         place
