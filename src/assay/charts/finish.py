@@ -62,6 +62,31 @@ def finished(figure: Figure) -> Spec:
     return spec
 
 
+def legends(figure: Figure) -> dict[str, tuple[str, ...]]:
+    """By channel the names in the figure's legends, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
+
+    def walk(part: object) -> None:
+        if isinstance(part, list):
+            for each in part:
+                walk(each)
+        if not isinstance(part, Mapping):
+            return
+        for channel in _CHANNELS:
+            encoding = part.get(channel)
+            if isinstance(encoding, Mapping) and encoding.get("type") in ("nominal", "ordinal"):
+                field = encoding.get("field", "")
+                given = (encoding.get("scale") or {}).get("domain")
+                names = given or [row[field] for row in figure.rows if row.get(field) is not None]
+                if encoding.get("legend", {}) is not None:
+                    found[channel] = tuple(dict.fromkeys(map(str, names)))
+        for each in part.values():
+            walk(each)
+
+    walk(figure.spec)
+    return found
+
+
 def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
     """The axis of names along x, slanted where its labels don't fit side by side."""
     if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:

@@ -169,7 +169,8 @@ def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
 
 
 def speedup_figure(found: BenchmarksFindings) -> Figure | None:
-    """Speedup over processes with the ideal, a line per benchmark and class.
+    """Speedup over processes with the ideal, a line per benchmark and class; None with two counts,
+    whose one speedup the evidence has.
 
     The speedup on the fewest processes of a line is set to their number. Their ratio is 1 by
     definition, so they have no interval.
@@ -181,10 +182,10 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
         known += drawn
         for number, scaling in enumerate(drawn):
             rows += _speedup_rows(benchmark.title, scaling, leads=number == 0)
-    if not known:
+    counts = sorted({count for scaling in known for count in scaling.curve.points})
+    if len(counts) < _MIN_COUNTS_OF_LINES:
         return None
     _, nouns = _counted_by(scaling.curve.processes for scaling in known)
-    counts = sorted({count for scaling in known for count in scaling.curve.points})
     wide = len(counts) > _FEW_COUNTS
     names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
     chart = Chart(
