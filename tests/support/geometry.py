@@ -10,10 +10,12 @@ from browser import Browser
 # The least distance of the centres of neighbouring labels of an axis, in px.
 LEAST_X, LEAST_Y = 24, 12
 MOST_DIGITS = 7
-# Lines of one word each in a field of a table.
-MOST_LINES = 2
+# Lines of one word each in a field of a table; below the width (px) fields are narrow on purpose.
+MOST_LINES, NARROW = 2, 820
 
-_LIMITS = f"const LEAST_X = {LEAST_X}, LEAST_Y = {LEAST_Y}, MOST_LINES = {MOST_LINES};"
+_LIMITS = (
+    f"const LEAST_X = {LEAST_X}, LEAST_Y = {LEAST_Y}, MOST_LINES = {MOST_LINES}, NARROW = {NARROW};"
+)
 _SCRIPT = r"""
 const box = (e) => e.getBoundingClientRect();
 // The box of a slanted text is larger than the text: their overlaps are not judged.
@@ -73,10 +75,12 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
 // A column of a table whose text is broken into many lines while others have room.
 const squeezed = [];
 for (const table of document.querySelectorAll(".scroll table")) {
-  if (!table.offsetWidth) continue;
+  if (!table.offsetWidth || innerWidth < NARROW) continue;
   for (const cell of table.querySelectorAll("tbody td")) {
-    const lines = Math.round(cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight));
-    const words = cell.textContent.trim().split(/\s+/).length;
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+    const words = cell.textContent.trim().split(/[\s,-]+/).length;
     if (lines > MOST_LINES && lines >= words) { squeezed.push(cell.textContent); break; }
   }
 }

@@ -18,8 +18,9 @@ from geometry import complaints, defects, wide
 from report_gallery import MACHINES, OTHERS, SUITES, report_of
 from traces import stencil
 
-# Pages without figures: the fake machine has no traces of noise (the page `unsteady` has them).
-WITHOUT = {"import", "noise", "simulate"}
+# Pages without figures: the fake machine has no traces of noise (the page `unsteady` has them), and
+# one number of each kind of ring.
+WITHOUT = {"import", "noise", "ring", "simulate"}
 
 
 def test_every_suite_is_drawn():

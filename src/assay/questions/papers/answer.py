@@ -9,7 +9,7 @@ from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound
 from assay.questions.papers.words import statements_of
-from assay.units import counted
+from assay.units import counted, listed
 
 NAME = "papers"
 # Numbers without a 95% interval, of all that were measured, above which confidence is low.
@@ -40,11 +40,7 @@ def answer(found: PaperFindings | None) -> Answer:
             if (row := _evidence(exhibit, quantity)) is not None
         ],
         advice=_advice(found, statements),
-        caveats=[
-            f"{exhibit.number} is left out: {exhibit.missing}."
-            for exhibit in found.exhibits
-            if exhibit.missing
-        ],
+        caveats=_left_out(found),
         method=[
             f"{found.paper}, {found.title}, asked: {found.asks}",
             found.scaled,
@@ -83,6 +79,18 @@ def _verdict(found: PaperFindings, statements: Sequence[StatementFound]) -> str:
     if by["not measured"]:
         text += f"; {len(by['not measured'])} can't be tested on this machine"
     return text + "."
+
+
+def _left_out(found: PaperFindings) -> list[str]:
+    """What of the paper was not measured, and why: a sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for exhibit in found.exhibits:
+        if exhibit.missing:
+            reasons.setdefault(exhibit.missing, []).append(exhibit.number)
+    return [
+        f"{listed(numbers)} {'is' if len(numbers) == 1 else 'are'} left out: {reason}."
+        for reason, numbers in reasons.items()
+    ]
 
 
 def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[str]:
