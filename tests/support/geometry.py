@@ -70,6 +70,13 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
   const entries = [...svg.querySelectorAll(".role-legend-label text")].map((t) => t.textContent);
   const twice = entries.filter((text, k) => entries.indexOf(text) !== k);
   if (twice.length) problems.push(`twice in a legend: ${twice[0]}`);
+  for (const legend of svg.querySelectorAll(".role-legend")) {
+    const marks = [...legend.querySelectorAll(".role-legend-symbol path")]
+      .map((e) => [e.getAttribute("d"), e.getAttribute("fill"), e.getAttribute("stroke"),
+        e.getAttribute("stroke-dasharray")].join());
+    const same = marks.findIndex((mark, k) => marks.indexOf(mark) !== k);
+    if (same >= 0) problems.push(`two entries of a legend look alike: number ${same + 1}`);
+  }
   found[figure.dataset.figure] = { problems, said: texts.map(({ said }) => said) };
 }
 // A column of a table whose text is broken into many lines while others have room.

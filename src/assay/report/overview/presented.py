@@ -18,17 +18,22 @@ def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
     """The report for people; ``most``: rows of a table. Programs read the report itself."""
     report = msgspec.structs.replace(
         report,
-        sections=[_section(section) for section in report.sections],
+        sections=[_section(section, report.cell_table) for section in report.sections],
         cell_table=without_empty_columns(_few_notes(report.cell_table)),
     )
     return shortened(report, most)
 
 
-def _section(section: Section) -> Section:
+def _section(section: Section, cells: Table) -> Section:
+    """The section for people; a table that is also the report's table of cells is there alone."""
     return msgspec.structs.replace(
         section,
         caveats=grouped(section.caveats),
-        tables=[_folded(without_empty_columns(table)) for table in section.tables if table.rows],
+        tables=[
+            _folded(without_empty_columns(table))
+            for table in section.tables
+            if table.rows and table.rows != cells.rows
+        ],
     )
 
 
