@@ -367,6 +367,27 @@ def test_a_speedup_counts_from_the_smallest_number_of_processes():
     assert figures([cell("npb.cg", "C", 1e9)]) == {}
 
 
+def test_of_more_kinds_of_placement_than_readers_can_distinguish_the_best_is_drawn():
+    """Seven kinds on 2 to 16 cores: of each number of cores the fastest."""
+    hybrid_kinds = [(2, 1), (1, 2), (2, 2), (1, 4), (2, 4), (1, 8), (2, 8), (1, 16)]
+    cells = [
+        cell("npb.cg", "A", 1e8 * ppn * threads - 1e6 * threads, ppn=ppn, threads=threads)
+        for ppn, threads in hybrid_kinds
+    ]
+    few = figures(cells[:5])["npb-cg"]
+    assert len({row["kind"] for row in few.rows}) == 4
+    cells += [
+        cell("npb.cg", "A", rate, ppn=ppn, nodes=nodes)
+        for rate, ppn, nodes in ((3e8, 3, 1), (7e8, 1, 8), (1e8, 2, 4), (2e8, 4, 2))
+    ]
+    many = figures(cells)["npb-cg"]
+    assert {row["kind"] for row in many.rows} == {"best"}
+    assert [row["cores"] for row in many.rows] == [2, 3, 4, 8, 16]
+    assert many.rows[0]["placement"] == "2 ranks"  # 199 Mop/s, two threads 198
+    assert many.rows[0]["median"] == pytest.approx(199e6 / 2)
+    assert "the best placement on its number of cores" in many.caption
+
+
 def test_phases_are_shares_that_add_up():
     cells = falling()
     assert phase_shares(cells[-1]) == {

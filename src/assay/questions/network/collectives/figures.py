@@ -12,7 +12,7 @@ from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
 from assay.questions.network.collectives.findings import CollectiveFindings
 from assay.questions.network.collectives.points import operation, ranks, size
-from assay.units import counted, format_size
+from assay.units import capitalised, counted, format_size
 
 _MICROSECONDS = (1e-6, "µ")
 _HEIGHT = 280
@@ -46,7 +46,8 @@ def _by_order(found: Sequence[Point]) -> Figure:
         found,
         lambda point: f"{point.summary.cell.placement.order} order",
         id="collectives-order",
-        title=f"{operation(found[0])} by rank order, {counted(ranks(found[0]), 'rank')}",
+        title=f"{capitalised(operation(found[0]))} by rank order, "
+        + counted(ranks(found[0]), "rank"),
         series=Field("series", "", "order of ranks over nodes"),
     )
 

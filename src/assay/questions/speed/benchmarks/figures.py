@@ -113,6 +113,9 @@ def _lines(found: BenchmarkFindings) -> Figure:
         for line in found.lines
         for count, point in line.points.items()
     ]
+    best = len(_values("kind", rows)) > len(_DASHES)
+    if best:
+        rows = _best(rows)
     counts = sorted({point.cores for point in measured})
     chart = Chart(
         rows,
@@ -133,7 +136,9 @@ def _lines(found: BenchmarkFindings) -> Figure:
         found.kernel.replace(".", "-"),
         f"NPB {found.title}: rate per {noun}",
         caption="A level line would be perfect scaling; a rising one is superlinear. "
-        f"{intervals_text(chart.rows, 'band')} The axis of counts is logarithmic. NPB: {OWN_CODE}.",
+        + ("Each point is the best placement on its number of cores. " if best else "")
+        + f"{intervals_text(chart.rows, 'band')} The axis of counts is logarithmic. "
+        + f"NPB: {OWN_CODE}.",
         alt=f"Line chart of NPB {found.title} Mop/s per {noun} for class "
         f"{listed(_classes(measured))} on {counts[0]} to {counts[-1]} {nouns}.",
         fields=[
@@ -142,6 +147,24 @@ def _lines(found: BenchmarkFindings) -> Figure:
             Field("kind", "", "processes, threads or both"),
             Field("placement", "", "ranks and threads"),
         ],
+    )
+
+
+def _best(rows: Sequence[Row]) -> list[Row]:
+    """The best row of each class, toolchain and number of cores.
+
+    Readers can't tell more kinds of placements apart than there are dashes.
+    """
+    kept: dict[tuple[Datum, ...], Row] = {}
+    for row in rows:
+        toolchain = str(row["kind"]).partition(" · ")[2] or "best"
+        place = (row["class"], toolchain, row["cores"])
+        if place not in kept or float(row["median"] or 0) > float(kept[place]["median"] or 0):
+            kept[place] = {**row, "kind": toolchain}
+    classes = _values("class", rows)
+    return sorted(
+        kept.values(),
+        key=lambda row: (classes.index(row["class"]), str(row["kind"]), float(row["cores"] or 0)),
     )
 
 

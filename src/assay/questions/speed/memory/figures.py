@@ -29,9 +29,12 @@ _STRIDED_FIELDS = (
 def figures(found: MemoryFindings) -> list[Figure]:
     """STREAM, its saturation, strided access and its ratios, the memory hierarchy."""
     curves = found.curves
+    saturation = _saturation(curves.saturation)
+    several = len({point.parameter("op") for point in curves.stream}) > 1
     drawn = (
-        _stream(curves.stream),
-        _saturation(curves.saturation),
+        # Of one operation the curve over cores has all bars.
+        None if saturation and not several else _stream(curves.stream),
+        saturation,
         _strided(curves.strided),
         _strided_ratio(curves.strided),
         _hierarchy(curves.latencies, found.levels),
