@@ -18,6 +18,7 @@ from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
+from assay.report.shorten import beginning
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -28,6 +29,8 @@ _EMBEDDED = 4 << 20
 _MOST_OPEN = 100
 # Recommendations and caveats that are open above the figures: more would hide the figures.
 _MOST_SENTENCES = 4
+# Characters of a verdict on the first screen, some five lines; its section has the whole.
+_FIRST_CHARACTERS = 340
 # Characters of code that no line break divides; such code fits into the narrowest page.
 _WHOLE_CODE = 24
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -45,6 +48,7 @@ def to_html(report: ReportModel) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["code"] = _code
+    environment.filters["beginning"] = lambda text: beginning(text, _FIRST_CHARACTERS)
     environment.filters["groups"] = groups
     environment.filters["data_uri"] = _data_uri
     environment.filters["csp_hash"] = content_hash

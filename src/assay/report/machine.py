@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.errors import AssayError
+from assay.plans.largest_choice import grouped_choices
 from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.report.host_table import node_tables
@@ -176,7 +177,7 @@ def _origin(run: RunData) -> Table:
 def _choices(choices: Sequence[str]) -> Table:
     """What the plan left open and the machine decided."""
     return (
-        TableBuilder(choices)
+        TableBuilder(grouped_choices(choices))
         .text("choice", "Choice", str)
         .table("choices", "Chosen for this machine", folded=True)
     )

@@ -11,7 +11,7 @@ from assay.report.model import ReportModel, Section
 from assay.report.overview.grouped import grouped
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import without_empty_columns
-from assay.report.shorten import MOST_LINES, shortened
+from assay.report.shorten import MOST_LINES, beginning, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -102,7 +102,7 @@ def _verdict(
 
     answered = section.status == "answered"
     console.print(Text(section.title, style="bold" if answered else "dim"))
-    line = Text(_beginning(section.verdict, most), style="" if answered else "dim")
+    line = Text(beginning(section.verdict, most), style="" if answered else "dim")
     console.print(Padding(line, (0, 0, 0, 2)))
     if section.confidence:
         why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
@@ -112,7 +112,7 @@ def _verdict(
         console.print(Padding(why, (0, 0, 0, 2)))
     if section.advice and advised:
         advice = Text("→ ", style="bold")
-        advice.append(_beginning(section.advice[0], most))
+        advice.append(beginning(section.advice[0], most))
         console.print(Padding(advice, (0, 0, 0, 2)))
     new = [each.sentence for each in section.impossible if each.sentence not in stated]
     for sentence in new[:_MAX_IMPOSSIBLE]:
@@ -121,19 +121,6 @@ def _verdict(
     if len(new) > _MAX_IMPOSSIBLE:
         more = f"{len(new) - _MAX_IMPOSSIBLE} more of its numbers can't be; see its caveats."
         console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
-
-
-def _beginning(text: str, most: int) -> str:
-    """The first clauses or sentences of a text, as many as fit into ``most`` characters."""
-    if len(text) <= most:
-        return text
-    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]
-    cut = max(ends, default=text.rfind(" ", 0, most - 2))
-    return f"{text[:cut]} …"
-
-
-def _places(text: str, mark: str) -> list[int]:
-    return [at for at in range(len(text)) if text.startswith(mark, at)]
 
 
 def _first_reason(why: str) -> str:

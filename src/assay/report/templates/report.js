@@ -37,7 +37,9 @@
       autosize: { type: "fit-x", contains: "padding" },
       config: data.configs[theme()],
     };
-    const alone = !data.legendless.includes(id);
+    // One below the other, panels are too far from the first one's legend.
+    const column = getComputedStyle(figure.parentElement).gridTemplateColumns.split(" ");
+    const alone = !data.legendless.includes(id) || column.length === 1;
     const spec = alone ? whole : { ...whole, ...bare(marks) };
     try {
       if (views.has(id)) views.get(id).finalize();
