@@ -8,8 +8,8 @@ import pytest
 
 from assay.errors import AssayError
 from assay.kernels import kernels
+from assay.model.choices import grouped_choices
 from assay.model.plan import PlanContext
-from assay.plans.largest_choice import grouped_choices
 from plan_files import TWO, classes, measure
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,9 +11,6 @@ from assay.model.placement import Value
 from assay.model.plan import PlanContext
 from assay.plans.feasibility import network_seconds
 from assay.plans.levels import LargestLevel, Names, read_parameter
-
-# "npb.cg: class=A, the largest with core_seconds <= 2."
-_CHOICE = re.compile(r"([\w.]+): (\S+), (the largest with .+\.)")
 
 
 @dataclass(frozen=True)
@@ -72,18 +68,3 @@ def _fits(kernel: Kernel, parameters: Mapping[str, Value], context: PlanContext)
         return True
     counts = {1, max(context.cores, 1)}
     return all(ppn * kernel.memory(parameters, ppn, 1) <= context.memory for ppn in counts)
-
-
-def grouped_choices(choices: Iterable[str]) -> list[str]:
-    """The sentences of a plan on its choices, one for all that were chosen by the same rule.
-
-    ``npb.ep class=B, npb.cg class=A: the largest with core_seconds <= 2.``
-    """
-    groups: dict[str, list[str]] = {}
-    for sentence in choices:
-        match = _CHOICE.fullmatch(sentence)
-        rule, chosen = (match[3], f"{match[1]} {match[2]}") if match else (sentence, "")
-        groups.setdefault(rule, []).append(chosen)
-    return [
-        f"{', '.join(chosen)}: {rule}" if all(chosen) else rule for rule, chosen in groups.items()
-    ]

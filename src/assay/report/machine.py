@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.errors import AssayError
-from assay.plans.largest_choice import grouped_choices
+from assay.model.choices import grouped_choices
 from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.report.host_table import node_tables

@@ -106,8 +106,8 @@ def test_both_comparisons_of_the_paper_over_nodes() -> None:
     assert published["CG"][5:] == ["0.65 to 0.80", "0.77 to 1.00"]
     assert "less on 16 to 128" in published["CG"][2]
     columns = [column.label for column in tables["placement-published"].columns[1:]]
-    here, there = "here (1)", [f"{machine} (2)" for machine in MACHINES]
-    assert columns == [f"Same nodes, {here}", *there, f"Same ranks, {here}", *there]
+    sides = ["here (1)", *(f"{machine} (2)" for machine in MACHINES)]
+    assert columns == [f"Same {what}, {side}" for what in ("nodes", "ranks") for side in sides]
     own, source = tables["placement-published"].notes
     assert OWN_CODE in own and CODE in source
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from assay.campaign.commands.run_request import estimate
 from assay.console import print_json
+from assay.model.choices import grouped_choices
 from assay.model.plan import Plan
-from assay.plans.largest_choice import grouped_choices
 from assay.questions.papers.planned import PlannedExhibit, planned_exhibits
 from assay.units import counted, format_duration
 

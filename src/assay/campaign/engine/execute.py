@@ -21,8 +21,8 @@ from assay.campaign.machine.bench import Bench, MeasuredMachine
 from assay.campaign.machine.building import build_display
 from assay.errors import AssayError
 from assay.model.cell import Cell
+from assay.model.choices import grouped_choices
 from assay.model.plan import Plan
-from assay.plans.largest_choice import grouped_choices
 from assay.records.creation import create_run
 from assay.records.directory import RunDirectory
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
