@@ -8,6 +8,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.kernels import kernels
+from assay.model.choices import grouped_choices
 from assay.model.plan import PlanContext
 from plan_files import TWO, classes, measure
 
@@ -35,6 +36,20 @@ def test_the_largest_choice_is_the_last_that_the_condition_allows(tmp_path):
         chosen("operations < 5")
     with pytest.raises(AssayError, match="uses 'operation'"):
         chosen("operation <= 1e9")
+
+
+def test_choices_by_the_same_rule_are_one_sentence():
+    choices = [
+        "npb.ep: class=B, the largest with core_seconds <= 2.",
+        "npb.cg: class=A, the largest with core_seconds <= 2.",
+        "npb.cg: class=S, the largest with core_seconds <= 0.2.",
+        "linpack: n, nb and p by linpack.search.",
+    ]
+    assert grouped_choices(choices) == [
+        "npb.ep class=B, npb.cg class=A: the largest with core_seconds <= 2.",
+        "npb.cg class=S: the largest with core_seconds <= 0.2.",
+        "linpack: n, nb and p by linpack.search.",
+    ]
 
 
 def test_the_largest_choice_may_depend_on_expected_time(tmp_path):

@@ -10,8 +10,13 @@ from browser import Browser
 # The least distance of the centres of neighbouring labels of an axis, in px.
 LEAST_X, LEAST_Y = 24, 12
 MOST_DIGITS = 7
+# Lines of one word each in a field of a table; below the width (px) fields are narrow on purpose.
+MOST_LINES, NARROW = 2, 820
 
-_SCRIPT = """
+_LIMITS = (
+    f"const LEAST_X = {LEAST_X}, LEAST_Y = {LEAST_Y}, MOST_LINES = {MOST_LINES}, NARROW = {NARROW};"
+)
+_SCRIPT = r"""
 const box = (e) => e.getBoundingClientRect();
 // The box of a slanted text is larger than the text: their overlaps are not judged.
 const slanted = (text) => {
@@ -32,6 +37,10 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
   for (const { said, b } of texts) {
     if (b.left < all.left - 1.5 || b.right > all.right + 1.5 || b.top < all.top - 1.5
       || b.bottom > all.bottom + 1.5) problems.push(`leaves the figure: ${said}`);
+  }
+  for (const { e, said } of texts) {
+    if (e.closest(".role-legend-title, .role-axis-title") && said.endsWith("…"))
+      problems.push(`cut title: ${said}`);
   }
   const level = texts.filter(({ slant }) => !slant).sort((p, q) => p.b.left - q.b.left);
   level.forEach(({ said, b: a }, i) => {
@@ -61,11 +70,29 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
   const entries = [...svg.querySelectorAll(".role-legend-label text")].map((t) => t.textContent);
   const twice = entries.filter((text, k) => entries.indexOf(text) !== k);
   if (twice.length) problems.push(`twice in a legend: ${twice[0]}`);
+  for (const legend of svg.querySelectorAll(".role-legend")) {
+    const marks = [...legend.querySelectorAll(".role-legend-symbol path")]
+      .map((e) => [e.getAttribute("d"), e.getAttribute("fill"), e.getAttribute("stroke"),
+        e.getAttribute("stroke-dasharray")].join());
+    const same = marks.findIndex((mark, k) => marks.indexOf(mark) !== k);
+    if (same >= 0) problems.push(`two entries of a legend look alike: number ${same + 1}`);
+  }
   found[figure.dataset.figure] = { problems, said: texts.map(({ said }) => said) };
 }
-const overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
-return { found, overflow };
-""".replace("LEAST_X", str(LEAST_X)).replace("LEAST_Y", str(LEAST_Y))
+// A column of a table whose text is broken into many lines while others have room.
+const squeezed = [];
+for (const table of document.querySelectorAll(".scroll table")) {
+  if (!table.offsetWidth || innerWidth < NARROW) continue;
+  for (const cell of table.querySelectorAll("tbody td")) {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const lines = new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size;
+    const words = cell.textContent.trim().split(/[\s,-]+/).length;
+    if (lines > MOST_LINES && lines >= words) { squeezed.push(cell.textContent); break; }
+  }
+}
+return { found, squeezed };
+"""
 # Vega-Lite says this of every figure whose height follows from its rows.
 _HARMLESS = 'WARN Dropping "fit-y"'
 
@@ -81,16 +108,23 @@ def defects(browser: Browser, page: str, widths: Iterable[int]) -> list[str]:
     return problems
 
 
+def wide(browser: Browser) -> int:
+    """By how many px the page is wider than the window."""
+    script = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return max(0, browser.ask(script))
+
+
 def complaints(browser: Browser) -> list[str]:
     """What the page complained of since the last call."""
     return [each for each in browser.errors() if not each.startswith(_HARMLESS)]
 
 
 def _defects(browser: Browser, width: int) -> list[str]:
-    seen = browser.ask(_SCRIPT)
+    seen = browser.ask(_LIMITS + _SCRIPT)
     problems = [f"page: {each}" for each in complaints(browser)]
-    if seen["overflow"] > 0:
-        problems.append(f"page: {seen['overflow']} px wider than the window")
+    if overflow := wide(browser):
+        problems.append(f"page: {overflow} px wider than the window")
+    problems += [f"page: a narrow column: {text}" for text in seen["squeezed"]]
     for name, figure in seen["found"].items():
         problems += [f"{name}: {each}" for each in figure["problems"]]
         problems += [f"{name}: digits of {text}" for text in figure["said"] if too_precise(text)]

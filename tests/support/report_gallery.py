@@ -219,11 +219,29 @@ def imported(folder: Path) -> ReportModel:
     return _of_run(path)
 
 
+def simulated(_: Path) -> ReportModel:
+    """A program on a described cluster, by SimGrid and by the closed form."""
+    from assay.questions.simulation.model import SIMULATION_SCHEMA, SimulationFindings
+    from assay.report.simulation.write import build_simulation
+
+    return build_simulation(
+        SimulationFindings(
+            schema=SIMULATION_SCHEMA, utc=MONDAY, program="npb.cg.C", cluster="A cluster of 2004",
+            file="/home/someone/descriptions/a-cluster-with-a-long-name.toml",
+            topology="torus of 8 x 8", ranks=128, nodes=64, per_node=2, recorded=61.7,
+            simulator="SimGrid 3.36", simulated=52.3, interval=(54.1, 60.2), mean=56.9, draws=200,
+            seed=1, closed_form=43.8, computing=38.25, factor=25.0,
+            left_out=["2 calls of MPI_Waitany are replayed as MPI_Waitall."],
+            unknown=["The description doesn't say how nodes vary over days."],
+        )
+    )  # fmt: skip
+
+
 # Pages that are not of a suite.
 OTHERS: Mapping[str, Callable[[Path], ReportModel]] = {
     "app": app_report, "compare": compared, "profile": profiled, "nodes": of_nodes,
     "history": over_time, "usage": used, "design": designed, "import": imported,
-    "unsteady": unsteady,
+    "unsteady": unsteady, "simulate": simulated,
 }  # fmt: skip
 
 

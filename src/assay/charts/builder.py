@@ -44,6 +44,10 @@ def numbers(field: str, title: str, **more: Spec) -> Spec:
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
+# Up to these numbers, bars or places along x fit into half of the page, and names into its legend.
+_BARS, _PLACES, _NAMES = 10, 8, 8
+
+
 class Chart:
     """A chart whose rows have ``median``, ``low``, ``high`` (``questions.common.figure_rows``).
 
@@ -115,9 +119,16 @@ class Chart:
         return self.add({"mark": mark, "encoding": encoding})
 
     def lines(self, size: int = 30, **channels: Spec) -> Chart:
-        """Lines through the medians; ``channels``: further encodings, such as ``strokeDash``."""
+        """Lines through the medians; ``channels``: further encodings, such as ``strokeDash``.
+
+        ``size``: of the points on the lines. With points Vega-Lite draws the legend of dashes with
+        points, too: if it is to have strokes, 0 here and ``points`` as well.
+        """
         layer = line(self.y, self.hue or {}, self.tooltip, **channels)
-        layer["mark"]["point"]["size"] = size
+        if size:
+            layer["mark"]["point"]["size"] = size
+        else:
+            del layer["mark"]["point"]
         if self.hue is None:
             del layer["encoding"]["color"]
         return self.add(layer)
@@ -180,6 +191,8 @@ class Chart:
     ) -> Figure:
         """The figure. ``fields``: of the rows; those of the statistics are added.
 
+        ``width``: one that would have few marks over the full width gets half of it.
+
         The field ``STATISTICS`` (named ``*``) marks their place among the others; without it they
         are last. ``statistics``: their fields, by default those of a metric's median.
         """
@@ -203,11 +216,26 @@ class Chart:
                 "encoding": self.encoding,
                 "layer": self._layers,
             },
-            width=width,
+            width=width if self._crowded() else "half",
         )
+
+    def _crowded(self) -> bool:
+        """Whether there are more marks than fit into half of the page."""
+        if any(_mark(layer) == "bar" for layer in self._layers):
+            return len(self.rows) > _BARS
+        field = self.encoding["x"].get("field", "")
+        if len({row[field] for row in self.rows if field in row}) > _PLACES:
+            return True
+        names = self.hue["field"] if self.hue else ""
+        return len({row[names] for row in self.rows if names in row}) > _NAMES
 
     def _colour(self) -> dict[str, Spec]:
         return {} if self.hue is None else {"color": self.hue}
+
+
+def _mark(layer: Spec) -> str:
+    mark = layer.get("mark", "")
+    return str(mark["type"] if isinstance(mark, dict) else mark)
 
 
 STATISTICS = Field("*", "", "place of the fields of the statistics")

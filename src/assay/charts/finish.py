@@ -15,6 +15,13 @@ from assay.charts.theme import LONGEST_LABEL
 _SEPARATION = 17
 _CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
 _SLANTED = 100  # length of a slanted label, px
+# A label in two lines, divided at the first space from its middle on.
+_MIDDLE = "floor(length(datum.label) / 2)"
+_SPACE = f"indexof(slice(datum.label, {_MIDDLE}), ' ')"
+_HALVES = (
+    f"({_SPACE} < 0 ? datum.label : [slice(datum.label, 0, {_MIDDLE} + {_SPACE}), "
+    f"slice(datum.label, {_MIDDLE} + {_SPACE} + 1)])"
+)
 _CHANNELS = ("color", "shape", "strokeDash", "opacity", "fill", "stroke")
 
 
@@ -62,28 +69,61 @@ def finished(figure: Figure) -> Spec:
     return spec
 
 
+def legends(figure: Figure) -> dict[str, tuple[str, ...]]:
+    """By channel the names in the figure's legends, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
+
+    def walk(part: object) -> None:
+        if isinstance(part, list):
+            for each in part:
+                walk(each)
+        if not isinstance(part, Mapping):
+            return
+        for channel in _CHANNELS:
+            encoding = part.get(channel)
+            if isinstance(encoding, Mapping) and encoding.get("type") in ("nominal", "ordinal"):
+                field = encoding.get("field", "")
+                given = (encoding.get("scale") or {}).get("domain")
+                names = given or [row[field] for row in figure.rows if row.get(field) is not None]
+                if encoding.get("legend", {}) is not None:
+                    found[channel] = tuple(dict.fromkeys(map(str, names)))
+        for each in part.values():
+            walk(each)
+
+    walk(figure.spec)
+    return found
+
+
 def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
-    """The axis of names along x, slanted where its labels don't fit side by side."""
+    """The axis of names along x: in two lines where one doesn't fit, slanted where neither does."""
     if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:
         return axis
-    needed = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
+    in_one = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
+    in_two = len(labels) * (max(map(_half, labels)) * _CHARACTER + _GAP)
     # Labels that begin alike are cut at their begin.
     kept = _SLANTED // _CHARACTER
     begins, ends = {label[:kept] for label in labels}, {label[1 - kept :] for label in labels}
-    cut = {}
+    cut = "datum.label"
     if len(begins) < len(labels) and len(ends) == len(labels):
-        cut["labelExpr"] = (
-            f"room < {needed} && length(datum.label) > {kept} "
-            f"? '…' + slice(datum.label, {1 - kept}) : datum.label"
-        )
+        cut = f"length(datum.label) > {kept} ? '…' + slice(datum.label, {1 - kept}) : datum.label"
+    words = f"room >= {in_one} ? datum.label : room >= {in_two} ? {_HALVES} : {cut}"
+    if "labelExpr" in axis:  # words of its own
+        words, in_two = axis["labelExpr"], in_one
     return {
         **axis,
-        **cut,
-        "labelAngle": {"expr": f"room < {needed} ? -40 : 0"},
-        "labelAlign": {"expr": f"room < {needed} ? 'right' : 'center'"},
-        "labelBaseline": {"expr": f"room < {needed} ? 'middle' : 'top'"},
-        "labelLimit": {"expr": f"room < {needed} ? {_SLANTED} : {LONGEST_LABEL}"},
+        "labelExpr": words,
+        "labelAngle": {"expr": f"room < {in_two} ? -40 : 0"},
+        "labelAlign": {"expr": f"room < {in_two} ? 'right' : 'center'"},
+        "labelBaseline": {"expr": f"room < {in_two} ? 'middle' : 'top'"},
+        "labelLimit": {"expr": f"room < {in_two} ? {_SLANTED} : {LONGEST_LABEL}"},
     }
+
+
+def _half(label: str) -> int:
+    """Characters of the longer line of a label that is divided as ``_HALVES`` does."""
+    middle = len(label) // 2
+    place = label.find(" ", middle)
+    return len(label) if place < 0 else max(place, len(label) - place - 1)
 
 
 def _narrow(axis: Spec | None) -> Spec | None:

@@ -135,7 +135,7 @@ def section_of(
     method: Sequence[str] = (),
     findings: object = None,
 ) -> Section:
-    """The section of a report for an answer.
+    """The section of a report for an answer, without figures of a single point: a table has it.
 
     ``method``: further sentences on how it was measured. ``findings``: as ``findings_json`` returns
     them.
@@ -148,7 +148,7 @@ def section_of(
         confidence=answer.confidence,
         confidence_why=answer.confidence_why,
         evidence=answer.evidence,
-        figures=list(figures),
+        figures=[figure for figure in figures if len(figure.rows) > 1],
         tables=list(tables),
         method=[*answer.method, *method],
         limits=answer.limits,

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# Columns of the catalogue, and the width of a terminal from which on each is shown.
+_HEADINGS = {"kernel": 0, "what it measures": 0, "headline": 110, "parameters": 150}
+
+
 def describe(kernel: Kernel) -> dict[str, object]:
     """A catalogue entry as plain values; ``work``: of one operation at the default parameters."""
     return {
@@ -67,17 +71,18 @@ def _default_work(kernel: Kernel) -> dict[str, float | None]:
 
 
 def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
-    """All kernels, one line each."""
+    """All kernels, one line each; headline and parameters on terminals with room for them."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("kernel", "what it measures", "headline", "parameters"):
+    shown = [heading for heading, width in _HEADINGS.items() if out.width >= width]
+    for heading in shown:
         table.add_column(heading, no_wrap=heading == "kernel")
     for kernel in catalogue:
         metric = kernel.metric(kernel.headline)
         headline = f"{kernel.headline} ({metric.unit})" if metric else kernel.headline
         names = ", ".join(parameter.name for parameter in kernel.parameters) or "none"
-        table.add_row(kernel.name, kernel.title, headline, names)
+        table.add_row(*(kernel.name, kernel.title, headline, names)[: len(shown)])
     out.print(table)
     out.print("\nDetails of a kernel: [bold]assay kernels NAME[/bold]")
 

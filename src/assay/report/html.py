@@ -12,12 +12,13 @@ import msgspec
 
 from assay.charts.drawing import csv_text, svg
 from assay.charts.figure import Figure, groups
-from assay.charts.finish import finished
+from assay.charts.finish import finished, legends
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
+from assay.report.shorten import beginning
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 _EMBEDDED = 4 << 20
 # Rows of the table of all cells up to which it is open: more would be most of the page.
 _MOST_OPEN = 100
+# Recommendations and caveats that are open above the figures: more would hide the figures.
+_MOST_SENTENCES = 4
+# Characters of a verdict on the first screen, some five lines; its section has the whole.
+_FIRST_CHARACTERS = 340
+# Characters of code that no line break divides; such code fits into the narrowest page.
+_WHOLE_CODE = 24
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -41,6 +48,7 @@ def to_html(report: ReportModel) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["code"] = _code
+    environment.filters["beginning"] = lambda text: beginning(text, _FIRST_CHARACTERS)
     environment.filters["groups"] = groups
     environment.filters["data_uri"] = _data_uri
     environment.filters["csp_hash"] = content_hash
@@ -53,6 +61,7 @@ def to_html(report: ReportModel) -> str:
         sections=shown_sections(report),
         open_questions=open_questions(report),
         most_open=_MOST_OPEN,
+        most_sentences=_MOST_SENTENCES,
         css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=unescaped(javascript_bundle() if figures else ""),
@@ -64,7 +73,14 @@ def to_html(report: ReportModel) -> str:
 
 
 def _for_browser(figures: list[Figure]) -> dict[str, Any]:
+    """Specifications and data; ``legendless``: panels whose legend is that of their first one."""
     return {
+        "legendless": [
+            figure.id
+            for first, *others in groups(figures)
+            for figure in others
+            if legends(figure) == legends(first)
+        ],
         "configs": {"light": vega_config("light"), "dark": vega_config("dark")},
         "specs": {
             figure.id: {**finished(figure), "data": {"values": figure.rows}} for figure in figures
@@ -94,10 +110,14 @@ def content_hash(text: str) -> Markup:
 
 
 def _code(text: str) -> Markup:
-    """Escaped text; text in `backticks` is code."""
+    """Escaped text; text in `backticks` is code, and short code stays on one line."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    def written(match: re.Match[str]) -> str:
+        kind = ' class="whole"' if len(match[1]) <= _WHOLE_CODE else ""
+        return f"<code{kind}>{match[1]}</code>"
+
+    return Markup(re.sub(r"`([^`]+)`", written, str(escape(text))))
 
 
 def unescaped(text: str) -> Markup:

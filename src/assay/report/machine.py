@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.errors import AssayError
+from assay.model.choices import grouped_choices
 from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.report.host_table import node_tables
@@ -39,6 +40,8 @@ def system_table(manifest: Manifest) -> Table:
 def provenance_tables(run: RunData) -> list[Table]:
     """Command, plan and seed of the run, its hosts, toolchains and launches."""
     tables = [_origin(run), *node_tables(run)]
+    if run.manifest.plan.choices:
+        tables.append(_choices(run.manifest.plan.choices))
     if run.manifest.toolchains:
         tables.append(_toolchains(run.manifest.toolchains))
     if run.launches:
@@ -142,7 +145,6 @@ def _origin(run: RunData) -> Table:
         ("assay", manifest.assay),
         ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),
         ("Cells", str(len(manifest.plan.cells))),
-        ("Chosen for this machine", " ".join(manifest.plan.choices)),
         ("Notes", " ".join(manifest.plan.notes)),
         ("Seed", str(manifest.plan.seed)),
         (
@@ -170,6 +172,15 @@ def _origin(run: RunData) -> Table:
         ("Hosts' clocks", clock_text(run)),
     ]
     return fact_table("origin", "Provenance", facts, clock_notes(run))
+
+
+def _choices(choices: Sequence[str]) -> Table:
+    """What the plan left open and the machine decided."""
+    return (
+        TableBuilder(grouped_choices(choices))
+        .text("choice", "Choice", str)
+        .table("choices", "Chosen for this machine", folded=True)
+    )
 
 
 def _pinning(run: RunData) -> str:
@@ -236,7 +247,7 @@ def _launches(run: RunData) -> Table:
         .numbers("exit", "Exit", end)
         .text("notes", "Notes", note)
         .text("command", "Command", lambda launch: shlex.join(launch.command), tone="quiet")
-        .table("launches", "Launches", notes=notes)
+        .table("launches", "Launches", notes=notes, folded=True)
     )
 
 

@@ -72,6 +72,7 @@ def _section(section: Section, folder: str) -> list[str]:
         blocks.append(
             f"{section.confidence.capitalize()} confidence. {_plain(section.confidence_why)}"
         )
+    blocks += _list("Recommendations", section.advice)
     blocks += _list("Caveats", section.caveats)
     for table in section.tables:
         if table.leading:
@@ -86,7 +87,6 @@ def _section(section: Section, folder: str) -> list[str]:
     for table in section.tables:
         if not table.leading:
             blocks += [f"### {_plain(table.title)}", *_table(table)]
-    blocks += _list("Recommendations", section.advice)
     blocks += _list("Limits", section.limits)
     blocks += _list("Published clusters, 2003 to 2005", section.published)
     blocks += _list("Method", section.method)

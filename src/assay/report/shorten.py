@@ -90,3 +90,16 @@ def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]
         entry = msgspec.structs.replace(row[place], text=", ".join(new))
         kept.append([*row[:place], entry, *row[place + 1 :]])
     return kept, [table.notes[int(word) - 1] for word in numbers]
+
+
+def beginning(text: str, most: int) -> str:
+    """The first clauses or sentences of a text, as many as fit into ``most`` characters."""
+    if len(text) <= most:
+        return text
+    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]
+    cut = max(ends, default=text.rfind(" ", 0, most - 2))
+    return f"{text[:cut]} …"
+
+
+def _places(text: str, mark: str) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(mark, at)]

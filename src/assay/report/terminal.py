@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.questions.common.tables import Entry, Table
+from assay.questions.common.tables import Column, Entry, Table
 from assay.report.imported_run.build import SECTION
 from assay.report.model import ReportModel, Section
 from assay.report.overview.grouped import grouped
 from assay.report.overview.order import open_questions, shown_sections
-from assay.report.shorten import MOST_LINES, shortened
+from assay.report.overview.presented import without_empty_columns
+from assay.report.shorten import MOST_LINES, beginning, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -20,8 +21,12 @@ _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal widths, in columns.
 _TIGHT = 78  # below this, fields wrap
-# From which a table column is shown.
-_ROOM = {"limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112}
+# From which a table column is shown, by its name or heading.
+_ROOM = {
+    "limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112,
+    # Of imported numbers, by heading.
+    "Samples": 112, "Tool's check": 96, "File:line": 112,
+}  # fmt: skip
 _UNBOUND = 10_000  # more than any table needs
 _PAPERS = "papers"  # of whose tables those before the figures are shown
 _BETWEEN = 3  # columns between two of a table
@@ -69,7 +74,7 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
     if not verbose:
         _first_caveats(sections, console, stated)
         for section in sections:
-            if section.id in (SECTION, _PAPERS) and section.tables:
+            if section.id == SECTION and section.tables:
                 print_table(section.tables[0], console, titled=False)
         return
     for section in sections:
@@ -97,7 +102,7 @@ def _verdict(
 
     answered = section.status == "answered"
     console.print(Text(section.title, style="bold" if answered else "dim"))
-    line = Text(_beginning(section.verdict, most), style="" if answered else "dim")
+    line = Text(beginning(section.verdict, most), style="" if answered else "dim")
     console.print(Padding(line, (0, 0, 0, 2)))
     if section.confidence:
         why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
@@ -107,7 +112,7 @@ def _verdict(
         console.print(Padding(why, (0, 0, 0, 2)))
     if section.advice and advised:
         advice = Text("→ ", style="bold")
-        advice.append(_beginning(section.advice[0], most))
+        advice.append(beginning(section.advice[0], most))
         console.print(Padding(advice, (0, 0, 0, 2)))
     new = [each.sentence for each in section.impossible if each.sentence not in stated]
     for sentence in new[:_MAX_IMPOSSIBLE]:
@@ -116,19 +121,6 @@ def _verdict(
     if len(new) > _MAX_IMPOSSIBLE:
         more = f"{len(new) - _MAX_IMPOSSIBLE} more of its numbers can't be; see its caveats."
         console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
-
-
-def _beginning(text: str, most: int) -> str:
-    """The first clauses or sentences of a text, as many as fit into ``most`` characters."""
-    if len(text) <= most:
-        return text
-    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]
-    cut = max(ends, default=text.rfind(" ", 0, most - 2))
-    return f"{text[:cut]} …"
-
-
-def _places(text: str, mark: str) -> list[int]:
-    return [at for at in range(len(text)) if text.startswith(mark, at)]
 
 
 def _first_reason(why: str) -> str:
@@ -174,7 +166,8 @@ def print_table(table: Table, console: Console, *, titled: bool) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    shown = [i for i, c in enumerate(table.columns) if console.width >= _ROOM.get(c.name, 0)]
+    table = without_empty_columns(table)
+    shown = [i for i, c in enumerate(table.columns) if console.width >= _room(c)]
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1))
     for index in shown:
         column = table.columns[index]
@@ -193,6 +186,10 @@ def print_table(table: Table, console: Console, *, titled: bool) -> None:
     console.print(grid if whole else _by_row(table, shown))
     for number, note in enumerate(table.notes if console.width >= _ROOM["limit"] else [], 1):
         console.print(Text(f"({number}) {note}", style="dim"))
+
+
+def _room(column: Column) -> int:
+    return _ROOM.get(column.label, _ROOM.get(column.name, 0))
 
 
 def _fit(grid: Grid, console: Console) -> bool:

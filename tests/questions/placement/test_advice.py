@@ -125,7 +125,7 @@ def test_a_placement_best_for_all_is_given_once_with_its_lines() -> None:
     run = with_energy(run_of(cells, lambda c: 1.0 / c.placement.ppn, cells), lambda c: 100.0)
     (line,) = [text for text in advised(run).split("\n") if text.startswith("For")]
     assert line.startswith("For speed, cost and energy: CG class S (")
-    assert "2 ranks on 1 node. Slurm: srun --nodes=1 --ntasks-per-node=2" in line
+    assert "2 ranks on 1 node. Slurm: `srun --nodes=1 --ntasks-per-node=2" in line
     assert "#PBS -l select=1:ncpus=2:mpiprocs=2" in line and "mpirun -n 2" in line
 
 

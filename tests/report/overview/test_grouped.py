@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.questions.common.tables import Column, Entry, Table
 from assay.report.overview.grouped import grouped, merged_notes
-from assay.report.overview.presented import _few_notes, _without_empty_columns
+from assay.report.overview.presented import _few_notes, without_empty_columns
 
 BUSY = "Other processes kept {} of 2 CPUs busy. ({})"
 
@@ -79,5 +79,5 @@ def test_notes_of_a_table_are_renumbered():
 def test_columns_without_entries_are_left_out():
     rows = [[Entry("a"), Entry(""), Entry("–", tone="quiet")], [Entry("b"), Entry(""), Entry("1")]]
     table = Table("t", "T", [Column(n, n) for n in "xyz"], rows)
-    assert [column.name for column in _without_empty_columns(table).columns] == ["x", "z"]
-    assert _without_empty_columns(Table("t", "T", [Column("x", "x")], [])).columns
+    assert [column.name for column in without_empty_columns(table).columns] == ["x", "z"]
+    assert without_empty_columns(Table("t", "T", [Column("x", "x")], [])).columns

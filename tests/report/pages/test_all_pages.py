@@ -11,11 +11,16 @@ import pytest
 from accessibility import violations
 from assay.plans.suites import suites
 from assay.report import html
-from geometry import complaints, defects
+from assay.report.timeline.annotate import annotate
+from assay.report.timeline.write import write_timeline
+from assay.trace.matching import match
+from geometry import complaints, defects, wide
 from report_gallery import MACHINES, OTHERS, SUITES, report_of
+from traces import stencil
 
-# Pages without figures: the fake machine has no traces of noise (the page `unsteady` has them).
-WITHOUT = {"import", "noise"}
+# Pages without figures: the fake machine has no traces of noise (the page `unsteady` has them), and
+# one number of each kind of ring.
+WITHOUT = {"import", "noise", "ring", "simulate"}
 
 
 def test_every_suite_is_drawn():
@@ -35,5 +40,21 @@ def test_a_page_can_be_read(browser, tmp_path, monkeypatch, name):
         browser.shade(dark=dark)
         found = violations(browser)
         assert found["wrong"] == []
-        assert found["measured"] > 100
+        assert found["measured"] > 40
+    assert complaints(browser) == []
+
+
+@pytest.mark.long
+def test_a_timeline_can_be_read(browser, tmp_path):
+    trace = stencil(8, 10)
+    path = tmp_path / "timeline.html"
+    write_timeline(trace, path, annotate(match(trace)))
+    for width in (400, 1200):
+        browser.open(path, width=width)
+        assert wide(browser) == 0
+        for dark in (False, True):
+            browser.shade(dark=dark)
+            found = violations(browser)
+            assert found["wrong"] == []
+            assert found["measured"] > 100
     assert complaints(browser) == []

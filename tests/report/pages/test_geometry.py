@@ -8,9 +8,9 @@ import pytest
 from assay.charts.builder import Chart, numbers
 from assay.charts.drawing import drawable
 from assay.charts.figure import Field, Figure
-from assay.charts.finish import finished
+from assay.charts.finish import finished, legends
 from assay.charts.marks import log_ticks
-from assay.questions.common.tables import Column, Table
+from assay.questions.common.tables import Column, Entry, Table
 from assay.report.build import report_without_cells
 from assay.report.html import to_html
 from assay.report.model import Section
@@ -99,8 +99,47 @@ def test_slanted_labels_that_begin_alike_are_cut_at_their_begin():
         changed = msgspec.structs.replace(figure, rows=rows, spec=spec)
         return finished(changed)["encoding"]["x"]["axis"]
 
-    assert "slice(" in axis([f"2 nodes 32 ranks node set {n}" for n in (1, 2)])["labelExpr"]
-    assert "labelExpr" not in axis(["a long name of a placement", "b long name of a placement"])
+    assert "'…' + slice(" in axis([f"2 nodes 32 ranks node set {n}" for n in (1, 2)])["labelExpr"]
+    others = axis(["a long name of a placement", "b long name of a placement"])["labelExpr"]
+    assert "…" not in others
+    # 2 × (26 characters × 7 + 10) px in one line; in two the first has 14 characters at most.
+    assert others.startswith("room >= 384 ? datum.label : room >= ")
+
+
+def test_a_chart_of_few_marks_takes_half_of_the_width():
+    def width(places: int) -> str:
+        rows = [{"n": n, "name": "a", "median": 1.0, "low": None, "high": None, "launches": 1}
+                for n in range(places)]  # fmt: skip
+        lines = Chart(rows, numbers("n", "n"), "rate", "B/s", hue="name").lines()
+        return lines.figure("f", "F", caption="", alt="", fields=[], width="full").width
+
+    assert [width(2), width(8), width(9)] == ["half", "half", "full"]
+
+
+def test_panels_with_the_same_names_share_the_legend_of_the_first():
+    assert legends(chart(["a", "b"])) == legends(chart(["a", "b"]))
+    assert legends(chart(["a", "b"])) != legends(chart(["b", "a"]))
+    assert legends(chart(["a"])) == {"strokeDash": ("a",)}  # one colour has no legend
+
+
+@pytest.mark.long
+def test_only_the_first_panel_of_the_same_names_has_a_legend(browser):
+    panels = [
+        msgspec.structs.replace(chart(names), id=name, group="Rates", panel=name)
+        for name, names in (("p", ["a", "b"]), ("q", ["a", "b"]), ("r", ["b", "c"]))
+    ]
+    browser.open_text(page_of(*panels))
+    found = browser.ask("""
+      const count = (id, what) =>
+        document.querySelectorAll(`#figure-${id} .live ${what}`).length;
+      const bottom = (id) => document.querySelector(`#figure-${id} .live`)
+        .getBoundingClientRect().bottom;
+      return { legends: ["p", "q", "r"].map((id) => count(id, ".role-legend-label text")),
+        level: Math.abs(bottom("p") - bottom("q")) < 1 };
+    """)
+    assert found["legends"][0] > 0
+    assert found["legends"][1:] == [0, found["legends"][0]]
+    assert found["level"]
 
 
 @pytest.mark.long
@@ -110,6 +149,25 @@ def test_planted_defects_are_found(browser):
     figure = chart(labels, **crowded)
     found = " ".join(defects(browser, page_of(figure), [600]))
     for planted in ("overlap: ", "px apart", "digits of 1.010000000", "twice in a legend"):
+        assert planted in found, planted
+
+
+@pytest.mark.long
+def test_cut_titles_and_squeezed_columns_are_found(browser):
+    figure = chart(["a", "b"])
+    figure.spec["encoding"]["x"]["title"] = "a title that is longer than the axis " * 3
+    figure.spec["encoding"]["x"]["axis"] = {"titleLimit": 200}
+    columns = [Column("a", "A"), *(Column(str(n), "B" * 60) for n in range(5))]
+    long = Entry("alternating considerations unfortunately everywhere")
+    squeezed = Table("s", "S", columns, [[long, *[Entry("b")] * 5]])
+    section = Section(
+        "speed", "How fast is it?", "answered", "Fast.", None, "",
+        *([], [figure], [squeezed], [], [], [], []),
+    )  # fmt: skip
+    empty = Table("t", "T", [Column("a", "A")], [])
+    page = to_html(report_without_cells("r", "R", 0.0, "", [section], rows=empty, facts=empty))
+    found = " ".join(defects(browser, page, [1200]))
+    for planted in ("cut title: a title that", "a narrow column: alternating"):
         assert planted in found, planted
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.campaign.commands.run_request import estimate
 from assay.console import print_json
+from assay.model.choices import grouped_choices
 from assay.model.plan import Plan
 from assay.questions.papers.planned import PlannedExhibit, planned_exhibits
 from assay.units import counted, format_duration
@@ -47,7 +48,7 @@ def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
         f"takes {format_duration(budget)}, and with the launches about {format_duration(seconds)}; "
         "kernels that are not built yet are compiled first."
     )
-    for sentence in (*plan.choices, *plan.notes):
+    for sentence in (*grouped_choices(plan.choices), *plan.notes):
         say(sentence)
     for exhibit in exhibits:
         say(_sentence(exhibit))

@@ -21,6 +21,7 @@ from assay.campaign.machine.bench import Bench, MeasuredMachine
 from assay.campaign.machine.building import build_display
 from assay.errors import AssayError
 from assay.model.cell import Cell
+from assay.model.choices import grouped_choices
 from assay.model.plan import Plan
 from assay.records.creation import create_run
 from assay.records.directory import RunDirectory
@@ -44,7 +45,7 @@ def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
 
 def report_choices(plan: Plan, console: Console) -> None:
     """Print on a terminal what the plan chose according to the machine."""
-    for sentence in plan.choices if console.is_terminal else ():
+    for sentence in grouped_choices(plan.choices) if console.is_terminal else ():
         console.print(sentence, style="dim", markup=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, Literal, TypeVar
 
@@ -14,6 +15,7 @@ from assay.units import MISSING, format_share, format_signed
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
 R = TypeVar("R")
+_LONG_NOTE = 45  # characters of a part of a note from which on rows share it as a footnote
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -143,8 +145,11 @@ def fact_table(
 
 
 def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
-    """Each measured quantity against its limit."""
+    """Each measured quantity, against its limit where there is one."""
     sources = list(dict.fromkeys(row.limit_source for row in rows if row.limit_source))
+    parts = Counter(part for row in rows for part in row.note.split("; "))
+    shared = [part for part, times in parts.items() if times > 1 and len(part) > _LONG_NOTE]
+    notes = [*sources, *shared]
 
     def limit(row: Evidence) -> Entry:
         if row.limit is None or row.limit_source is None:
@@ -155,6 +160,13 @@ def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
     def share_of_limit(row: Evidence) -> Entry:
         return Entry("") if row.share is None else share(row.share, row.share_ci95)
 
+    def note(row: Evidence) -> str:
+        """Its note; what is long and also stands in other rows is a footnote."""
+        words = row.note.split("; ")
+        numbers = ", ".join(str(notes.index(part) + 1) for part in words if part in shared)
+        own = "; ".join(part for part in words if part not in shared)
+        return " ".join(filter(None, [own, f"({numbers})" if numbers else ""]))
+
     return (
         TableBuilder(rows)
         .text("what", "Measured", lambda row: row.label)
@@ -163,6 +175,10 @@ def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
         )
         .numbers("limit", "Limit", limit)
         .numbers("share", "Share of limit", share_of_limit)
-        .text("note", "How", lambda row: row.note, tone="quiet")
-        .table(f"{question}-evidence", "Measured against its limit", notes=sources)
+        .text("note", "How", note, tone="quiet")
+        .table(
+            f"{question}-evidence",
+            "Measured against its limit" if sources else "Measured",
+            notes=notes,
+        )
     )

@@ -80,7 +80,8 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
             parts.append(f"{words} {count}{seen}")
     shared = counted(len(cells), "shared cell")
     if all(cell.verdict == "open" and cell.if_exact is None for cell in cells):
-        return f"{run.name} ({side_name(run)}) is undecided in all of {shared}{_in_runs(cells)}."
+        whose = f"{run.name} ({side_name(run)})"
+        return f"Whether {whose} is faster or slower is undecided in {shared}{_in_runs(cells)}."
     return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
 
 
@@ -143,6 +144,16 @@ def _advice(found: CompareFindings) -> list[str]:
                 f"To decide {counted(len(needs), 'more comparison')}, measure up to "
                 f"{max(needs):,} more {unit} per side ({how})."
             )
+    few = [
+        cell
+        for cell in _decidable(found)
+        if cell.verdict == "open" and min(cell.reference_launches, cell.other_launches) < _ENOUGH
+    ]
+    if few and not advice and not any(run.imported for run in found.runs):
+        advice.append(
+            f"To decide {counted(len(few), 'comparison')}, measure at least {_ENOUGH} launches of "
+            f"each cell per side (`assay run … --launches {_ENOUGH}`)."
+        )
     beside = [cell for cell in found.cells if cell.verdict == "none" and _has_beside(cell)]
     if beside:
         advice.append(

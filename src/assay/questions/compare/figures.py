@@ -103,7 +103,10 @@ def _spec(rows: list[Row], margin: float) -> Spec:
         "type": "nominal",
         "title": "verdict",
         "scale": {"domain": verdicts, "range": [_COLOURS[verdict] for verdict in verdicts]},
-        "legend": {"columns": {"expr": f"room < {_NARROW} ? 2 : {len(verdicts)}"}},
+        "legend": {
+            "columns": {"expr": f"room < {_NARROW} ? 2 : {len(verdicts)}"},
+            "labelExpr": "({open: 'undecided', none: 'another code'})[datum.label] || datum.label",
+        },
     }
     band = {"low": 1.0 / (1.0 + margin), "high": 1.0 + margin}
     layers: list[Spec] = [

@@ -43,7 +43,8 @@ def answer(history: History) -> Answer:
         confidence=confidence if judged else None,
         confidence_why=f"{why}." if judged else "",
         advice=[
-            f"{cell.label}: {event_text(event, cell)}. {event.remark}"
+            f"Find the cause of this change of {cell.label}. {event_text(event, cell)}. "
+            f"{event.remark}"
             for cell, event in changed
             if event is not None
         ],

@@ -153,14 +153,14 @@ def calendar(history: History) -> Figure | None:
                            "labelOverlap": "greedy"}},
             "x2": {"field": "to"},
             "y": {"field": "weekday", "type": "ordinal", "sort": _WEEKDAYS,
-                  "scale": {"domain": _WEEKDAYS}, "title": None},
+                  "scale": {"domain": _WEEKDAYS}, "title": None, "axis": {"grid": False}},
             "color": {
                 "field": "percent",
                 "type": "quantitative",
                 "title": "worse than the reference level (%)",
                 "scale": {"scheme": "blueorange", "domain": [-end, end], "domainMid": 0,
                           "clamp": True},
-                "legend": {"gradientLength": 220, "format": "+~g"},
+                "legend": {"gradientLength": 220, "format": "+~g", "titleLimit": 260},
             },
             "tooltip": [
                 {"field": "day", "title": "day"},

@@ -71,7 +71,7 @@ def answer(found: NodesFindings) -> Answer:
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=f"{_groups_text(found)}{_suspects_text(found)}{_widest_text(found)}",
+        verdict=_verdict(found),
         confidence=confidence,
         confidence_why=why,
         evidence=[
@@ -103,6 +103,14 @@ def answer(found: NodesFindings) -> Answer:
         ],
     )
     return gated(capped(judged, contention), impossible_contention(contention))
+
+
+def _verdict(found: NodesFindings) -> str:
+    """What to check; without anything to check how far the nodes differ."""
+    text = f"{_groups_text(found)}{_suspects_text(found)}"
+    if found.suspects or found.slow_groups:
+        return text.rstrip()
+    return f"{text}{_widest_text(found)}"
 
 
 def _confidence(found: NodesFindings) -> tuple[Confidence, str]:

@@ -20,6 +20,7 @@ _MAX_NODES, _MAX_CELLS = 40, 40
 # Minimum and maximum of the relative deviation at the ends of the colour scale; larger deviations
 # have the same colour.
 _MIN_END, _MAX_END = 0.02, 0.3
+_LEVEL_LABEL = 220  # px of a column from which on its label is level
 _GRADIENT: Spec = {"expr": "min(200, 0.45 * room)"}
 
 
@@ -112,14 +113,17 @@ def _spec(rows: list[Row]) -> Spec:
     far = max((abs(float(row["gain"] or 0.0)) for row in rows), default=0.0)
     end = 100 * min(max(far, _MIN_END), _MAX_END)
     cells = len({row["cell_place"] for row in rows})
+    level = f"room > {_LEVEL_LABEL * cells}"
     x = {
         "field": "cell",
         "type": "nominal",
         "sort": {"field": "cell_place", "op": "min"},
         "title": None,
         "axis": {
-            "labelAngle": -40,
-            "labelLimit": {"expr": "min(300, 0.45 * room)"},
+            "labelAngle": {"expr": f"{level} ? 0 : -40"},
+            "labelAlign": {"expr": f"{level} ? 'center' : 'right'"},
+            "labelBaseline": {"expr": f"{level} ? 'top' : 'middle'"},
+            "labelLimit": {"expr": f"{level} ? room / {cells} - 20 : min(300, 0.45 * room)"},
             "ticks": False,
             "grid": False,
         },

@@ -9,11 +9,13 @@ from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound
 from assay.questions.papers.words import statements_of
-from assay.units import counted
+from assay.units import counted, listed
 
 NAME = "papers"
 # Numbers without a 95% interval, of all that were measured, above which confidence is low.
 _MANY = 0.5
+# Launches from which a distribution-free 95% interval of a median exists.
+_LAUNCHES = 6
 
 
 def answer(found: PaperFindings | None) -> Answer:
@@ -37,14 +39,12 @@ def answer(found: PaperFindings | None) -> Answer:
             for quantity in exhibit.quantities
             if (row := _evidence(exhibit, quantity)) is not None
         ],
-        caveats=[
-            f"{exhibit.number} is left out: {exhibit.missing}."
-            for exhibit in found.exhibits
-            if exhibit.missing
-        ],
+        advice=_advice(found, statements),
+        caveats=_left_out(found),
         method=[
             f"{found.paper}, {found.title}, asked: {found.asks}",
             found.scaled,
+            "Figures and tables have the paper's numbers; the code is assay's, not the paper's.",
             "A conclusion holds if the whole 95% interval of the number here meets its bound, and "
             "is undecided if the interval spans the bound or there are too few launches for one.",
         ],
@@ -73,11 +73,40 @@ def _verdict(found: PaperFindings, statements: Sequence[StatementFound]) -> str:
     if by["does not hold"]:
         parts.append(f"{len(by['does not hold'])} do not")
     if by["undecided"]:
-        parts.append(f"{len(by['undecided'])} are undecided")
+        verb = "is" if len(by["undecided"]) == 1 else "are"
+        parts.append(f"{len(by['undecided'])} {verb} undecided")
     text = ", ".join(parts)
     if by["not measured"]:
         text += f"; {len(by['not measured'])} can't be tested on this machine"
     return text + "."
+
+
+def _left_out(found: PaperFindings) -> list[str]:
+    """What of the paper was not measured, and why: a sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for exhibit in found.exhibits:
+        if exhibit.missing:
+            reasons.setdefault(exhibit.missing, []).append(exhibit.number)
+    return [
+        f"{listed(numbers)} {'is' if len(numbers) == 1 else 'are'} left out: {reason}."
+        for reason, numbers in reasons.items()
+    ]
+
+
+def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[str]:
+    """How to decide what is undecided for want of launches."""
+    undecided = sum(each.outcome == "undecided" for each in statements)
+    bare = any(
+        quantity.here is not None and quantity.here.launches and quantity.here.ci95 is None
+        for exhibit in found.exhibits
+        for quantity in exhibit.quantities
+    )
+    if not undecided or not bare:
+        return []
+    return [
+        f"To decide {counted(undecided, 'conclusion')}, measure at least {_LAUNCHES} launches of "
+        f"each cell: `assay run {found.suite} --launches {_LAUNCHES}`, with enough `--budget`."
+    ]
 
 
 def _confidence(found: PaperFindings) -> tuple[Confidence, str]:

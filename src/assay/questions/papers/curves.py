@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from assay.hostnames import natural
 from assay.model.placement import Value
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Interval, Point, ratio
@@ -66,7 +67,9 @@ def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
         rows = [_row(curve, run, point) for point in drawn]
     if not rows:
         return None
-    lines = list(dict.fromkeys(row.line for row in rows))
+    # In an order that doesn't depend on which points were measured, so that a line has the same
+    # colour in every chart.
+    lines = sorted({row.line for row in rows}, key=natural)
     numeric = all(isinstance(row.x, int | float) for row in rows)
     rows.sort(key=lambda row: (lines.index(row.line), row.x if numeric else 0))
     return PaperCurve(curve.name, curve.title, curve.x, unit, tuple(rows), curve)

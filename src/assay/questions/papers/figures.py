@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
+import msgspec
+
 from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import (
@@ -23,25 +28,55 @@ from assay.reference.papers.loading import figures as published_figures
 _SIZES = ("bytes", "record", "file_size")
 _COUNTS = ("nodes", "ppn", "ranks", "threads", "cores")
 _WORDS = {"ppn": "ranks per node", "n": "order N", "bytes": "message size", "record": "record"}
-# Bars, and places along x, up to these numbers fit into half of the width.
-_HALF, _FEW_POINTS = 8, 3
+# Characters of an axis's title.
+_SHORT = 20
+# "BT, rate per process", "CG: performance for a fixed number of nodes", "FT in a smaller class".
+_OF_BENCHMARK = re.compile(r"([A-Z]{2})[:,]? (.+)")
 
 
 def figures(found: PaperFindings | None) -> list[Figure]:
-    """Every chart of the exhibits that was measured, in the paper's order."""
+    """Every chart of the exhibits that was measured, in the paper's order.
+
+    Charts of one subject for several benchmarks are small multiples, in the place of the first.
+    """
     if found is None:
         return []
-    return [
-        _figure(found, exhibit, curve) for exhibit in found.exhibits for curve in exhibit.curves
+    drawn = [
+        _figure(exhibit, curve)
+        for exhibit in found.exhibits
+        for curve in exhibit.curves
+        if _compares(curve)
     ]
+    together = Counter(figure.group for figure in drawn if figure.group)
+    captions: dict[str, list[str]] = {}
+    for figure in drawn:
+        captions.setdefault(figure.group, []).append(figure.caption)
+    places = {group: number for number, group in reversed([*enumerate(f.group for f in drawn)])}
+    shown = [
+        msgspec.structs.replace(figure, caption=" ".join(dict.fromkeys(captions[figure.group])))
+        if together[figure.group] > 1
+        else msgspec.structs.replace(figure, group="", panel="")
+        for figure in drawn
+    ]
+    order = {
+        figure.id: places[figure.group] if figure.group else number
+        for number, figure in enumerate(shown)
+    }
+    return sorted(shown, key=lambda figure: order[figure.id])
 
 
-def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
+def _compares(curve: PaperCurve) -> bool:
+    """Whether the chart has several places along x: the tables have a single number."""
+    return len({point.x for point in curve.points}) > 1
+
+
+def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     written = curve.written
     rows = [_row(point) for point in curve.points]
     ratio = bool(written.over)
     launches = written.form == "launches"
-    what = "ratio" if ratio else written.what or metric_name(written.metric)
+    named_ratio = written.what if len(written.what) <= _SHORT else "ratio"
+    what = named_ratio if ratio else written.what or metric_name(written.metric)
     if written.per:
         what += f" per {written.per}"
     bars = written.form == "bars" or isinstance(curve.points[0].x, str)
@@ -71,24 +106,21 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
     for name in written.levels:
         figure = drawn[name]
         chart.add(*named_level(figure.si / chart.factor, f"published: {figure.value}"))
-    title = f"{exhibit.number}: {written.title or exhibit.title}"
+    subject = written.title or exhibit.title
+    title = f"{exhibit.number}: {subject}"
+    of_benchmark = _OF_BENCHMARK.fullmatch(subject)
     values = [point.value for point in curve.points]
     intervals = (
         "Each point is a launch."
         if launches
         else intervals_text(rows, "whiskers" if bars else "band")
     )
-    most = _HALF if bars else _FEW_POINTS
-    return chart.figure(
+    compared = "" if what == written.what else f"Ratio: {written.what}. "
+    compared += "The dashed line is 1."
+    drawn_as = chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",
         title,
-        caption=f"{intervals} After {found.paper}, {exhibit.number[0].lower()}"
-        f"{exhibit.number[1:]}"
-        + (
-            f". The ratio: {written.what}; at 1 (dashed) both are equal."
-            if ratio
-            else "; the code is assay's, not the paper's."
-        ),
+        caption=f"{compared} {intervals}" if ratio else intervals,
         alt=f"{title}: {what} over {_WORDS.get(written.x, written.x)}, from {min(values):.3g} to "
         f"{max(values):.3g} {curve.unit}.".replace(" .", "."),
         fields=[
@@ -96,7 +128,14 @@ def _figure(found: PaperFindings, exhibit: ExhibitFound, curve: PaperCurve) -> F
             Field("x", "", _WORDS.get(written.x, written.x)),
         ],
         statistics=ratio_fields(f"ratio: {what}") if ratio else None,
-        width="half" if len(rows if bars else {row["x"] for row in rows}) <= most else "full",
+        width="full",
+    )
+    if of_benchmark is None:
+        return drawn_as
+    benchmark, rest = of_benchmark.groups()
+    number = f"{exhibit.number[0].lower()}{exhibit.number[1:]}"
+    return msgspec.structs.replace(
+        drawn_as, group=f"{rest[0].upper()}{rest[1:]}", panel=f"{benchmark}, {number}"
     )
 
 

@@ -16,7 +16,7 @@ from assay.questions.papers.curves import PaperCurve, curve_of, up_to
 from assay.questions.papers.loading import chosen_figures, exhibits_of
 from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
 from assay.questions.papers.points import RunCells, run_cells
-from assay.questions.papers.quantities import PaperValue, value_of
+from assay.questions.papers.quantities import PaperValue, unit_of, value_of
 from assay.questions.papers.statements import StatementFound, judged
 from assay.reference.papers.loading import clusters_by_id, figures_of, paper
 from assay.reference.papers.model import PublishedFigure
@@ -65,7 +65,8 @@ class QuantityFound:
     ``limit``: of a share, what the numerator can't pass, in its unit, and ``bound`` what that is;
     ``whole``: the numerator. ``code``: the program that measured it here. ``published``: the
     paper's numbers. ``since``: the words for it in the summary of what has changed; ``note``: a
-    reservation. ``unit``: of a number derived from others, "" where the parts' units say it.
+    reservation. ``unit``: of a count or a number derived from others, "" where the parts' units or
+    the published number's say it.
     """
 
     name: str
@@ -190,7 +191,7 @@ def _exhibit(
             quantity.note,
             quantity.bound,
             *_limit(quantity, values),
-            quantity.unit,
+            unit_of(quantity),
         )
         for quantity in exhibit.quantity
     )

@@ -62,6 +62,15 @@ def value_of(
     return _measured(quantity, run)
 
 
+def unit_of(quantity: Quantity) -> str:
+    """The unit of a count, a parameter or a number derived from others; else ""."""
+    if quantity.shows:
+        parameter = find_kernel(quantity.kernel).parameter(quantity.shows)
+        return (parameter and parameter.unit) or "count"
+    counts = quantity.up_to or quantity.half or quantity.reaches is not None
+    return "count" if counts or quantity.statistic == "runs" else quantity.unit
+
+
 def _counted(quantity: Quantity) -> PaperValue:
     """An amount of work per element and rank, from the catalogue."""
     kernel = find_kernel(quantity.kernel)
@@ -82,9 +91,7 @@ def _measured(quantity: Quantity, run: RunCells) -> PaperValue | None:
         shown = chosen.parameter(quantity.shows)
         if not isinstance(shown, int | float):
             return None
-        parameter = find_kernel(quantity.kernel).parameter(quantity.shows)
-        unit = (parameter and parameter.unit) or "count"
-        return _of_points([chosen], float(shown), None, unit, "")
+        return _of_points([chosen], float(shown), None, unit_of(quantity), "")
     statistic = _statistic(quantity, run, chosen)
     if statistic is None:
         return None

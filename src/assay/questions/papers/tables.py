@@ -44,9 +44,9 @@ def _conclusions(found: PaperFindings) -> Table:
     rows = statements_of(found)
     build: TableBuilder[tuple[ExhibitFound, StatementFound]] = TableBuilder(rows)
     build.text("exhibit", "Exhibit", lambda row: row[0].number)
-    build.column("outcome", "Here", lambda row: Entry(row[1].outcome, tone=_TONES[row[1].outcome]))
+    build.column("outcome", "Holds here?", _outcome)
     build.text("says", f"Conclusion of {found.paper}", lambda row: row[1].says)
-    build.text("number", "By", lambda row: row[1].here, tone="quiet")
+    build.text("number", "Number", lambda row: row[1].here, tone="quiet")
     table = build.table(
         "papers-conclusions",
         f"Conclusions of {found.paper}, tested here",
@@ -55,11 +55,17 @@ def _conclusions(found: PaperFindings) -> Table:
     return msgspec.structs.replace(table, leading=True)
 
 
+def _outcome(row: tuple[ExhibitFound, StatementFound]) -> Entry:
+    return Entry(row[1].outcome, tone=_TONES[row[1].outcome])
+
+
 def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
     rows: list[tuple[QuantityFound, Beside | None]] = []
     for quantity in exhibit.quantities:
         rows += [(quantity, each) for each in quantity.published] or [(quantity, None)]
-    notes: list[str] = []
+    codes = {row[0].code for row in rows if row[0].code}
+    # A code for all rows is named once, several ones beside each row.
+    notes = [f"Code here: {each}." for each in codes] if len(codes) == 1 else []
     build: TableBuilder[tuple[QuantityFound, Beside | None]] = TableBuilder(rows)
 
     def noted(text: str, note: str) -> str:
@@ -72,11 +78,12 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
         return Entry(noted(row[0].title, row[0].note) if row[0].note else row[0].title)
 
     def code(row: tuple[QuantityFound, Beside | None]) -> str:
-        return noted("assay", f"Code: {row[0].code}.") if row[0].code else ""
+        return noted("assay", f"Code here: {row[0].code}.") if row[0].code else ""
 
     build.column("what", "Quantity", what)
     build.numbers("here", "Here, median [95% interval]", _here)
-    build.text("code", "Code here", code, tone="quiet")
+    if len(codes) > 1:
+        build.text("code", "Code here", code, tone="quiet")
     build.numbers("published", "Published", _published)
     build.text("machine", "Machine", lambda row: _machine(row[1]))
     build.text("their_code", "Code there", lambda row: row[1].code if row[1] else "", tone="quiet")
@@ -100,6 +107,7 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
                 [f"Left out: {exhibit.missing}." if exhibit.missing else "", exhibit.also],
             )
         ),
+        folded=True,
     )
     return msgspec.structs.replace(table, notes=notes)
 

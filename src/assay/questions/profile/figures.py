@@ -24,7 +24,7 @@ def figures(found: ProfileFindings) -> list[Figure]:
 
 
 def _ranks(field: str, title: str, number: int) -> Spec:
-    axis: Spec = {"labelAngle": 0, "labelOverlap": "greedy", "ticks": False}
+    axis: Spec = {"labelAngle": 0, "labelOverlap": "greedy", "ticks": False, "grid": False}
     if number > _MOST_NAMED:
         axis["labelSeparation"] = 12
     return {"field": field, "type": "ordinal", "title": title, "axis": axis}

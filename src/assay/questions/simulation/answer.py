@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from assay.questions.common.answer import QUESTIONS, Answer
+from assay.questions.common.answer import Answer
 from assay.questions.common.tables import Table, TableBuilder, fact_table, quantity
 from assay.questions.simulation.model import SimulationFindings
 from assay.simulation.simgrid import HOW
 from assay.units import counted, format_duration, format_minute, format_quantity, format_share
 
+TITLE = "How long would the program take on this cluster?"
 # Relative difference of simulation and closed form above which both are doubtful.
 _FAR = 0.15
 
@@ -16,7 +17,7 @@ def answer(found: SimulationFindings) -> Answer:
     """Verdict, caveats, method."""
     return Answer(
         question="design",
-        title=QUESTIONS["design"],
+        title=TITLE,
         status="answered",
         verdict=_verdict(found),
         confidence=None,
@@ -70,7 +71,10 @@ def _method(found: SimulationFindings) -> list[str]:
         return []
     text = f"{found.simulator} replayed the calls of all ranks on the described network."
     if found.factor != 1.0:
-        text += f" Of the iterations a part was replayed; the run takes {found.factor:.4g} as long."
+        text += (
+            f" A part of the iterations was replayed; the run takes {found.factor:.4g} times as "
+            "long."
+        )
     if found.draws:
         text += (
             f" The interval has the middle 95% of {found.draws} draws (seed {found.seed}) of the "

@@ -132,9 +132,11 @@ def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
 
 
 def _metric(name: str, metric: MetricSummary) -> list[Entry]:
+    # Without a unit it is a count, such as repetitions.
+    text = quantity_text(metric.median, metric.unit, metric.ci95)
     return [
         Entry(name),
-        Entry(quantity_text(metric.median, metric.unit, metric.ci95), metric.median),
+        Entry(text if metric.unit else f"{metric.median:,.6g}", metric.median),
         Entry(str(metric.n), metric.n),
         Entry(f"{metric.samples:,}", metric.samples),
     ]

@@ -15,7 +15,7 @@ _NOT_A_NETWORK = ("loopback", "bridge", "virtual")
 
 
 def machine_line(manifest: Manifest) -> str:
-    """``4 nodes with AMD EPYC 7543, 64 cores, 256 GiB · infiniband 100 Gbit/s · Linux 6.1``.
+    """``4 nodes, each AMD EPYC 7543, 64 cores, 256 GiB · infiniband 100 Gbit/s · Linux 6.1``.
 
     Empty where nothing is known of the machine. Nodes are those of the plan's largest placement.
     """
@@ -36,7 +36,7 @@ def machine_line(manifest: Manifest) -> str:
         f"Linux {system.os.kernel}" if system.os.kernel else "",
     ]
     text = " · ".join(part for part in parts if part)
-    return f"{counted(nodes, 'node')} with {text}" if nodes > 1 and text else text
+    return f"{counted(nodes, 'node')}, each {text}" if nodes > 1 and text else text
 
 
 def _network(adapters: list[Adapter]) -> str:

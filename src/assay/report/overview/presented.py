@@ -18,17 +18,22 @@ def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
     """The report for people; ``most``: rows of a table. Programs read the report itself."""
     report = msgspec.structs.replace(
         report,
-        sections=[_section(section) for section in report.sections],
-        cell_table=_without_empty_columns(_few_notes(report.cell_table)),
+        sections=[_section(section, report.cell_table) for section in report.sections],
+        cell_table=without_empty_columns(_few_notes(report.cell_table)),
     )
     return shortened(report, most)
 
 
-def _section(section: Section) -> Section:
+def _section(section: Section, cells: Table) -> Section:
+    """The section for people; a table that is also the report's table of cells is there alone."""
     return msgspec.structs.replace(
         section,
         caveats=grouped(section.caveats),
-        tables=[_folded(_without_empty_columns(table)) for table in section.tables if table.rows],
+        tables=[
+            _folded(without_empty_columns(table))
+            for table in section.tables
+            if table.rows and table.rows != cells.rows
+        ],
     )
 
 
@@ -37,7 +42,7 @@ def _folded(table: Table) -> Table:
     return msgspec.structs.replace(table, folded=table.folded or long)
 
 
-def _without_empty_columns(table: Table) -> Table:
+def without_empty_columns(table: Table) -> Table:
     """The table without columns in which no row has an entry."""
     kept = [
         place

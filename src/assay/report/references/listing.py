@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _COLUMNS = ("cluster", "what", "value", "processors", "code", "source")
+# Columns of a terminal from which on the overview has the clusters' networks.
+_ROOM_FOR_NETWORK = 100
 # Up to this number of figures, each is shown with its quotation below the table.
 _FEW = 4
 # Kernels whose codes differ from the papers' (docs/references.md).
@@ -68,7 +70,10 @@ def print_overview(
     by_id = {figure.id: figure for figure in figures}
     numbers = Counter(figure.cluster for figure in figures)
     table = Table(box=None, pad_edge=False, header_style="bold")
+    roomy = out.width >= _ROOM_FOR_NETWORK
     for heading in ("cluster", "name", "processors", "network", "figures", "paper"):
+        if heading == "network" and not roomy:
+            continue
         right = heading in ("processors", "figures")
         table.add_column(
             heading,
@@ -81,17 +86,17 @@ def print_overview(
             cluster.id,
             Text(cluster.name),
             _processors(cluster, by_id),
-            Text("; ".join(cluster.interconnect[:1])),
+            *([Text("; ".join(cluster.interconnect[:1]))] if roomy else []),
             str(numbers[cluster.id]),
             papers[cluster.paper].short,
         )
-    table.add_row("", "benchmarks and methods", "", "", str(numbers[""]), "")
+    unnamed = ["", "benchmarks and methods", "", *([""] if roomy else [])]
+    table.add_row(*unnamed, str(numbers[""]), "")
     out.print(table)
     total = f"{counted(len(figures), 'figure')} of {counted(len(papers), 'paper')}"
     out.print(
-        f"\n{total}. Search by words, cluster or kernel: "
-        "[bold]assay references latency --cluster seth[/bold]",
-        soft_wrap=True,
+        f"\n{total}. Search by words, cluster or kernel:\n"
+        "  [bold]assay references latency --cluster seth[/bold]"
     )
 
 

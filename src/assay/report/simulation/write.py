@@ -10,6 +10,7 @@ from assay.questions.simulation.answer import answer, facts, times
 from assay.questions.simulation.model import SimulationFindings
 from assay.report import ShownFormat, present_report
 from assay.report.build import report_without_cells, section_of
+from assay.report.model import ReportModel
 from assay.units import counted
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ def present(
 
     Raises AssayError if it can't be written.
     """
-    report = report_without_cells(
+    present_report(build_simulation(found), console, form, output, Path("simulate.html"))
+
+
+def build_simulation(found: SimulationFindings) -> ReportModel:
+    """The report on a simulation."""
+    return report_without_cells(
         name="simulate",
         title=f"Simulation: {found.program} on {found.cluster}",
         utc=found.utc,
@@ -32,4 +38,3 @@ def present(
         rows=times(found),
         facts=facts(found),
     )
-    present_report(report, console, form, output, Path("simulate.html"))

@@ -8,26 +8,42 @@
 
   const theme = () => root.dataset.theme || (dark.matches ? "dark" : "light");
 
+  // A specification without its legends: the first of its panels has them.
+  const bare = (part) => {
+    if (Array.isArray(part)) return part.map(bare);
+    if (!part || typeof part !== "object") return part;
+    return Object.fromEntries(
+      Object.entries(part).map(([key, value]) => [key, key === "legend" ? null : bare(value)]));
+  };
+
+  const options = () => ({
+    mode: "vega-lite", actions: false, renderer: "svg",
+    // The Content Security Policy forbids eval and styles that scripts insert.
+    ast: true, defaultStyle: false, tooltip: { theme: theme(), disableDefaultStyle: true },
+  });
+
   async function draw(figure) {
     const id = figure.dataset.figure;
     const live = figure.querySelector(".live");
     const still = figure.querySelector(".still");
     live.hidden = false;
-    const spec = {
-      ...data.specs[id],
+    const { data: rows, ...marks } = data.specs[id];
+    const whole = {
+      data: rows,
+      ...marks,
       width: "container",
       // Width of legends; axes take the rest.
       params: [{ name: "room", value: live.clientWidth - 90 }],
       autosize: { type: "fit-x", contains: "padding" },
       config: data.configs[theme()],
     };
+    // One below the other, panels are too far from the first one's legend.
+    const column = getComputedStyle(figure.parentElement).gridTemplateColumns.split(" ");
+    const alone = !data.legendless.includes(id) || column.length === 1;
+    const spec = alone ? whole : { ...whole, ...bare(marks) };
     try {
       if (views.has(id)) views.get(id).finalize();
-      const drawn = await window.vegaEmbed(live, spec, {
-        mode: "vega-lite", actions: false, renderer: "svg",
-        // The Content Security Policy forbids eval and styles that scripts insert.
-        ast: true, defaultStyle: false, tooltip: { theme: theme(), disableDefaultStyle: true },
-      });
+      const drawn = await window.vegaEmbed(live, spec, options());
       views.set(id, drawn);
       // Vega names the container by its own words; the figure's description says what it shows.
       live.setAttribute("role", "img");
@@ -36,7 +52,12 @@
       // The container has role and label; hide the SVG, or screen readers read them twice.
       live.querySelector("svg")?.setAttribute("aria-hidden", "true");
       still.style.display = "none";
-      offerPng(figure, drawn.view);
+      offerPng(figure, async () => {
+        if (alone) return drawn.view;
+        const width = live.clientWidth;
+        return (await window.vegaEmbed(document.createElement("div"), { ...whole, width }, options()))
+          .view;
+      });
     } catch (error) {
       live.hidden = true;
       still.style.display = "";
@@ -44,12 +65,13 @@
     }
   }
 
-  function offerPng(figure, view) {
+  function offerPng(figure, whole) {
     const link = figure.querySelector(".png");
     link.hidden = false;
     link.onclick = async (event) => {
       event.preventDefault();
       const ground = getComputedStyle(root).getPropertyValue("--paper").trim();
+      const view = await whole();
       const address = await view.background(ground).runAsync().then(() => view.toImageURL("png", 2));
       await view.background("transparent").runAsync();
       const file = document.createElement("a");

@@ -12,12 +12,17 @@ from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
 from assay.questions.network.collectives.findings import CollectiveFindings
 from assay.questions.network.collectives.points import operation, ranks, size
-from assay.units import counted, format_size
+from assay.units import capitalised, counted, format_size
 
 _MICROSECONDS = (1e-6, "µ")
 _HEIGHT = 280
 # The number of colours of a theme: beyond it colours repeat, and dashes distinguish the series.
 _COLOURS = 6
+# One fewer than colours, so that no two series have both in common.
+_SHAPES = [
+    *("circle", "square", "diamond", "triangle-up"),
+    *("triangle-down", "cross", "triangle-right"),
+]
 
 
 def figures(found: CollectiveFindings) -> list[Figure]:
@@ -46,7 +51,8 @@ def _by_order(found: Sequence[Point]) -> Figure:
         found,
         lambda point: f"{point.summary.cell.placement.order} order",
         id="collectives-order",
-        title=f"{operation(found[0])} by rank order, {counted(ranks(found[0]), 'rank')}",
+        title=f"{capitalised(operation(found[0]))} by rank order, "
+        + counted(ranks(found[0]), "rank"),
         series=Field("series", "", "order of ranks over nodes"),
     )
 
@@ -87,12 +93,20 @@ def _size_figure(
 
 
 def _lines(chart: Chart) -> Chart:
-    """Lines with points in the series' colour; also dashes for more series than colours."""
-    if len({row["series"] for row in chart.rows}) <= _COLOURS:
+    """Lines with points in the series' colour; also in shapes for more series than colours."""
+    series = list(dict.fromkeys(row["series"] for row in chart.rows))
+    if len(series) <= _COLOURS or chart.hue is None:
         return chart.lines()
-    # A field of its own: a legend for the same field would be a second one beside the colours'.
-    dash = {"field": "dash", "type": "nominal", "sort": None, "legend": None}
-    return chart.calculate("dash", "datum.series").lines(strokeDash=dash)
+    hue = {**chart.hue, "scale": {"domain": series}}
+    chart.hue = hue
+    shape = {
+        "field": "series",
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": series, "range": _SHAPES},
+        "legend": hue["legend"],
+    }
+    return chart.lines(0).points(50, opaque=True, shape=shape)
 
 
 def _by_ranks(found: Sequence[Point]) -> Figure:

@@ -55,11 +55,22 @@ def part(found: BestFindings) -> Part | None:
             *(_cheapest(one) for one in found.cheapest),
             *(_least_energy(one) for one in found.least_energy),
         ],
-        advice=recommendations(found),
+        advice=[*recommendations(found), *_undecided(found)],
         caveats=[*failed_caveats(found), *caveats_of(headline)],
         method=[_method(found)],
         limits=_limits(found),
     )
+
+
+def _undecided(found: BestFindings) -> list[str]:
+    """How to decide searches that ended early."""
+    early = [one for one in found.outcomes if not one.settled and not one.disturbed]
+    if not early:
+        return []
+    return [
+        f"{counted(len(early), 'search')} ended undecided: measure again with more time "
+        "(`--budget`)."
+    ]
 
 
 def confidence(found: BestFindings) -> tuple[Confidence, str]:

@@ -52,13 +52,18 @@ def _lines(cell: Cell, threads_per_core: int) -> list[str]:
     kernel = known_kernel(cell.kernel)
     if kernel is not None and kernel.outside:
         jobs = job_lines(placement, threads_per_core)
-        return [own_line(cell), *(f"{name}: {line}" for name, line in jobs.items())]
+        return [_code(own_line(cell)), *(f"{name}: {_code(line)}" for name, line in jobs.items())]
     lines = launch_lines(placement, threads_per_core)
     adapter = f"over {placement.adapter}, as in the recorded launch commands"
     return [
-        *(f"{name}: {line}" for name, line in lines.items()),
+        *(f"{name}: {_code(line)}" for name, line in lines.items()),
         *([adapter] if placement.adapter else []),
     ]
+
+
+def _code(line: str) -> str:
+    """A line to be copied, marked as code; one with backticks of its own as it is."""
+    return line if "`" in line else f"`{line}`"
 
 
 def own_line(cell: Cell) -> str:

@@ -63,16 +63,26 @@ def _with_published(found: RatioFindings) -> list[Table]:
     )
     if not kernels:
         return []
+    codes = _codes(list(kernels), [*found.same_nodes, *found.same_ranks])
+    source = f"({len(codes) + 1})"
     table = (
         TableBuilder(kernels)
         .text("work", "Benchmark", kernel_code)
         .numbers("nodes", "Same nodes, here (1)", lambda kernel: _range(kernel, found.same_nodes))
     )
     for machine in MACHINES:
-        table.column(f"nodes-{machine.lower()}", f"{machine} (2)", partial(_nodes_of, machine))
+        table.column(
+            f"nodes-{machine.lower()}",
+            f"Same nodes, {machine} {source}",
+            partial(_nodes_of, machine),
+        )
     table.numbers("ranks", "Same ranks, here (1)", lambda kernel: _range(kernel, found.same_ranks))
     for machine in MACHINES:
-        table.numbers(f"ranks-{machine.lower()}", f"{machine} (2)", partial(_ranks_of, machine))
+        table.numbers(
+            f"ranks-{machine.lower()}",
+            f"Same ranks, {machine} {source}",
+            partial(_ranks_of, machine),
+        )
     return [
         table.table(
             "placement-published",
@@ -81,7 +91,7 @@ def _with_published(found: RatioFindings) -> list[Table]:
             "nodes, then with the same number of ranks on half the nodes. Ranges are over the "
             "numbers of nodes or ranks.",
             notes=[
-                *_codes(list(kernels), [*found.same_nodes, *found.same_ranks]),
+                *codes,
                 f"{SOURCE}: {CODE}; statements of the text, since its figures have no numbers.",
             ],
         )

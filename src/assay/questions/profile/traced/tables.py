@@ -16,6 +16,9 @@ from assay.units import format_quantity
 
 _MOST = 20
 
+# Below this a coefficient of variation is what rounding makes of equal times.
+_LEAST_COV = 1e-4
+
 
 def tables(found: TraceFindings) -> list[Table]:
     """Efficiencies, waiting by cause, place and origin, phases, critical path, networks."""
@@ -58,7 +61,7 @@ def _origins(found: TraceFindings) -> Table:
     table.text("place", "Where", lambda row: row.place)
     table.text("phase", "Phase", lambda row: row.phase)
     table.numbers("direct", "Waiting for it", lambda row: quantity(row.direct, "s"), unit="s")
-    table.numbers("later", "handed on", lambda row: quantity(row.handed_on, "s"), unit="s")
+    table.numbers("later", "Handed on", lambda row: quantity(row.handed_on, "s"), unit="s")
     table.numbers("share", "Share of waiting", lambda row: share(row.share))
     return table.table(
         "trace-origins",
@@ -89,7 +92,7 @@ def _phases(found: TraceFindings) -> Table:
         inner = f", with {of.inner} repetitions in each" if of.inner else ""
         caption = (
             f"{of.times:,} iterations of {of.calls:,} calls per rank{inner}, from {of.first} on: "
-            f"median {format_quantity(of.median, 's')}, CoV {100 * of.cov:.2g}%, the longest "
+            f"median {format_quantity(of.median, 's')}, CoV {_cov_text(of.cov)}, the longest "
             f"{format_quantity(of.longest, 's')} (number {of.longest_number})."
         )
     table = TableBuilder(found.phases).text("name", "Phase", lambda row: row.name)
@@ -178,3 +181,8 @@ def _links(network: NetworkSensitivity) -> Table:
     table.counts("observations", "Observations", lambda row: row.observations)
     table.numbers("scatter", "Median deviation", lambda row: share(row.scatter))
     return table.table("trace-links", "The network of this run, as its messages show it")
+
+
+def _cov_text(cov: float) -> str:
+    """A coefficient of variation, as far as it is known."""
+    return f"{100 * cov:.2g}%" if cov >= _LEAST_COV else f"under {_LEAST_COV:.2%}"

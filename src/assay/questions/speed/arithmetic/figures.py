@@ -20,7 +20,10 @@ def figures(found: ArithmeticFindings) -> list[Figure]:
 
 
 def _dgemm(found: ArithmeticCurves) -> Figure | None:
-    """Rate against N, the theoretical peak, and a ring at the smallest N at 95% of the best."""
+    """Rate against N, the theoretical peak, and a ring at the smallest N at 95% of the best.
+
+    None for a single order, whose rates the evidence has.
+    """
     if not found.dgemm:
         return None
     label = labeller(found.dgemm)
@@ -34,7 +37,10 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
         }
         for point in sorted(found.dgemm, key=by_size)
     ]
-    order = order_axis(sorted({int(row["n"] or 0) for row in rows}))
+    orders = sorted({int(row["n"] or 0) for row in rows})
+    if len(orders) < 2:
+        return None
+    order = order_axis(orders)
     chart = Chart(
         rows,
         numbers("n", "order N of the matrices", **order),

@@ -178,7 +178,9 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
     # Where the plain code scales well the machine is not the cause.
     settled = compared and codes is not None and codes.plain.efficiency >= POOR_EFFICIENCY
     other = "" if compared else ": NASA's code may scale differently"
-    first = f"{capitalised(code)}{other}. " if code else ""
+    # What distinguishes the code is among the limits.
+    named = code if compared else "the code is assay's own"
+    first = f"{capitalised(named)}{other}. " if code else ""
     if speedup.value < 1:
         part.advice.append(
             f"{title} is slower on {where} than on fewer. {first}"

@@ -113,6 +113,9 @@ def _lines(found: BenchmarkFindings) -> Figure:
         for line in found.lines
         for count, point in line.points.items()
     ]
+    best = len(_values("kind", rows)) > len(_DASHES)
+    if best:
+        rows = _best(rows)
     counts = sorted({point.cores for point in measured})
     chart = Chart(
         rows,
@@ -133,7 +136,9 @@ def _lines(found: BenchmarkFindings) -> Figure:
         found.kernel.replace(".", "-"),
         f"NPB {found.title}: rate per {noun}",
         caption="A level line would be perfect scaling; a rising one is superlinear. "
-        f"{intervals_text(chart.rows, 'band')} The axis of counts is logarithmic. NPB: {OWN_CODE}.",
+        + ("Each point is the best placement on its number of cores. " if best else "")
+        + f"{intervals_text(chart.rows, 'band')} The axis of counts is logarithmic. "
+        + f"NPB: {OWN_CODE}.",
         alt=f"Line chart of NPB {found.title} Mop/s per {noun} for class "
         f"{listed(_classes(measured))} on {counts[0]} to {counts[-1]} {nouns}.",
         fields=[
@@ -142,6 +147,24 @@ def _lines(found: BenchmarkFindings) -> Figure:
             Field("kind", "", "processes, threads or both"),
             Field("placement", "", "ranks and threads"),
         ],
+    )
+
+
+def _best(rows: Sequence[Row]) -> list[Row]:
+    """The best row of each class, toolchain and number of cores.
+
+    Readers can't tell more kinds of placements apart than there are dashes.
+    """
+    kept: dict[tuple[Datum, ...], Row] = {}
+    for row in rows:
+        toolchain = str(row["kind"]).partition(" · ")[2] or "best"
+        place = (row["class"], toolchain, row["cores"])
+        if place not in kept or float(row["median"] or 0) > float(kept[place]["median"] or 0):
+            kept[place] = {**row, "kind": toolchain}
+    classes = _values("class", rows)
+    return sorted(
+        kept.values(),
+        key=lambda row: (classes.index(row["class"]), str(row["kind"]), float(row["cores"] or 0)),
     )
 
 
@@ -169,7 +192,8 @@ def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
 
 
 def speedup_figure(found: BenchmarksFindings) -> Figure | None:
-    """Speedup over processes with the ideal, a line per benchmark and class.
+    """Speedup over processes with the ideal, a line per benchmark and class; None with two counts,
+    whose one speedup the evidence has.
 
     The speedup on the fewest processes of a line is set to their number. Their ratio is 1 by
     definition, so they have no interval.
@@ -181,10 +205,10 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
         known += drawn
         for number, scaling in enumerate(drawn):
             rows += _speedup_rows(benchmark.title, scaling, leads=number == 0)
-    if not known:
+    counts = sorted({count for scaling in known for count in scaling.curve.points})
+    if len(counts) < _MIN_COUNTS_OF_LINES:
         return None
     _, nouns = _counted_by(scaling.curve.processes for scaling in known)
-    counts = sorted({count for scaling in known for count in scaling.curve.points})
     wide = len(counts) > _FEW_COUNTS
     names = [("benchmark", "benchmark"), ("class", "class"), ("cores", "cores")]
     chart = Chart(

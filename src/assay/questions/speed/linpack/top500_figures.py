@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from assay.charts.builder import numbers
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, level
@@ -13,6 +15,10 @@ _STROKES: Spec = {"symbolType": "stroke", "symbolStrokeWidth": 3}
 # For a rate that is on the lists until this year or later, the label has more room on the left.
 _HIGH_FROM = 2009
 _LINE_HEIGHT = 16
+# Up to this width (px) the label has one line: others would cover the curves.
+_NARROW = 420
+# A label fits between a higher rate (flop/s) and the lower end of the axis.
+_LOWEST_ABOVE = 6e9
 # The lines drawn through the lists, by rank.
 RANKS = (1, 10, 100, 500)
 
@@ -39,8 +45,10 @@ def lists_figure(found: Top500Places) -> Figure:
         lines.append(f"rank {found.last_rank} in {found.last_list}")
     elif listed is not None:
         lines.append(f"on the list until {listed.name}")
-    # The curves rise from lower left to upper right: the right of a low level line is free.
+    # The curves rise from lower left to upper right: the right of a low level line is free, and
+    # below it also on narrow screens.
     right = listed is None or listed.year < _HIGH_FROM
+    below = right and found.rate > _LOWEST_ABOVE
     x: Spec = {
         "field": "date",
         "type": "temporal",
@@ -55,12 +63,12 @@ def lists_figure(found: Top500Places) -> Figure:
         "data": {"values": [{}]},
         "mark": {
             "type": "text",
-            "text": lines,
+            "text": {"expr": f"room < {_NARROW} ? {json.dumps(lines[:1])} : {json.dumps(lines)}"},
             "lineHeight": _LINE_HEIGHT,
             "align": "right" if right else "left",
-            "baseline": "bottom",
+            "baseline": "top" if below else "bottom",
             "dx": -4 if right else 4,
-            "dy": -6 - _LINE_HEIGHT * (len(lines) - 1),
+            "dy": 6 if below else -6 - _LINE_HEIGHT * (len(lines) - 1),
         },
         "encoding": {"x": {"value": "width" if right else 0}, "y": {"datum": found.rate}},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from assay.charts.builder import Chart, named, numbers
@@ -28,9 +29,12 @@ _STRIDED_FIELDS = (
 def figures(found: MemoryFindings) -> list[Figure]:
     """STREAM, its saturation, strided access and its ratios, the memory hierarchy."""
     curves = found.curves
+    saturation = _saturation(curves.saturation)
+    several = len({point.parameter("op") for point in curves.stream}) > 1
     drawn = (
-        _stream(curves.stream),
-        _saturation(curves.saturation),
+        # Of one operation the curve over cores has all bars.
+        None if saturation and not several else _stream(curves.stream),
+        saturation,
         _strided(curves.strided),
         _strided_ratio(curves.strided),
         _hierarchy(curves.latencies, found.levels),
@@ -39,10 +43,16 @@ def figures(found: MemoryFindings) -> list[Figure]:
 
 
 def _stream(found: Sequence[Point]) -> Figure | None:
-    """Bars of bandwidth, grouped by operation, one bar per placement."""
+    """Bars of bandwidth, grouped by operation, one bar per placement.
+
+    Where some placements have several operations, those of one alone are in ``_saturation``.
+    """
     if not found:
         return None
     label = labeller(found)
+    operated = Counter(label(point) for point in found)
+    if max(operated.values()) > 1:
+        found = [point for point in found if operated[label(point)] > 1]
     rows = [
         {"operation": str(point.parameter("op")), "placement": label(point), **statistics(point)}
         for point in sorted(found, key=by_size)

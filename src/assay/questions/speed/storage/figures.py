@@ -76,7 +76,8 @@ def _records(found: list[Point], name: str) -> Figure | None:
     }
     return (
         chart.rules()
-        .lines(strokeDash=strokes, detail={"field": "file_size"})
+        .lines(0, strokeDash=strokes, detail={"field": "file_size"})
+        .points(30, opaque=True)
         .figure(
             f"storage-{name}",
             f"Storage: {name}, bandwidth against record size",

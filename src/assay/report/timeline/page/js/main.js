@@ -74,7 +74,7 @@ class App {
     this.canvas.style.height = `${height}px`;
     this.canvas.width = Math.round(width * this.ratio);
     this.canvas.height = Math.round(height * this.ratio);
-    document.querySelector("main").style.setProperty("--stage", `${Math.max(height + 80, 420)}px`);
+    document.querySelector(".columns").style.setProperty("--stage", `${Math.max(height + 80, 420)}px`);
     this.view.resize(width, height);
     this.strip.prepare(width, this.ratio, this.view.left, this.colours, this.shown.filter);
     this.draw();
