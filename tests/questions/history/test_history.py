@@ -449,7 +449,7 @@ def test_a_browser_draws_every_figure_and_complains_of_nothing(
     assert seen["errors"] == []
     assert not seen["overflow"]
     figures = seen["figures"]
-    assert list(figures) == ["history-overview", "history-calendar", "history-0-memory-stream"]
+    assert list(figures) == ["history-calendar", "history-0-memory-stream"]
     assert all(figure["live"] and figure["wide"] for figure in figures.values())
     assert figures["history-calendar"]["marks"] >= NIGHTS
     assert figures["history-0-memory-stream"]["marks"] >= NIGHTS

@@ -145,7 +145,8 @@ def with_queue(query: QueueQuery, path: Path | None = None, text: str = "") -> U
 
 
 def test_a_log_beside_its_real_starts() -> None:
-    found = with_queue(QueueQuery(model="fcfs", what_ifs=("nodes=+10%",)), EXCERPT)
+    query = QueueQuery(model="fcfs", what_ifs=("nodes=+10%", "nodes=+20%"))
+    found = with_queue(query, EXCERPT)
     queue = found.queue
     assert queue is not None and queue.real is not None and queue.agreement is not None
     assert found.wait is not None
