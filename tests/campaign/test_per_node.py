@@ -262,6 +262,13 @@ def test_deviations_equal_brute_force(tmp_path: Path) -> None:
     assert " 30% slower" in replied.verdict
 
 
+def test_without_a_node_to_check_the_verdict_says_how_far_they_differ(tmp_path: Path) -> None:
+    nodes = [node(tmp_path, f"n{i}", [1.0 + 0.01 * i, 2.0], i) for i in range(4)]
+    verdict = answer(compare_nodes(nodes, by_node(nodes))).verdict
+    assert "to check" not in verdict
+    assert "slowest is n3 (−1.5%" in verdict and "fastest n0 (+1.5%" in verdict
+
+
 def test_if_most_nodes_are_equal_there_is_no_robust_deviation(tmp_path: Path) -> None:
     nodes = [node(tmp_path, f"n{i}", [1.0, 1.0 if i else 3.0], i) for i in range(5)]
     first, second = by_node(nodes)
