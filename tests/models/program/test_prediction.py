@@ -95,6 +95,18 @@ def test_run_times_on_other_networks(net) -> None:
         assert found.doubtful == ""
 
 
+def test_what_the_model_has_too_much_is_no_run_time_below_zero() -> None:
+    """The measured run took 60% of its model: changes count 60%; what it lacks stays."""
+    run = _model(ring(4, 50_000, 10, GIGABIT))
+    fast = _kind(_like(2e-6, 1e-10))
+    exact = predict(run, fast).seconds
+    short = replace(run, whole=0.6 * run.seconds, seconds=0.6 * run.seconds)
+    assert predict(short, fast).seconds == pytest.approx(0.6 * exact, rel=0.02)
+    assert predict(short, fast).doubtful
+    long = replace(run, whole=2 * run.seconds, seconds=2 * run.seconds)
+    assert predict(long, fast).seconds == pytest.approx(run.seconds + exact, rel=0.02)
+
+
 def test_the_demand_is_a_network_that_costs_as_much() -> None:
     run = _model(stencil(4, 20, GIGABIT, size=20_000))
     found = demand(run, (0.1,))

@@ -72,8 +72,18 @@ class ModelledRun:
         return self.whole + self.factor * (replay(self.graph, IDEAL).seconds - self.seconds)
 
     def on(self, found: Replay) -> float:
-        """The time of the run if its part takes as long as a replay, s."""
-        return max(self.whole + self.factor * (found.seconds - self.modelled.seconds), 0.0)
+        """The time of the run if its part takes as long as a replay, s.
+
+        What the model lacks of the measured time stays as it is. Where it has more than that, its
+        messages cost too much, and the change is reduced in proportion.
+        """
+        change = found.seconds - self.modelled.seconds
+        return self.whole + self.factor * self.weight * change
+
+    @property
+    def weight(self) -> float:
+        """Seconds of the run per modelled second, where it took less than the model has."""
+        return min(1.0, self.seconds / self.modelled.seconds)
 
 
 @dataclass(frozen=True)
@@ -222,7 +232,7 @@ def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | 
     network = run.calibrated.network.changed(**{name: 0.0})
     graph = with_adapters(run.graph, network)
     base = replay(graph, network)
-    seconds = base.seconds + share * run.on(base) / run.factor
+    seconds = base.seconds + share * run.on(base) / (run.factor * run.weight)
     value = largest(graph, network, name, seconds)
     for _ in range(_MOST_REPEATS):
         if value is None:
