@@ -142,6 +142,8 @@ def _statistic(
         return metric.median, metric.ci95, metric.unit
     if quantity.statistic == "power":
         return _power(run, point)
+    if quantity.statistic == "rest":
+        return _over_rest(run, point, quantity.metric)
     values = (
         _cpu_times(run, point)
         if quantity.statistic == "cpu_cov"
@@ -189,6 +191,26 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
     found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
     costs = next((cpu_cost(each) for each in found), None)
     return np.empty(0) if costs is None else costs[np.isfinite(costs)]
+
+
+def _over_rest(
+    run: RunCells, point: Point, metric: str
+) -> tuple[float, Interval | None, str] | None:
+    """A part of the time over the rest of it: the median of launches, in which both are known.
+
+    The part and the time of a launch vary together; their medians apart would say less. Endless
+    where there is no rest.
+    """
+    import numpy as np
+
+    from assay.stats.core.intervals import median_interval
+
+    part, whole = launches_of(run, point, metric), launches_of(run, point, "time")
+    if not part.size or part.size != whole.size:
+        return None
+    rest = np.maximum(whole - part, 0.0)
+    odds = np.divide(part, rest, out=np.full(part.size, math.inf), where=rest > 0)
+    return float(np.median(odds)), median_interval(odds), ""
 
 
 def _power(run: RunCells, point: Point) -> tuple[float, Interval | None, str] | None:
@@ -247,8 +269,6 @@ def _derived(
     bare = any(part.ci95 is None and part.launches is not None for part in (above, *below))
     if quantity.as_ == "sum":
         estimate = _sum([_as_estimate(part) for part in (above, *below)])
-    elif quantity.as_ == "rest":
-        estimate = _over_rest(estimate, _as_estimate(below[0]))
     else:
         for part in below:
             estimate = _combined(estimate, _as_estimate(part), quantity.as_ == "product")
@@ -286,18 +306,6 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
     down = math.hypot(*(part.value - end[0] for part, end in zip(parts, ends, strict=True)))
     up = math.hypot(*(end[1] - part.value for part, end in zip(parts, ends, strict=True)))
     return Estimate(value, (value - down, value + up))
-
-
-def _over_rest(part: Estimate, whole: Estimate) -> Estimate:
-    """A part over the rest of the whole, p / (1 - p) of the share p; endless where no rest is."""
-    from assay.stats.core.intervals import Estimate
-
-    def odds(share: float) -> float:
-        return share / (1.0 - share) if share < 1.0 else math.inf
-
-    share = _combined(part, whole, False)
-    ends = share.interval
-    return Estimate(odds(share.value), ends and (odds(ends[0]), odds(ends[1])))
 
 
 def _as_estimate(value: PaperValue) -> Estimate:
