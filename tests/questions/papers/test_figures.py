@@ -62,7 +62,7 @@ def test_a_chart_of_one_place_along_x_is_left_out():
 
 def test_a_chart_without_a_legend_names_its_only_line():
     (drawn,) = figures(found(("Figure 1", curve("a", "A rate"))))
-    assert drawn.caption.startswith("1 rank per node. ")
+    assert drawn.caption.startswith("Here: 1 rank per node. ")
 
 
 def test_lines_of_a_single_point_have_whiskers_in_place_of_a_band():

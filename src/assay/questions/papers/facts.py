@@ -1,10 +1,11 @@
 """Properties of the machine that exhibits compare, as the survey of the run recorded them.
 
-Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one), ``peak`` (flop/s of
-all cores, at the clock rate that was measured while they computed, else at the one that
-``system.peak`` chooses), ``price`` (USD, as assay.toml states it in dollars), ``adapters``
-(physical ones that are up, or virtual ones with a rate where there are none), ``adapter_rate`` (B/s
-of the fastest) and ``bus_rate`` (B/s that the bus of this adapter carries at most).
+Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one, else that
+measured while all cores computed), ``peak`` (flop/s of all cores, at the clock rate measured so,
+else at the one that ``system.peak`` chooses), ``price`` (USD, as assay.toml states it in dollars),
+``adapters`` (physical ones that are up, or virtual ones with a rate where there are none),
+``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter carries at
+most).
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def fact_of(run: RunData, name: str) -> float | None:
         return None
     if name == "peak":
         return _peak(system, _clock_of(run))
+    if name == "clock":
+        return _clock(system) or _clock_of(run)
     return _FACTS[name](system)
 
 
@@ -106,7 +109,6 @@ _COMPUTING = ("compute.peak", "compute.dgemm", "linpack")
 _FACTS: Mapping[str, Callable[[System], float | None]] = {
     "cores": _cores,
     "memory": _memory,
-    "clock": _clock,
     "adapters": _adapters,
     "adapter_rate": _adapter_rate,
     "bus_rate": _bus_rate,

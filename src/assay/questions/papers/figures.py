@@ -125,7 +125,7 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     caption = f"{compared} {intervals}" if ratio else intervals
     only = next(iter(lines))
     if len(lines) == 1 and only and of_benchmark is None:  # which has no legend
-        caption = f"{only[0].upper()}{only[1:]}. {caption}"
+        caption = f"Here: {only}. {caption}"
     drawn_as = chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",
         title,

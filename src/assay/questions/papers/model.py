@@ -30,9 +30,9 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     (``questions.papers.points`` lists its names). Of several cells ``pick`` takes the one with the
     ``best`` or ``worst`` value, or with the ``largest`` or ``smallest`` value of the parameter
     ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time, ``rest`` the
-    median of the metric, a part of the kernel's time, over what it leaves of that time, launch by
-    launch; ``power`` the median of the power (W) of the processors and memory of all its nodes, as
-    far as these count their energy. ``per``: divided by its ranks, nodes or cores.
+    median of the metric, a phase of the kernel, over the sum of its other phases, launch by launch;
+    ``power`` the median of the power (W) of the processors and memory of all its nodes, as far as
+    these count their energy. ``per``: divided by its ranks, nodes or cores.
     ``shows``: the value of this parameter in place of the metric's.
     ``reaches``: the smallest ``by`` from which on the metric stays at this share of its best;
     ``half``: the ``by`` at half of the best.

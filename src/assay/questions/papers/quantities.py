@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.kernels import find_kernel
 from assay.kernels.naming import cell_title
+from assay.kernels.npb import is_phase
 from assay.model.placement import Value
 from assay.questions.common.selection import Interval, Point
 from assay.questions.papers.facts import fact_of, fact_units
@@ -196,19 +197,22 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
 def _over_rest(
     run: RunCells, point: Point, metric: str
 ) -> tuple[float, Interval | None, str] | None:
-    """A part of the time over the rest of it: the median of launches, in which both are known.
+    """A phase over the kernel's other phases: the median of launches, each with its own phases.
 
-    The part and the time of a launch vary together; their medians apart would say less. Endless
-    where there is no rest.
+    The phases of a launch vary together; their medians apart would say less. Endless where the
+    others take no time.
     """
     import numpy as np
 
     from assay.stats.core.intervals import median_interval
 
-    part, whole = launches_of(run, point, metric), launches_of(run, point, "time")
-    if not part.size or part.size != whole.size:
+    phases = [each.name for each in find_kernel(point.summary.kernel).metrics if is_phase(each)]
+    part = launches_of(run, point, metric)
+    others = [launches_of(run, point, each) for each in phases if each != metric]
+    others = [each for each in others if each.size == part.size]
+    if not part.size or not others:
         return None
-    rest = np.maximum(whole - part, 0.0)
+    rest = np.sum(others, axis=0)
     odds = np.divide(part, rest, out=np.full(part.size, math.inf), where=rest > 0)
     return float(np.median(odds)), median_interval(odds), ""
 
