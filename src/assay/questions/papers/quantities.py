@@ -197,10 +197,11 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
 def _over_rest(
     run: RunCells, point: Point, metric: str
 ) -> tuple[float, Interval | None, str] | None:
-    """A phase over the kernel's other phases: the median of launches, each with its own phases.
+    """A phase over the kernel's other phases, from the median of the launches' shares.
 
-    The phases of a launch vary together; their medians apart would say less. Endless where the
-    others take no time.
+    The phases of a launch vary together; their medians apart would say less. Of an even number of
+    launches the median is between two, which shares permit and such ratios, without an upper
+    bound, do not. Endless where the others take no time.
     """
     import numpy as np
 
@@ -212,9 +213,14 @@ def _over_rest(
     others = [each for each in others if each.size == part.size]
     if not part.size or not others:
         return None
-    rest = np.sum(others, axis=0)
-    odds = np.divide(part, rest, out=np.full(part.size, math.inf), where=rest > 0)
-    return float(np.median(odds)), median_interval(odds), ""
+    whole = part + np.sum(others, axis=0)
+    shares = np.divide(part, whole, out=np.zeros(part.size), where=whole > 0)
+    ends = median_interval(shares)
+    return _odds(float(np.median(shares))), ends and (_odds(ends[0]), _odds(ends[1])), ""
+
+
+def _odds(share: float) -> float:
+    return share / (1.0 - share) if share < 1.0 else math.inf
 
 
 def _power(run: RunCells, point: Point) -> tuple[float, Interval | None, str] | None:
