@@ -227,9 +227,10 @@ def vertical_level(at: float) -> Spec:
     }
 
 
-def named_level(at: float, name: str) -> list[Spec]:
-    """The line of ``level``, labelled above its left end."""
-    text = {"align": "left", "baseline": "bottom", "dx": 4, "dy": -3}
+def named_level(at: float, name: str, *, below: bool = False) -> list[Spec]:
+    """The line of ``level``, labelled above its left end, or ``below`` it."""
+    place = {"baseline": "top", "dy": 4} if below else {"baseline": "bottom", "dy": -3}
+    text = {"align": "left", "dx": 4, **place}
     return [
         level(at),
         {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 from assay.charts.figure import groups
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.figures import figures
@@ -55,3 +58,19 @@ def test_panels_with_and_without_intervals_have_one_caption():
 def test_a_chart_of_one_place_along_x_is_left_out():
     drawn = figures(found(("Figure 1", curve("a", "A rate", (4,))), ("Figure 2", curve("b", "B"))))
     assert [figure.title for figure in drawn] == ["Figure 2: B"]
+
+
+def test_a_chart_without_a_legend_names_its_only_line():
+    (drawn,) = figures(found(("Figure 1", curve("a", "A rate"))))
+    assert drawn.caption.startswith("Here: 1 rank per node. ")
+
+
+def test_lines_of_a_single_point_have_whiskers_in_place_of_a_band():
+    both = curve("a", "A rate")
+    points = tuple(
+        CurvePoint(f"{point.x} ranks per node", point.x, point.value, (0.9e9, 2.1e9), 6, ())
+        for point in both.points
+    )
+    (drawn,) = figures(found(("Figure 1", replace(both, points=points))))
+    assert drawn.caption == "The whiskers are 95% intervals."
+    assert '"tick"' in json.dumps(drawn.spec)

@@ -177,6 +177,21 @@ def test_published_numbers_and_their_ratios() -> None:
     assert here(helix, "bisection one way") == pytest.approx(110e6 / 8, rel=0.02)
 
 
+def test_the_grain_is_that_of_each_launch() -> None:
+    """Computing and time of a launch vary together: 99% and 1% are 99, without uncertainty."""
+    grain = quantity(planted("dell-2005"), "ep grain").here
+    assert grain is not None and grain.ci95 is not None
+    assert (grain.value, *grain.ci95) == pytest.approx((99.0, 99.0, 99.0), rel=1e-6)
+
+
+@pytest.mark.long
+def test_times_of_other_problems_and_losses_have_no_ratio() -> None:
+    times = quantity(planted("nersc-2003"), "ep mean")
+    assert times.here is not None
+    assert [each.ratio for each in times.published] == [None]
+    assert "other problems" in times.note
+
+
 @pytest.mark.long
 def test_prices_are_compared_where_they_are_known() -> None:
     assert quantity(planted("seth-2004"), "linpack per dollar").here is None

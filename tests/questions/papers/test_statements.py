@@ -52,10 +52,30 @@ def test_both_bounds_and_names_of_quantities() -> None:
     assert outcome(between, q=value(1.5, (1.2, 2.1))) == "undecided"
     assert outcome(between, q=value(2.5, (2.2, 2.6))) == "does not hold"
     named = Statement(says="…", quantity="q", above="low", below="high")
-    ends = {"low": value(1.0), "high": value(2.0)}
+    ends = {"low": PaperValue(1.0, None, "", ""), "high": PaperValue(2.0, None, "", "")}
     assert outcome(named, q=value(1.5, (1.2, 1.9)), **ends) == "holds"
-    assert outcome(named, q=value(1.5, (1.2, 1.9)), low=value(1.0), high=None) == "not measured"
+    assert outcome(named, q=value(1.5, (1.2, 1.9)), **{**ends, "high": None}) == "not measured"
     assert outcome(named, q=None, **ends) == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        (value(1.0, (0.95, 1.05)), "holds"),
+        (value(1.0, (0.2, 9.0)), "undecided"),  # the bound is uncertain
+        (value(1.0), "undecided"),  # of too few launches
+        (value(2.0, (1.9, 2.1)), "does not hold"),
+        # Overlapping intervals, whose difference excludes 0: 0.1 - hypot(0.06, 0.06).
+        (value(1.1, (1.04, 1.16)), "holds"),
+    ],
+)
+def test_a_measured_bound_is_uncertain_too(bound: PaperValue, expected: str) -> None:
+    statement = Statement(says="…", quantity="q", above="other")
+    found = judged(statement, {"q": value(1.2, (1.14, 1.26)), "other": bound}, {})
+    assert found.outcome == expected
+    assert " against " in found.here
+    opposite = Statement(says="…", quantity="other", below="q")
+    assert outcome(opposite, q=value(1.2, (1.14, 1.26)), other=bound) == expected
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,19 @@ def test_figures_hold_what_was_measured():
     assert sum(row["share"] for row in phases.rows if row["n"] == 2000) == pytest.approx(1)
 
 
+def test_labels_of_close_levels_do_not_overlap():
+    layers = figures(whole())["linpack"].spec["layer"]
+    names = ("DGEMM × ranks", "theoretical peak")
+    labels = {
+        layer["encoding"]["y"]["datum"]: layer["mark"]["baseline"]
+        for layer in layers
+        if layer.get("encoding", {}).get("text", {}).get("value") in names
+    }
+    low, high = sorted(labels)
+    assert labels[high] == "bottom"
+    assert labels[low] == ("top" if high < 1.1 * low else "bottom")
+
+
 def test_the_figure_of_the_lists_holds_them_all():
     lists = figures(whole())["linpack-top500"]
     assert len(lists.rows) == 4 * 57

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
+from assay.questions.papers.quantities import PaperValue
 from assay.questions.papers.statements import StatementFound
 from assay.questions.papers.words import statements_of
 from assay.units import counted, listed
@@ -14,6 +15,7 @@ from assay.units import counted, listed
 NAME = "papers"
 # Numbers without a 95% interval, of all that were measured, above which confidence is low.
 _MANY = 0.5
+_IS = {True: "is", False: "are"}
 # Launches from which a distribution-free 95% interval of a median exists.
 _LAUNCHES = 6
 
@@ -69,12 +71,14 @@ def _verdict(found: PaperFindings, statements: Sequence[StatementFound]) -> str:
     tested = len(statements) - len(by["not measured"])
     if not tested:
         return f"None of the conclusions of {found.paper} can be tested on this machine."
-    parts = [f"{len(by['holds'])} of {counted(tested, 'conclusion')} of {found.paper} hold here"]
+    holds = "holds" if len(by["holds"]) == 1 else "hold"
+    parts = [f"{len(by['holds'])} of {counted(tested, 'conclusion')} of {found.paper} {holds} here"]
     if by["does not hold"]:
-        parts.append(f"{len(by['does not hold'])} do not")
+        parts.append(
+            f"{len(by['does not hold'])} {'does' if len(by['does not hold']) == 1 else 'do'} not"
+        )
     if by["undecided"]:
-        verb = "is" if len(by["undecided"]) == 1 else "are"
-        parts.append(f"{len(by['undecided'])} {verb} undecided")
+        parts.append(f"{len(by['undecided'])} {_IS[len(by['undecided']) == 1]} undecided")
     text = ", ".join(parts)
     if by["not measured"]:
         text += f"; {len(by['not measured'])} can't be tested on this machine"
@@ -88,7 +92,7 @@ def _left_out(found: PaperFindings) -> list[str]:
         if exhibit.missing:
             reasons.setdefault(exhibit.missing, []).append(exhibit.number)
     return [
-        f"{listed(numbers)} {'is' if len(numbers) == 1 else 'are'} left out: {reason}."
+        f"{listed(numbers)} {_IS[len(numbers) == 1]} left out: {reason}."
         for reason, numbers in reasons.items()
     ]
 
@@ -96,13 +100,14 @@ def _left_out(found: PaperFindings) -> list[str]:
 def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[str]:
     """How to decide what is undecided for want of launches."""
     undecided = sum(each.outcome == "undecided" for each in statements)
-    bare = any(
-        quantity.here is not None and quantity.here.launches and quantity.here.ci95 is None
-        for exhibit in found.exhibits
-        for quantity in exhibit.quantities
-    )
-    if not undecided or not bare:
+    if not undecided:
         return []
+    if not any(map(_too_few, _measured(found))):
+        return [
+            f"To decide {counted(undecided, 'conclusion')}, narrow the intervals: on a quiet "
+            f"machine, or by more launches (`assay run {found.suite} --launches N`, with enough "
+            "`--budget`)."
+        ]
     return [
         f"To decide {counted(undecided, 'conclusion')}, measure at least {_LAUNCHES} launches of "
         f"each cell: `assay run {found.suite} --launches {_LAUNCHES}`, with enough `--budget`."
@@ -110,13 +115,8 @@ def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[
 
 
 def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
-    values = [
-        quantity.here
-        for exhibit in found.exhibits
-        for quantity in exhibit.quantities
-        if quantity.here is not None and quantity.here.launches is not None
-    ]
-    bare = sum(value.ci95 is None for value in values)
+    values = _measured(found)
+    bare = sum(map(_too_few, values))
     tested = [each for _, each in statements_of(found) if each.outcome != "not measured"]
     undecided = sum(each.outcome == "undecided" for each in tested)
     if values and bare > _MANY * len(values):
@@ -125,13 +125,30 @@ def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
         )
     reasons = []
     if bare:
-        reasons.append(f"{bare} of {counted(len(values), 'number')} have no 95% interval")
+        reasons.append(
+            f"{bare} of {counted(len(values), 'number')} had too few launches for a 95% interval"
+        )
     if undecided:
-        reasons.append(f"the intervals of {undecided} span the bounds")
+        reasons.append(f"{counted(undecided, 'conclusion')} {_IS[undecided == 1]} undecided")
     if reasons:
         text = " and ".join(reasons)
         return "medium", text[:1].upper() + text[1:] + "."
     return "high", "Every number that decides has a 95% interval that is clear of its bound."
+
+
+def _measured(found: PaperFindings) -> list[PaperValue]:
+    """The numbers of this machine that were measured, not surveyed."""
+    return [
+        quantity.here
+        for exhibit in found.exhibits
+        for quantity in exhibit.quantities
+        if quantity.here is not None and quantity.here.launches is not None
+    ]
+
+
+def _too_few(value: PaperValue) -> bool:
+    """Whether launches were too few for an interval: a mean or an order of more has none either."""
+    return value.ci95 is None and (value.launches or 0) < _LAUNCHES
 
 
 def _evidence(exhibit: ExhibitFound, quantity: QuantityFound) -> Evidence | None:

@@ -1,9 +1,11 @@
 """Properties of the machine that exhibits compare, as the survey of the run recorded them.
 
-Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one), ``peak`` (flop/s of
-all cores), ``price`` (USD, as assay.toml states it in dollars), ``adapters`` (physical ones that
-are up, or virtual ones with a rate where there are none), ``adapter_rate`` (B/s of the fastest)
-and ``bus_rate`` (B/s that the bus of this adapter carries at most).
+Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one, else that
+measured while all cores computed), ``peak`` (flop/s of all cores, at the clock rate measured so,
+else at the one that ``system.peak`` chooses), ``price`` (USD, as assay.toml states it in dollars),
+``adapters`` (physical ones that are up, or virtual ones with a rate where there are none),
+``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter carries at
+most).
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.questions.common.selection import covariate
 from assay.records.model import RunData
 
 if TYPE_CHECKING:
@@ -29,7 +32,23 @@ def fact_of(run: RunData, name: str) -> float | None:
         system = System.from_dict(run.manifest.system)
     except AssayError:  # described by another version of assay
         return None
+    if name == "peak":
+        return _peak(system, _clock_of(run))
+    if name == "clock":
+        return _clock(system) or _clock_of(run)
     return _FACTS[name](system)
+
+
+def _clock_of(run: RunData) -> float | None:
+    """The clock rate (Hz) while all cores of a node computed; None where no kernel measured it."""
+    for kernel in _COMPUTING:
+        cells = [cell for cell in run.manifest.plan.cells if cell.kernel == kernel]
+        most = max((cell.placement.ppn * cell.placement.threads for cell in cells), default=0)
+        full = [c.id for c in cells if c.placement.ppn * c.placement.threads == most]
+        clock = covariate(run, full, "clock_rate")
+        if clock is not None:
+            return clock
+    return None
 
 
 def fact_units() -> Mapping[str, str]:
@@ -50,11 +69,11 @@ def _clock(system: System) -> float | None:
     return frequency.base or frequency.maximum
 
 
-def _peak(system: System) -> float | None:
+def _peak(system: System, clock: float | None) -> float | None:
     from assay.system.peak import peak_flops
 
     cores = system.usable_cores
-    found = peak_flops(system, cores) if cores else None
+    found = peak_flops(system, cores, clock) if cores else None
     return None if found is None else found.value
 
 
@@ -85,11 +104,11 @@ def _bus_rate(system: System) -> float | None:
     return None if adapter is None else adapter.bus
 
 
+# Kernels that compute without waiting for memory or messages, in this order.
+_COMPUTING = ("compute.peak", "compute.dgemm", "linpack")
 _FACTS: Mapping[str, Callable[[System], float | None]] = {
     "cores": _cores,
     "memory": _memory,
-    "clock": _clock,
-    "peak": _peak,
     "adapters": _adapters,
     "adapter_rate": _adapter_rate,
     "bus_rate": _bus_rate,

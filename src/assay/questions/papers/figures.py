@@ -80,6 +80,9 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     if written.per:
         what += f" per {written.per}"
     bars = written.form == "bars" or isinstance(curve.points[0].x, str)
+    lines = Counter(point.line for point in curve.points)
+    # A band needs two points of a line.
+    dots = not bars and not launches and max(lines.values()) == 1
     chart = Chart(
         rows,
         _axis(curve, bars),
@@ -98,6 +101,8 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
         chart.points(70, beside="line").whiskers()
     elif bars:
         chart.bars(beside="line").whiskers()
+    elif dots:
+        chart.points(60).whiskers(coloured=True)
     else:
         chart.curves()
     if ratio:
@@ -113,14 +118,18 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     intervals = (
         "Each point is a launch."
         if launches
-        else intervals_text(rows, "whiskers" if bars else "band")
+        else intervals_text(rows, "whiskers" if bars or dots else "band")
     )
     compared = "" if what == written.what else f"Ratio: {written.what}. "
     compared += "The dashed line is 1."
+    caption = f"{compared} {intervals}" if ratio else intervals
+    only = next(iter(lines))
+    if len(lines) == 1 and only and of_benchmark is None:  # which has no legend
+        caption = f"Here: {only}. {caption}"
     drawn_as = chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",
         title,
-        caption=f"{compared} {intervals}" if ratio else intervals,
+        caption=caption,
         alt=f"{title}: {what} over {_WORDS.get(written.x, written.x)}, from {min(values):.3g} to "
         f"{max(values):.3g} {curve.unit}.".replace(" .", "."),
         fields=[
@@ -156,7 +165,8 @@ def _axis(curve: PaperCurve, bars: bool) -> Spec:
     title = _WORDS.get(written.x, written.x)
     if written.form == "launches":
         axis = {"format": "d", "tickMinStep": 1}
-        return numbers("x", "launch", scale={"zero": False, "padding": 12}, axis=axis)
+        scale = {"zero": False, "nice": False, "padding": 12}
+        return numbers("x", "launch", scale=scale, axis=axis)
     if bars:
         return named("x", title=None if isinstance(curve.points[0].x, str) else title)
     xs = sorted({int(point.x) for point in curve.points if not isinstance(point.x, str)})

@@ -35,7 +35,8 @@ class Beside:
     ``size``, ``conditions``: as printed. ``code``: the program, as far as printed.
 
     ``ratio``: measured over published, with its 95% interval ``ratio_ci95``; of a time or latency
-    too. Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
+    too. None where it says nothing (``Quantity.comparable``), and of numbers that may be negative.
+    Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
     ratio of both divided by the cores (processes) and the nodes on both sides; None where these
     are not known or the number does not grow with the machine. ``machines``: the ratio with the
     code factor divided out, where the run measured it, with its interval ``machines_ci95``; only
@@ -247,7 +248,7 @@ def _beside(
     cluster = clusters_by_id().get(figure.cluster)
     by = figures_of(figure.paper)[quantity.published_over].si if quantity.published_over else 1.0
     low, high = figure.si / by, None if figure.si_upper is None else figure.si_upper / by
-    ratio, interval = _ratio(here, low, high)
+    ratio, interval = _ratio(here, low, high) if quantity.comparable else (None, None)
     per_core = per_node = None
     if quantity.extensive and here is not None and ratio is not None:
         processes, nodes = figure.processes, figure.nodes
@@ -277,8 +278,11 @@ def _beside(
 def _ratio(
     here: PaperValue | None, low: float, high: float | None
 ) -> tuple[float | None, Interval | None]:
-    """Measured over published; of a range over its nearest end, 1 within it."""
-    if here is None:
+    """Measured over published; of a range over its nearest end, 1 within it.
+
+    None of a number that is not clearly positive, such as a gain that may be a loss.
+    """
+    if here is None or min((here.value, *(here.ci95 or ()))) < 0.0:
         return None, None
     if high is not None and low <= here.value <= high:
         return 1.0, None

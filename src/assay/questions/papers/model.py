@@ -13,10 +13,10 @@ import msgspec
 from assay.questions.common.answer import Bound
 
 Statistic = Literal[
-    "median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs", "power"
+    "median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs", "power", "rest"
 ]
 Pick = Literal["best", "worst", "largest", "smallest"]
-Derived = Literal["ratio", "gain", "loss", "product", "sum", "rest"]
+Derived = Literal["ratio", "gain", "loss", "product", "sum"]
 Per = Literal["", "rank", "node", "core"]
 Trend = Literal["rises", "falls"]
 
@@ -29,9 +29,10 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Of a cell: ``kernel`` and ``metric``; ``where``: an expression that the cell must meet
     (``questions.papers.points`` lists its names). Of several cells ``pick`` takes the one with the
     ``best`` or ``worst`` value, or with the ``largest`` or ``smallest`` value of the parameter
-    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time, ``power`` the
-    median of the power (W) of the processors and memory of all its nodes, as far as these count
-    their energy. ``per``: divided by its ranks, nodes or cores.
+    ``by``. ``statistic``: of its launches; ``cpu_cov`` is that of their CPU time, ``rest`` the
+    median of the metric, a phase of the kernel, over the sum of its other phases, launch by launch;
+    ``power`` the median of the power (W) of the processors and memory of all its nodes, as far as
+    these count their energy. ``per``: divided by its ranks, nodes or cores.
     ``shows``: the value of this parameter in place of the metric's.
     ``reaches``: the smallest ``by`` from which on the metric stays at this share of its best;
     ``half``: the ``by`` at half of the best.
@@ -39,14 +40,15 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Derived: ``of`` over the product of the quantities ``over``, times the expression ``times``
     (``node_cores``, ``all_nodes``), as a ratio, gain (ratio - 1) or loss (1 - ratio); ``product``
-    multiplies all of them, ``sum`` adds them, and ``rest`` is the first over what the others leave
-    of the second. ``unit``: of the result. ``up_to``: the largest x up to which every line of this
-    curve is above 1.
+    multiplies all of them, and ``sum`` adds them. ``unit``: of the result. ``up_to``: the
+    largest x up to which every line of this curve is above 1.
 
     A property of the machine: ``fact`` (``questions.papers.facts``).
 
     ``published``: ids of figures (``assay references``), with ``*`` as a wildcard;
-    ``published_over``: the id of one by which they are divided. ``extensive``:
+    ``published_over``: the id of one by which they are divided. ``comparable``: whether the ratio
+    to them says anything; not of the time of a problem of another size, or of a number of launches.
+    ``extensive``:
     whether it grows with the machine, so that it is also compared per core and per node. ``bound``:
     of a share, what its denominator is to its numerator (``questions.common.answer``). ``since``:
     the words for it in the summary of what has changed. ``note``: a reservation.
@@ -74,6 +76,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     fact: str = ""
     published: tuple[str, ...] = ()
     published_over: str = ""
+    comparable: bool = True
     extensive: bool = False
     bound: Bound = ""
     since: str = ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.kernels import find_kernel
 from assay.kernels.naming import cell_title
+from assay.kernels.npb import is_phase
 from assay.model.placement import Value
 from assay.questions.common.selection import Interval, Point
 from assay.questions.papers.facts import fact_of, fact_units
@@ -142,6 +143,8 @@ def _statistic(
         return metric.median, metric.ci95, metric.unit
     if quantity.statistic == "power":
         return _power(run, point)
+    if quantity.statistic == "rest":
+        return _over_rest(run, point, quantity.metric)
     values = (
         _cpu_times(run, point)
         if quantity.statistic == "cpu_cov"
@@ -189,6 +192,35 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
     found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
     costs = next((cpu_cost(each) for each in found), None)
     return np.empty(0) if costs is None else costs[np.isfinite(costs)]
+
+
+def _over_rest(
+    run: RunCells, point: Point, metric: str
+) -> tuple[float, Interval | None, str] | None:
+    """A phase over the kernel's other phases, from the median of the launches' shares.
+
+    The phases of a launch vary together; their medians apart would say less. Of an even number of
+    launches the median is between two, which shares permit and such ratios, without an upper
+    bound, do not. Endless where the others take no time.
+    """
+    import numpy as np
+
+    from assay.stats.core.intervals import median_interval
+
+    phases = [each.name for each in find_kernel(point.summary.kernel).metrics if is_phase(each)]
+    part = launches_of(run, point, metric)
+    others = [launches_of(run, point, each) for each in phases if each != metric]
+    others = [each for each in others if each.size == part.size]
+    if not part.size or not others:
+        return None
+    whole = part + np.sum(others, axis=0)
+    shares = np.divide(part, whole, out=np.zeros(part.size), where=whole > 0)
+    ends = median_interval(shares)
+    return _odds(float(np.median(shares))), ends and (_odds(ends[0]), _odds(ends[1])), ""
+
+
+def _odds(share: float) -> float:
+    return share / (1.0 - share) if share < 1.0 else math.inf
 
 
 def _power(run: RunCells, point: Point) -> tuple[float, Interval | None, str] | None:
@@ -247,8 +279,6 @@ def _derived(
     bare = any(part.ci95 is None and part.launches is not None for part in (above, *below))
     if quantity.as_ == "sum":
         estimate = _sum([_as_estimate(part) for part in (above, *below)])
-    elif quantity.as_ == "rest":
-        estimate = _over_rest(estimate, _as_estimate(below[0]))
     else:
         for part in below:
             estimate = _combined(estimate, _as_estimate(part), quantity.as_ == "product")
@@ -286,18 +316,6 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
     down = math.hypot(*(part.value - end[0] for part, end in zip(parts, ends, strict=True)))
     up = math.hypot(*(end[1] - part.value for part, end in zip(parts, ends, strict=True)))
     return Estimate(value, (value - down, value + up))
-
-
-def _over_rest(part: Estimate, whole: Estimate) -> Estimate:
-    """A part over the rest of the whole, p / (1 - p) of the share p; endless where no rest is."""
-    from assay.stats.core.intervals import Estimate
-
-    def odds(share: float) -> float:
-        return share / (1.0 - share) if share < 1.0 else math.inf
-
-    share = _combined(part, whole, False)
-    ends = share.interval
-    return Estimate(odds(share.value), ends and (odds(ends[0]), odds(ends[1])))
 
 
 def _as_estimate(value: PaperValue) -> Estimate:

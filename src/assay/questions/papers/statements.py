@@ -1,8 +1,10 @@
 """The conclusions of a paper, tested on this machine.
 
 A statement on a number holds if the number's whole 95% interval meets its bounds, does not hold if
-none of it does, and is undecided otherwise, as of a number of too few launches for an interval. A
-property of the machine is known, and decides without one. A trend is Kendall's tau of the points of
+none of it does, and is undecided otherwise, as of a number of too few launches for an interval.
+Where the bound is another measured number, the interval is that of their difference (MOVER, Zou &
+Donner 2008: the distances to the ends add in quadrature). A property of the machine is known, and
+decides without one. A trend is Kendall's tau of the points of
 each line over x: it rises or falls if tau is at least ``_CLEAR``, and the first and the last point
 differ by their intervals in that direction.
 """
@@ -55,18 +57,28 @@ def judged(
     if statement.curve:
         return _trend(statement, curves[statement.curve])
     value = values[statement.quantity]
-    bounds = [_bound(each, values) for each in (statement.above, statement.below)]
-    if value is None or None in bounds:
+    low, high = statement.within or (statement.above, statement.below)
+    bounds = [
+        (_bound(each, values), sign) for each, sign in ((low, 1), (high, -1)) if each is not None
+    ]
+    known = [(bound, sign) for bound, sign in bounds if bound is not None]
+    if value is None or len(known) < len(bounds):
         return StatementFound(statement.says, statement.section, "not measured", "", ())
-    low, high = statement.within or (-math.inf, math.inf)
-    above, below = bounds
-    if statement.above is not None and above is not None:
-        low = above.value
-    if statement.below is not None and below is not None:
-        high = below.value
-    outcome = _within(value, low, high)
+    outcomes = [_beyond(value, bound, sign) for bound, sign in known]
+    outcome: Outcome = "undecided"
+    if all(each == "holds" for each in outcomes):
+        outcome = "holds"
+    elif "does not hold" in outcomes:
+        outcome = "does not hold"
+    measured = [bound for bound, _ in known if bound.cells]
+    against = f" against {' and '.join(map(value_text, measured))}" if measured else ""
+    cells = (*value.cells, *(cell for bound in measured for cell in bound.cells))
     return StatementFound(
-        statement.says, statement.section, outcome, value_text(value), value.cells
+        statement.says,
+        statement.section,
+        outcome,
+        value_text(value) + against,
+        tuple(dict.fromkeys(cells)),
     )
 
 
@@ -96,20 +108,27 @@ def _count(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.4g}"
 
 
-def _bound(bound: float | str | None, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
-    """A bound as a number; one that is not asked for is 0, which is not used."""
-    if isinstance(bound, str):
-        return values[bound]
-    return PaperValue(bound or 0.0, None, "", "")
+def _bound(bound: float | str, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
+    """A bound with its interval: another number of the exhibits, or one that is known."""
+    return values[bound] if isinstance(bound, str) else PaperValue(bound, None, "", "")
 
 
-def _within(value: PaperValue, low: float, high: float) -> Outcome:
-    if value.ci95 is None and value.launches is not None:
+def _beyond(value: PaperValue, bound: PaperValue, sign: int) -> Outcome:
+    """Whether a number is above the bound (``sign`` 1), or below it (-1)."""
+    if any(each.ci95 is None and each.launches is not None for each in (value, bound)):
         return "undecided"
-    ends = value.ci95 or (value.value, value.value)
-    if low <= ends[0] and ends[1] <= high:
+    (low, high), (least, most) = (each.ci95 or (each.value, each.value) for each in (value, bound))
+    ends = (low - bound.value, high - bound.value)
+    if bound.ci95 is not None:
+        difference = value.value - bound.value
+        ends = (
+            difference - math.hypot(value.value - low, most - bound.value),
+            difference + math.hypot(high - value.value, bound.value - least),
+        )
+    nearest, farthest = sorted(sign * end for end in ends)
+    if nearest >= 0.0:
         return "holds"
-    return "does not hold" if ends[1] < low or ends[0] > high else "undecided"
+    return "does not hold" if farthest < 0.0 else "undecided"
 
 
 def _trend(statement: Statement, curve: PaperCurve | None) -> StatementFound:

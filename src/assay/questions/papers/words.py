@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound, number_text, value_text
@@ -14,6 +16,11 @@ _BOUNDS = {
     "more than": "more than ",
     "less than": "less than ",
 }
+
+
+# An interval whose ends differ by more than this factor is stated in the summary.
+_WIDE = 1.5
+_CLASS = re.compile(r"class [A-Z]")
 
 
 def published_text(beside: Beside, unit: str) -> str:
@@ -50,17 +57,33 @@ def changes_text(found: PaperFindings) -> str:
     if not sentences:
         return ""
     return (
-        f"Since {found.year}: {'; '.join(sentences)}. These are ratios of machines times codes: "
-        "they compare the machines alone only where a code factor was measured."
+        f"Since {found.year}: {'; '.join(sentences)}. These are ratios of machines times codes"
+        f"{_codes(found)}: they compare the machines alone only where a code factor was measured."
     )
+
+
+def _codes(found: PaperFindings) -> str:
+    """The programs there of the numbers in the summary, `` (here assay's own, there HPL)``."""
+    codes = [
+        of.code
+        for exhibit in found.exhibits
+        for quantity in exhibit.quantities
+        if (of := _of(quantity)) is not None and of.code
+    ]
+    return f" (here assay's own, there {'; '.join(dict.fromkeys(codes))})" if codes else ""
+
+
+def _of(quantity: QuantityFound) -> Beside | None:
+    """The published number with which the summary compares; None where there is no ratio."""
+    if not quantity.since or quantity.here is None:
+        return None
+    return next((each for each in quantity.published if each.ratio is not None), None)
 
 
 def _change(quantity: QuantityFound) -> str:
     """``STREAM on a node is 25.3× that of Seth (12.6× per core)``."""
-    if not quantity.since or quantity.here is None:
-        return ""
-    of = next((each for each in quantity.published if each.ratio is not None), None)
-    if of is None:
+    of = _of(quantity)
+    if of is None or quantity.here is None:
         return ""
     more = [
         f"{ratio_text(value)} per {what}"
@@ -71,5 +94,9 @@ def _change(quantity: QuantityFound) -> str:
         more.append(f"{ratio_text(of.machines)} without the code factor")
     whose = f"that of {of.cluster}" if of.cluster else "the published number"
     whose += f" with {of.conditions}" if of.conditions else ""
-    text = f"{quantity.since} is {ratio_text(of.ratio)} {whose}"
+    here, there = _CLASS.search(quantity.here.where), _CLASS.search(of.size)
+    if here and there:
+        whose += f" in {there[0]} (here {here[0]})"
+    wide = of.ratio_ci95 is not None and of.ratio_ci95[1] > _WIDE * of.ratio_ci95[0]
+    text = f"{quantity.since} is {ratio_text(of.ratio, of.ratio_ci95 if wide else None)} {whose}"
     return f"{text} ({', '.join(more)})" if more else text

@@ -139,7 +139,7 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
         _line_row(row, piece, where)
     if model.bandwidth:
         lines = len(model.pieces)
-        note = f"1/G of the last of {lines} lines"
+        note = f"1/G of the last of {lines} lines" if lines > 1 else "1/G of the line"
         row(f"Asymptotic bandwidth {where}", "bandwidth", "B/s", model.bandwidth, note)
     if model.half_size:
         note = "the smallest message with half of the asymptotic bandwidth"

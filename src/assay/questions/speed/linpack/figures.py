@@ -24,6 +24,8 @@ _LEVELS = {
     DGEMM_RANKS: DGEMM_RANKS,
     DGEMM_CORES: DGEMM_CORES,
 }
+# Relative distance of two levels within which their labels would overlap.
+_CLOSE = 0.1
 
 
 def figures(found: LinpackFindings) -> list[Figure]:
@@ -64,8 +66,11 @@ def order_figure(found: LinpackFindings) -> Figure | None:
         values=[rmax],
         height=300,
     )
+    highest = max(levels.values(), default=0.0)
     for name, of in levels.items():
-        chart.add(*named_level(of / chart.factor, name))
+        # Two labels above lines that are close to each other would overlap.
+        close = of < highest < (1 + _CLOSE) * of
+        chart.add(*named_level(of / chart.factor, name, below=close))
     if half is not None:
         chart.add(*_half_layers(rmax / 2 / chart.factor, half))
     text = {"type": "text", "align": "right", "baseline": "top", "dx": -2, "dy": 12}
