@@ -1,4 +1,4 @@
-"""Properties of the machine: the theoretical peak is at the clock rate that was measured."""
+"""Properties of the machine: peak at the clock rate that was measured, rates of adapters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.questions.papers.facts import fact_of
-from assay.system.model import Frequency, Processor, System
+from assay.system.model import Adapter, Frequency, Processor, System
 
 
 def run_of(*clocks: tuple[str, int, float | None]) -> Any:
@@ -51,3 +51,16 @@ def test_the_peak_is_at_the_measured_clock(
     assert fact_of(run, "peak") == pytest.approx(2 * 16 * hertz)
     # /proc/cpuinfo's clock is that at the start, no nominal one.
     assert fact_of(run, "clock") == (None if hertz == 2.6e9 else hertz)
+
+
+def test_a_message_may_go_over_all_adapters() -> None:
+    """Those of a torus: the kernel calls them virtual; one without a rate counts nothing."""
+    adapters = (
+        *(Adapter(name=f"eth{n}", kind="virtual", speed=12.5e6, physical=False) for n in range(4)),
+        Adapter(name="lo", kind="loopback", speed=1e9, physical=False),
+        Adapter(name="br0", kind="virtual", physical=False),
+    )
+    run = run_of()
+    run.manifest.system = System(adapters=adapters).to_dict()
+    assert fact_of(run, "adapter_rate") == 12.5e6
+    assert fact_of(run, "adapter_rates") == 50e6

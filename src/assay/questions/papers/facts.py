@@ -4,8 +4,8 @@ Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one, el
 measured while all cores computed), ``peak`` (flop/s of all cores, at the clock rate measured so,
 else at the one that ``system.peak`` chooses), ``price`` (USD, as assay.toml states it in dollars),
 ``adapters`` (physical ones that are up, or virtual ones with a rate where there are none),
-``adapter_rate`` (B/s of the fastest) and ``bus_rate`` (B/s that the bus of this adapter carries at
-most).
+``adapter_rate`` (B/s of the fastest), ``adapter_rates`` (B/s of all, over which an MPI library may
+send one message in parts) and ``bus_rate`` (B/s that the bus of the fastest carries at most).
 """
 
 from __future__ import annotations
@@ -99,6 +99,10 @@ def _adapter_rate(system: System) -> float | None:
     return None if adapter is None else adapter.speed
 
 
+def _adapter_rates(system: System) -> float | None:
+    return sum(each.speed or 0.0 for each in _physical(system)) or None
+
+
 def _bus_rate(system: System) -> float | None:
     adapter = fastest_adapter(system)
     return None if adapter is None else adapter.bus
@@ -111,6 +115,7 @@ _FACTS: Mapping[str, Callable[[System], float | None]] = {
     "memory": _memory,
     "adapters": _adapters,
     "adapter_rate": _adapter_rate,
+    "adapter_rates": _adapter_rates,
     "bus_rate": _bus_rate,
 }
 _UNITS: Mapping[str, str] = {
@@ -121,5 +126,6 @@ _UNITS: Mapping[str, str] = {
     "peak": "flop/s",
     "adapters": "count",
     "adapter_rate": "B/s",
+    "adapter_rates": "B/s",
     "bus_rate": "B/s",
 }
