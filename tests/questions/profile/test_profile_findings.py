@@ -69,13 +69,13 @@ def test_messages_sizes_and_demand(found: ProfileFindings) -> None:
 
 
 def test_the_answer_names_the_share_the_function_and_the_place(found: ProfileFindings) -> None:
-    told = answer(found)
-    assert told.verdict == (
+    reply = answer(found)
+    assert reply.verdict == (
         "30.0% of 10.0 s in MPI (20.0% to 40.0% by rank), 2 ranks on 1 host: Allreduce 17.5%, "
         "Recv 7.50%. Computation is 2.33 × communication."
     )
-    assert told.confidence == "medium"
-    assert any("Allreduce in solve (app+0xc8)" in sentence for sentence in told.advice)
+    assert reply.confidence == "medium"
+    assert any("Allreduce in solve (app+0xc8)" in sentence for sentence in reply.advice)
 
 
 def test_figures_are_drawn_and_tables_have_all_ranks(found: ProfileFindings) -> None:
@@ -107,9 +107,9 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
     assert found.efficiencies is None
     assert found.grain.fine
     assert found.lost == pytest.approx(0.1)
-    told = answer(found)
-    assert told.confidence == "low"
-    said = " ".join(told.caveats)
+    reply = answer(found)
+    assert reply.confidence == "low"
+    said = " ".join(reply.caveats)
     for words in (
         "1 rank wrote no profile (1)",
         "Calls from Fortran can't be seen",
@@ -118,7 +118,7 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
         "10.0% of the calls are in the sums only",
     ):
         assert words in said
-    advice = " ".join(told.advice)
+    advice = " ".join(reply.advice)
     assert "8 of 9 calls are tests or probes that found nothing" in advice
     assert "2 requests never completed" in advice
     assert found.sent == []
@@ -138,10 +138,10 @@ def test_a_profile_of_regions_has_their_time_and_no_gap(tmp_path: Path) -> None:
     assert found.regions is not None
     assert (found.regions.regions, found.regions.share) == (4, 0.1)
     assert found.cpu_wait == pytest.approx(0.01)
-    told = answer(found)
-    assert told.confidence == "medium"
-    assert "of 10.0 s in MPI" in told.verdict and "in its measured regions" in told.verdict
-    assert "10.0% of the time from MPI_Init" in " ".join(told.method)
+    reply = answer(found)
+    assert reply.confidence == "medium"
+    assert "of 10.0 s in MPI" in reply.verdict and "in its measured regions" in reply.verdict
+    assert "10.0% of the time from MPI_Init" in " ".join(reply.method)
     # A program that is never switched off is profiled as a whole.
     whole = write_profile(tmp_path / "whole", {"0": [header(0, 5.0, 1, runs=1, counted=5.0)]})
     assert find(read_profile(whole)).regions is None
