@@ -5,7 +5,9 @@
 
 Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per host, with links of
 100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
-latency, bandwidth and burst are from a ping-pong on it: of 8 B, 4 MiB, and 16 KiB.
+latency and burst are from a ping-pong on it, of 8 B and 16 KiB, its bandwidth from an exchange of
+4 MiB, both ways at once: in the model a link's directions are independent, and programs use both; in
+a lab they share the CPUs that forward.
 From every trace the run time on the two other links is predicted. The real time is the mean of
 the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
 ``--read`` repeats the comparison.
@@ -93,11 +95,19 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int k = 1; k < argc; ++k) {
-    const int size = std::atoi(argv[k]), times = size > 1000000 ? 5 : 200;
-    std::vector<char> data(size);
+    const int size = std::atoi(argv[k]);
+    const bool both = size > 1000000;
+    const int times = both ? 5 : 200;
+    std::vector<char> data(size), received(size);
     std::vector<double> seconds;
     for (int i = 0; i < times && rank < 2; ++i) {
       const double begin = MPI_Wtime();
+      if (both) {
+        MPI_Sendrecv(data.data(), size, MPI_BYTE, 1 - rank, 0, received.data(), size, MPI_BYTE,
+                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        seconds.push_back(MPI_Wtime() - begin);
+        continue;
+      }
       if (rank == 0) MPI_Send(data.data(), size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
       MPI_Recv(data.data(), size, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       if (rank == 1) MPI_Send(data.data(), size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
@@ -114,7 +124,7 @@ int main(int argc, char** argv) {
 
 
 def _link(launcher: list[str], compiler: str, folder: Path) -> dict[str, float]:
-    """Latency (s), bandwidth (B/s) and burst (B) of the lab's link, from medians of a ping-pong."""
+    """Latency (s), bandwidth (B/s) and burst (B) of the lab's link, from medians."""
     source, program = folder / "ping_pong.cpp", folder / "ping_pong"
     source.write_text(_PING_PONG, encoding="utf-8")
     subprocess.run([compiler, "-O2", str(source), "-o", str(program)], check=True)
