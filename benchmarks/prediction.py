@@ -6,8 +6,7 @@
 Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per host, with links of
 100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
 latency and burst are from a ping-pong on it, of 8 B and 16 KiB, its bandwidth from an exchange of
-4 MiB, both ways at once: in the model a link's directions are independent, and programs use both; in
-a lab they share the CPUs that forward.
+4 MiB, both ways at once: a link's directions are independent in the model, and share CPUs in a lab.
 From every trace the run time on the two other links is predicted. The real time is the mean of
 the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
 ``--read`` repeats the comparison.
