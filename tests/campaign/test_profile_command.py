@@ -14,6 +14,7 @@ from typing import Any
 import polars
 import pytest
 
+from assay.campaign.commands.profile_program import new_profile_folder
 from mpi_counts import compile_against_mpi
 from native_build import TOOLS
 from profiles import profiled_program
@@ -176,6 +177,14 @@ def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None
     done = _profile(tmp_path, "./static", status=2)
     assert "The program is statically linked" in done.stderr
     assert done.stdout == ""
+
+
+def test_profiles_of_one_second_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = {new_profile_folder(None) for _ in range(20)}
+    assert len(made) == 20 == sum(path.is_dir() for path in tmp_path.glob("profile-*"))
 
 
 def test_a_program_or_a_kept_profile_is_needed(tmp_path: Path) -> None:

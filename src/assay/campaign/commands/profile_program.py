@@ -223,13 +223,18 @@ def _compiler_beside(launcher: str) -> str | None:
 
 
 def new_profile_folder(folder: Path | None) -> Path:
-    """The folder for a profile, made if necessary. Raises AssayError, also if it holds one."""
-    now = datetime.now(UTC)
-    chosen = folder or Path(f"profile-{now:%Y%m%dT%H%M%SZ}")
+    """The folder for a profile, made if necessary. Raises AssayError, also if it holds one.
+
+    None: a new one, named after the time, and numbered if there is one of that second.
+    """
+    chosen = folder
     try:
-        chosen.mkdir(parents=True, exist_ok=True)
+        if chosen is None:
+            chosen = _numbered(f"profile-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+        else:
+            chosen.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_write(chosen, error, "--folder FOLDER") from None
+        raise cannot_write(chosen or Path.cwd(), error, "--folder FOLDER") from None
     holds = any(any(chosen.glob(kind)) for kind in (RANK_FILES, CUT_FILES, TRACE_FILES))
     if (chosen / RUN_FILE).exists() or holds:
         raise AssayError(
@@ -240,6 +245,19 @@ def new_profile_folder(folder: Path | None) -> Path:
     if not os.access(chosen, os.W_OK):
         raise AssayError("The folder can't be written.", where=str(chosen), fix="Name another.")
     return chosen.resolve()
+
+
+def _numbered(name: str) -> Path:
+    """A new folder of this name, or ``NAME-2`` and so on. Raises OSError."""
+    made, taken = Path(name), 1
+    while True:
+        try:
+            made.mkdir()
+        except FileExistsError:
+            taken += 1
+            made = Path(f"{name}-{taken}")
+        else:
+            return made
 
 
 def _variables(
