@@ -70,7 +70,7 @@ def measured(
     return cells, read_run(run.path)
 
 
-SIZE = "bytes=65536"
+SIZE = "bytes=32768"
 GRID = Spec(Switches(2, 2, 3), (Wire(125e6),), Wire(4e6))
 
 
@@ -88,7 +88,7 @@ def test_the_switches_of_a_grid_are_found(tmp_path: Path) -> None:
     assert finest.groups == ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11))
     # Between switches nothing is faster than a trunk, however busy the machine is.
     crossing = [matrix.times[i, j] for i in range(12) for j in range(12) if i // 3 != j // 3]
-    assert min(crossing) >= (65536 - burst_of(4e6)) / 4e6
+    assert min(crossing) >= (32768 - burst_of(4e6)) / 4e6
     (hops,) = ring_hops(summarise_cells(ring), ring)
     slowest = sorted(hops.hops, key=lambda hop: -hop.time)[:4]
     assert {(hop.sender.split()[0], hop.receiver.split()[0]) for hop in slowest} == {
