@@ -17,6 +17,7 @@ from assay.stats.core.intervals import (
     _binomial,
     at_least,
     at_rank,
+    difference_interval,
     interval_ranks,
     median_interval,
     quantile_interval,
@@ -168,3 +169,12 @@ def test_an_interval_is_at_least_a_step_wide_on_each_side() -> None:
     assert at_least((2.0, 2.0), 2.0, 5.0) == (1.0, 7.0)
     assert at_least((0.0, 0.0), 0.0, 5.0) == (0.0, 5.0)
     assert at_least((-2.0, -2.0), -2.0, 0.5) == (-2.5, -1.5)
+
+
+def test_the_interval_of_a_difference() -> None:
+    """Distances of 3 and 4, and of 6 and 8, to the ends add in quadrature."""
+    found = difference_interval(Estimate(10.0, (7.0, 16.0)), Estimate(2.0, (-6.0, 6.0)))
+    assert found == pytest.approx((8.0 - 5.0, 8.0 + 10.0))
+    assert difference_interval(Estimate(10.0, (7.0, 16.0)), Estimate(2.0, None)) == (5.0, 14.0)
+    assert difference_interval(Estimate(10.0, None), Estimate(2.0, (1.0, 4.0))) == (6.0, 9.0)
+    assert difference_interval(Estimate(10.0, None), Estimate(2.0, None)) is None

@@ -21,6 +21,7 @@ from assay.questions.common.selection import Interval, quantity_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.model import Statement
 from assay.questions.papers.quantities import PaperValue
+from assay.stats.core.intervals import Estimate, difference_interval
 from assay.units import format_share
 
 Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
@@ -117,14 +118,10 @@ def _beyond(value: PaperValue, bound: PaperValue, sign: int) -> Outcome:
     """Whether a number is above the bound (``sign`` 1), or below it (-1)."""
     if any(each.ci95 is None and each.launches is not None for each in (value, bound)):
         return "undecided"
-    (low, high), (least, most) = (each.ci95 or (each.value, each.value) for each in (value, bound))
-    ends = (low - bound.value, high - bound.value)
-    if bound.ci95 is not None:
-        difference = value.value - bound.value
-        ends = (
-            difference - math.hypot(value.value - low, most - bound.value),
-            difference + math.hypot(high - value.value, bound.value - least),
-        )
+    difference = value.value - bound.value
+    ends = difference_interval(
+        Estimate(value.value, value.ci95), Estimate(bound.value, bound.ci95)
+    ) or (difference, difference)
     nearest, farthest = sorted(sign * end for end in ends)
     if nearest >= 0.0:
         return "holds"

@@ -162,3 +162,21 @@ def ratio_interval(numerator: Estimate, denominator: Estimate) -> Interval | Non
     down = math.hypot(math.log(numerator.value / top[0]), math.log(bottom[1] / denominator.value))
     up = math.hypot(math.log(top[1] / numerator.value), math.log(denominator.value / bottom[0]))
     return ratio * math.exp(-down), ratio * math.exp(up)
+
+
+def difference_interval(minuend: Estimate, subtrahend: Estimate) -> Interval | None:
+    """Interval of minuend - subtrahend, measured independently: MOVER, as of a ratio.
+
+    A side without interval counts as known exactly. None if neither side has an interval.
+    """
+    if subtrahend.interval is None:
+        if minuend.interval is None:
+            return None
+        return minuend.interval[0] - subtrahend.value, minuend.interval[1] - subtrahend.value
+    low, high = minuend.interval or (minuend.value,) * 2
+    least, most = subtrahend.interval
+    difference = minuend.value - subtrahend.value
+    return (
+        difference - math.hypot(minuend.value - low, most - subtrahend.value),
+        difference + math.hypot(high - minuend.value, subtrahend.value - least),
+    )
