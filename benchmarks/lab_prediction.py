@@ -4,15 +4,17 @@
     .venv/bin/python benchmarks/lab_prediction.py --program "CoMD=…/CoMD-mpi -i {ranks} -N 20"
     .venv/bin/python benchmarks/lab_prediction.py --again    from the stored measurements
 
-Measured on a virtual cluster of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and
-Linpack (N = 1,500). Predicted from: the same NPB with two ranks on one host (all their computing,
-with both cores busy as they are on several hosts of the lab), DGEMM on one host, and a ping-pong
-between two hosts; for four hosts by two pairs at once, since their four ranks share the CPUs with
-which they send and receive, too. The hosts share this machine's two CPUs, so that at most two ranks
-compute at once: with four hosts each computes at half speed. Ranks on several hosts are not bound,
-as each host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from
-a trace with all ranks on one host, whose computing times have that in them. Predicted by the closed
-form of `assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
+Measurements are stored in ``--results FILE``, one per kind of machine; the traces of programs stay
+in ``--keep FOLDER``, from which ``--again`` predicts them once more. Measured on a virtual cluster
+of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and Linpack (N = 1,500).
+Predicted from: the same NPB with two ranks on one host (all their computing, with both cores busy
+as they are on several hosts of the lab), DGEMM on one host, and a ping-pong between two hosts; for
+four hosts by two pairs at once, since their four ranks share the CPUs with which they send and
+receive, too. The hosts divide this machine's CPUs. Where it has two, at most two ranks compute at
+once: with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
+host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from a trace
+with all ranks on one host, whose computing times have that in them. Predicted by the closed form of
+`assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
 SPREAD, which was written down before the first comparison. An interval of four launches is not a
@@ -31,7 +33,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common import PeerError, build, parser, say
+from common import PeerError, build, cores, parser, say
 from lab_programs import program_prediction, program_times
 from placement import lab, measured
 
@@ -60,7 +62,8 @@ KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
 HOSTS = (2, 4)
 CLASS = "W"
 ORDER, BLOCK = 1_500, 96
-CPUS = 2
+# Of the measurements on one host.
+RANKS_ALONE = 2
 CROWDED = "all hosts at once"
 # Standard deviation of the model's own error, of the logarithm; stated before the first run.
 SPREAD = 0.10
@@ -93,11 +96,11 @@ binding = "none"
 [[measure]]
 kernel = "compute.dgemm"
 n = 500
-ppn = 2
+ppn = {alone}
 [[measure]]
 kernel = [{kernels}]
 class = "{npb_class}"
-ppn = 2
+ppn = {alone}
 [[measure]]
 kernel = [{kernels}]
 class = "{npb_class}"
@@ -132,13 +135,18 @@ def numbers(run: RunData) -> dict[str, object]:
         if one.cell.kernel == "network.multi_pingpong"
         and (median := one.metrics["time"].median) is not None
     )
-    return {"times": times, "costs": costs}
+    return {"cpus": cores(), "times": times, "costs": costs}
+
+
+def share(taken: Mapping[str, Any], hosts: int) -> float:
+    """Of a CPU that each of the hosts' ranks has."""
+    return min(float(taken.get("cpus", 2)) / hosts, 1.0)
 
 
 def costs_of(taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
     """Times of messages by size, s: if ranks outnumber CPUs, those of as many hosts at once."""
     costs = taken["costs"]
-    crowded = costs.get(CROWDED, []) if hosts > CPUS else []
+    crowded = costs.get(CROWDED, []) if share(taken, hosts) < 1.0 else []
     return [(int(size), float(time)) for size, time in crowded or costs.get("between nodes", [])]
 
 
@@ -168,8 +176,8 @@ def predicted(
     """Run times of an NPB kernel by the closed form and by SimGrid, s."""
     from assay.models.calls.npb import npb_operations
 
-    # Two ranks on one host took this long, computing all the time.
-    computing = CPUS * statistics.median(alone)
+    # The ranks on one host took this long, computing all the time.
+    computing = RANKS_ALONE * statistics.median(alone)
     rate = npb_operations(kernel, CLASS, hosts) / computing
     found = find_simulation(
         npb_input(kernel, CLASS, hosts, rate), where, Path("lab.toml"), simgrid,
@@ -178,11 +186,10 @@ def predicted(
     return found.closed_form, found.simulated
 
 
-def linpack(hosts: int, dgemm: float, costs: list[tuple[int, float]]) -> float:
-    """Linpack's time by the model of models/linpack/time.py, s."""
+def linpack(hosts: int, speed: float, costs: list[tuple[int, float]]) -> float:
+    """Linpack's time by the model of models/linpack/time.py, s; ``speed``: of a rank, flop/s."""
     (size, seconds), (larger, more) = costs[-2:]
     latency, rate = costs[0][1], (larger - size) / (more - seconds)
-    speed = min(CPUS / hosts, 1.0) * dgemm / CPUS
     node = MachineNode(
         1, figure(speed, "DGEMM"), figure(speed, "DGEMM"), figure(1e9, "enough"),
         figure(1e10, "not needed"), figure(1e10, "not needed"),
@@ -194,7 +201,9 @@ def linpack(hosts: int, dgemm: float, costs: list[tuple[int, float]]) -> float:
     return predict(machine, fitted_coefficients().values, ORDER, BLOCK).time.seconds
 
 
-def compare(found: dict[str, dict[str, Any]], simgrid: SimGrid | None) -> list[dict[str, object]]:
+def compare(
+    found: dict[str, dict[str, Any]], keep: Path | None, simgrid: SimGrid | None
+) -> list[dict[str, object]]:
     """A row per program, number of hosts and rate."""
     rows = []
     for rate, taken in found.items():
@@ -204,8 +213,7 @@ def compare(found: dict[str, dict[str, Any]], simgrid: SimGrid | None) -> list[d
             if len(costs) < 2:
                 say(f"{rate}: no ping-pong between hosts")
                 continue
-            # At most two ranks compute at once, whatever the number of hosts.
-            where = cluster(hosts, costs, min(CPUS / hosts, 1.0))
+            where = cluster(hosts, costs, share(taken, hosts))
             for kernel in KERNELS:
                 real = times.get(f"npb.{kernel} {hosts}x1")
                 alone = times.get(f"npb.{kernel} 1x2")
@@ -214,38 +222,35 @@ def compare(found: dict[str, dict[str, Any]], simgrid: SimGrid | None) -> list[d
                     rows.append(row(rate, kernel, hosts, real, alone, closed, simulated))
             real, dgemm = times.get(f"linpack {hosts}x1"), times.get("compute.dgemm 1x2")
             if real and dgemm:
-                flops = CPUS * 2 * 500**3 / statistics.median(dgemm)
-                closed = linpack(hosts, flops, costs)
-                source = linpack_input(ORDER, hosts, flops / CPUS)
+                speed = 2 * 500**3 / statistics.median(dgemm)
+                closed = linpack(hosts, share(taken, hosts) * speed, costs)
+                source = linpack_input(ORDER, hosts, speed)
                 solved = None
                 if simgrid is not None:
                     solved = find_simulation(
                         source, where, Path("lab.toml"), simgrid, SimulationSettings(1, draws=1)
                     ).simulated
                 rows.append(row(rate, "linpack", hosts, real, dgemm, closed, solved))
-        rows += taken.get("programs", [])
+        rows += foreign(rate, taken, keep, simgrid)
     return rows
 
 
 def foreign(
-    rate: str,
-    programs: dict[str, str],
-    taken: Mapping[str, Any],
-    folder: Path,
-    simgrid: SimGrid | None,
-    limit: float,
+    rate: str, taken: Mapping[str, Any], keep: Path | None, simgrid: SimGrid | None
 ) -> list[dict[str, object]]:
-    """Rows of programs from elsewhere, measured now."""
+    """Rows of programs from elsewhere whose traces on one host are kept."""
     rows = []
-    times = program_times(
-        programs, HOSTS, parse_quantity(rate, "B/s", where="--rates"), folder, limit
-    )
-    for name, hosts in itertools.product(programs, HOSTS):
-        if real := times.get(f"{name} {hosts}x1"):
-            where = cluster(hosts, costs_of(taken, hosts), 1.0)
-            closed, simulated = program_prediction(name, hosts, folder, where, simgrid)
-            # One trace: of its spread nothing is known.
-            rows.append(row(rate, name, hosts, real, [1.0], closed, simulated))
+    for place, real in taken.get("programs", {}).items():
+        name, _, ranks = place.rpartition(" ")
+        hosts = int(ranks.partition("x")[0])
+        if keep is None or not (keep / f"{name}-{hosts}" / "run.json").exists():
+            say(f"{rate}, {place}: no trace in --keep")
+            continue
+        # The trace's computing times have the sharing of CPUs in them.
+        where = cluster(hosts, costs_of(taken, hosts), 1.0)
+        closed, simulated = program_prediction(name, hosts, keep, where, simgrid)
+        # One trace: of its spread nothing is known.
+        rows.append(row(rate, name, hosts, real, [1.0], closed, simulated))
     return rows
 
 
@@ -306,54 +311,69 @@ def main() -> int:
     options.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND")
     options.add_argument("--only-programs", action="store_true", help="beside stored measurements")
     options.add_argument("--again", action="store_true", help="from the stored measurements")
+    options.add_argument("--keep", type=Path, help="folder of the traces of --program")
+    options.add_argument("--results", type=Path, default=RESULTS)
     given = options.parse_args()
     simgrid = find_simgrid(given.simgrid)
-    found = json.loads(RESULTS.read_text())["measured"] if RESULTS.exists() else {}
+    results = given.results
+    found = json.loads(results.read_text())["measured"] if results.exists() else {}
+    programs = dict(text.split("=", 1) for text in given.program)
+    if programs and given.keep is None:
+        options.error("--program needs --keep FOLDER, for its traces.")
     if not given.again:
         problem = network.why_not()
         if problem:
             say(problem)
             return 1
         build()
-        programs = dict(text.split("=", 1) for text in given.program)
         for rate in given.rates.split(","):
             say(f"{rate}")
-            with tempfile.TemporaryDirectory(prefix="assay-bench-") as place:
-                folder = Path(place)
-                plan = folder / "plan.toml"
-                names = ", ".join(f'"npb.{name}"' for name in KERNELS)
-                plan.write_text(
-                    PLAN.format(
-                        limit=given.limit,
-                        kernels=names,
-                        npb_class=CLASS,
-                        most=max(HOSTS),
-                        order=ORDER,
-                        block=BLOCK,
-                        hosts=", ".join(map(str, HOSTS)),
-                    )
-                )
-                earlier = found.get(rate, {}).get("programs", [])
-                try:
-                    if not given.only_programs:
-                        with lab(max(HOSTS), folder, rate) as name:
-                            found[rate] = numbers(measured(plan, given.limit, "--lab", name))
-                            found[rate]["programs"] = earlier
-                except (PeerError, KeyError) as error:
-                    say(f"{rate}: {error}")
-                    continue
-                RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
+            try:
+                if not given.only_programs:
+                    earlier = found.get(rate, {}).get("programs", {})
+                    found[rate] = measure(rate, given.limit) | {"programs": earlier}
+                    store(results, found)
                 if programs:
-                    new = foreign(rate, programs, found[rate], folder, simgrid, given.limit)
-                    measured_now = {str(one["program"]) for one in new}
-                    found[rate]["programs"] = [
-                        one for one in earlier if one["program"] not in measured_now
-                    ] + new
-            RESULTS.write_text(json.dumps({"measured": found}, indent=1) + "\n")
-    rows = compare(found, simgrid)
-    RESULTS.write_text(json.dumps({"measured": found, "rows": rows}, indent=1) + "\n")
+                    speed = parse_quantity(rate, "B/s", where="--rates")
+                    found[rate]["programs"] |= program_times(
+                        programs, HOSTS, speed, given.keep, given.limit
+                    )
+                    store(results, found)
+            except (PeerError, KeyError) as error:
+                say(f"{rate}: {error}")
+    rows = compare(found, given.keep, simgrid)
+    store(results, found, rows)
     show(rows)
     return 0
+
+
+def measure(rate: str, limit: float) -> dict[str, object]:
+    """What the benchmarks take on a lab of this rate, for up to ``limit`` s. Raises PeerError."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as place:
+        folder = Path(place)
+        plan = folder / "plan.toml"
+        plan.write_text(
+            PLAN.format(
+                limit=limit,
+                kernels=", ".join(f'"npb.{name}"' for name in KERNELS),
+                npb_class=CLASS,
+                alone=RANKS_ALONE,
+                most=max(HOSTS),
+                order=ORDER,
+                block=BLOCK,
+                hosts=", ".join(map(str, HOSTS)),
+            )
+        )
+        with lab(max(HOSTS), folder, rate) as name:
+            return numbers(measured(plan, limit, "--lab", name))
+
+
+def store(
+    path: Path, found: Mapping[str, object], rows: list[dict[str, object]] | None = None
+) -> None:
+    """Write measurements and, if there are some, what was predicted from them."""
+    held = {"measured": found} | ({} if rows is None else {"rows": rows})
+    path.write_text(json.dumps(held, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from assay.trace.reading_trace import read_trace
 from assay.waiting import POLITE_WAITING
 
 ROUNDS = 4
-LONGEST = 60
+LONGEST = 20
 
 
 def program_times(
@@ -51,6 +51,7 @@ def program_times(
     """
     times: dict[str, list[float]] = {}
     end = time.monotonic() + limit
+    folder.mkdir(parents=True, exist_ok=True)
     with lab_of(max(hosts), rate, folder) as lab:
         for name, command in programs.items():
             for ranks in hosts:

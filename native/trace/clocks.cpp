@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "call.hpp"
 #include "events/tracer.hpp"
 #include "profile.hpp"

@@ -24,12 +24,7 @@ void* next(const char* symbol) noexcept;
     return found;                                                                        \
   }())
 
-// The call site: the first return address outside MPI's own libraries, through which Fortran's
-// calls come.
-std::uint64_t call_site(void* address) noexcept;
-
-// Notes where MPI's libraries are. Returns whether the calls of Fortran can be seen: not if the
-// library that has them has the C functions too, since it may call these directly.
-bool find_libraries() noexcept;
+// Whether a loaded file is one of MPI's libraries, by its name.
+bool is_mpi_library(const char* path) noexcept;
 
 }  // namespace assay::trace

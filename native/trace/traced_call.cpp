@@ -282,7 +282,7 @@ void Call::record_started(std::uint64_t handle, const Persistent& slot, bool fir
   trace_.source_tag = slot.tag;
   trace_.room = slot.bytes;
   trace_.comm = slot.comm;
-  std::int64_t flags = receives ? kPosted : 0;
+  std::int64_t flags = receives ? std::int64_t{kPosted} : 0;
   if (begin_request(handle)) flags |= kBegins;
   field[kFlagsField] = flags;
   tracer().add(event, false);

@@ -17,8 +17,8 @@ class Tracer {
  public:
   // Whether ASSAY_PROFILE_TRACE asks for a trace.
   static bool asked_for() noexcept;
-  // The time that the coding of an event takes, ns. Only before `start`.
-  std::uint64_t cost() noexcept;
+  // Codes an event that was made up, to measure how long that takes. Only before `start`.
+  void practise(std::uint64_t number) noexcept;
   // Begins the trace if ASSAY_PROFILE_TRACE asks for it. `begin`: CLOCK_MONOTONIC, ns.
   void start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept;
   // Whether a trace was asked for: equal on all ranks, which may not be able to write it.

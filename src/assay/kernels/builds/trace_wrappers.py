@@ -103,7 +103,7 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
         f"  static const auto behind =\n"
         f'      reinterpret_cast<decltype(&{prefix}_{name})>(next("{prefix}_{name}"));\n'
         f"  if (!behind) return MPI_ERR_OTHER;\n"
-        f"  Call call(kMpi{rule.name}, __builtin_return_address(0));\n"
+        f"  Call call(kMpi{rule.name}, __builtin_return_address(0), __builtin_frame_address(0));\n"
         f"{steps}"
         f"  call.begin();\n"
         f"  const int result = behind({arguments});\n"

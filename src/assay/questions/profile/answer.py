@@ -75,9 +75,10 @@ def _own_cost(found: ProfileFindings) -> str:
     if found.cost is None or found.overhead is None:
         return "All times include that of the profile itself, which has not been measured."
     return (
-        f"At most {format_share(found.overhead)} of a rank's wall time is the profile's own: about "
-        f"{format_duration(found.cost)} per call, as measured when the program began. It is "
-        "included in all times; its effects on waiting and on caches are not in this estimate."
+        f"About {format_share(found.overhead)} of a rank's wall time is the profile's own: "
+        f"{format_duration(found.cost)} per call, as measured when the program began, with data "
+        "out of the first caches. It is included in all times; its effects on waiting are not in "
+        "this estimate."
     )
 
 
