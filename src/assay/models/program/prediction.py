@@ -1,14 +1,16 @@
 """Run times of a traced program on other networks, from one run.
 
-The graph is evaluated on the network of the run, as the trace shows it, and on another one; the
-difference is added to the measured time, so that what the model lacks on both cancels. Of a long
-run some iterations are modelled, and their difference is multiplied; what lies before and behind
-the iterations keeps its measured time. How well the
-model gives the run itself, and the range of the other network's latency, are the uncertainty.
+The graph is evaluated on another network, and its time takes the place of the measured one. Of a
+very long run some iterations are modelled, and their difference is multiplied; what lies before and
+behind the iterations keeps its measured time. The difference to the measured time is not carried
+over: what the model lacks on the network of the run is mostly communication. How well the model
+gives the run itself, on the network that the trace shows, and the range of the other network's
+latency, are the uncertainty.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +25,7 @@ from assay.models.program.repetition import IterationTimes
 from assay.models.program.replay import NetworkParameter, Replay, largest, replay
 from assay.models.program.waits import WaitStates, eager_sizes
 from assay.reference.interconnects import InterconnectClass
+from assay.trace.calls import blocking_form
 from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import NO_CPU
 
@@ -31,10 +34,18 @@ from assay.trace.model import NO_CPU
 _OVERHEAD_SHARE = 0.1
 # Repetitions of a search with the order of messages at its result, and when it has settled.
 _MOST_REPEATS, _SETTLED = 3, 0.01
-# Calls of which a model takes seconds, and those that it takes without iterations.
-MOST_MODELLED, _MOST_WITHOUT = 6_000, 200_000
-# Above this difference between the modelled and the measured run, predictions are doubtful.
-DOUBTFUL = 0.15
+# Calls that are modelled. Of a trace with more an excerpt of so many is taken, whose surroundings
+# keep their measured time, with their communication on the network of the run.
+MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
+# One run doesn't show how much runs differ. Assumed: relative half-width of the range, the median
+# of what two runs of one program on one network differed by in benchmarks/prediction.py.
+_BETWEEN_RUNS = 0.05
+# Limits of doubt, at which predictions of the NAS Parallel Benchmarks, CoMD and HPCCG on links of
+# 100 Mbit/s to 10 Gbit/s began to err by more than 15% (benchmarks/README.md): difference between
+# the modelled and the measured run; its time, s; ratio of run times; share of the bytes between
+# hosts that all send to all, and of the predicted time that is communication.
+_MISFIT, _SHORT, _FAR = 0.15, 0.5, 1.0 / 3.0
+_CROWDED, _COMMUNICATING = 0.5, 0.2
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,8 @@ class ModelledRun:
     the first end of MPI_Init to the last MPI_Finalize; ``seconds``: of the part; ``modelled``: of
     the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
     the run. ``iterations``: of the part; None: it is the whole run. ``cpu_wait``: share of the
-    ranks' time without a CPU; None: unknown.
+    ranks' time without a CPU; None: unknown. ``crowded``: share of the bytes between hosts that all
+    send to all.
     """
 
     matched: MatchedTrace
@@ -60,6 +72,12 @@ class ModelledRun:
     computing: float
     iterations: int | None
     cpu_wait: float | None
+    crowded: float
+
+    @property
+    def doubt(self) -> str:
+        """Why all predictions from this run may be wrong, in a sentence; "" if nothing says so."""
+        return doubt_about_run(self.whole, self.misfit, self.cpu_wait)
 
     @property
     def misfit(self) -> float:
@@ -69,21 +87,11 @@ class ModelledRun:
     @property
     def ideal(self) -> float:
         """The run time on a network where messages take no time, s."""
-        return self.whole + self.factor * (replay(self.graph, IDEAL).seconds - self.seconds)
+        return self.on(replay(self.graph, IDEAL))
 
     def on(self, found: Replay) -> float:
-        """The time of the run if its part takes as long as a replay, s.
-
-        What the model lacks of the measured time stays as it is. Where it has more than that, its
-        messages cost too much, and the change is reduced in proportion.
-        """
-        change = found.seconds - self.modelled.seconds
-        return self.whole + self.factor * self.weight * change
-
-    @property
-    def weight(self) -> float:
-        """Seconds of the run per modelled second, where it took less than the model has."""
-        return min(1.0, self.seconds / self.modelled.seconds)
+        """The time of the run if its part takes as long as a replay, s."""
+        return self.whole + self.factor * (found.seconds - self.seconds)
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class RunTimePrediction:
     """The run time on a network: ``seconds``, ``low`` and ``high``; ``ratio`` to the measured run.
 
     ``communication``: s of the longest path in latency, gap and overhead between hosts.
-    ``doubtful``: why, in a sentence; "" if the model gives the run itself well.
+    ``doubtful``: why it may be wrong by more than that, in a sentence; "" if nothing says so.
     """
 
     name: str
@@ -130,11 +138,13 @@ def model_run(
     calls and no iterations.
     """
     trace = matched.trace
-    part = excerpt(trace, found, most) if len(trace) > most and found else None
-    if part is None and len(trace) > _MOST_WITHOUT:
+    part = None
+    if len(trace) > most and found:
+        part = excerpt(trace, found, min(most, _MOST_OF_EXCERPT))
+    if part is None and len(trace) > MOST_MODELLED:
         raise AssayError(
             f"The trace has {len(trace):,} calls and no iterations that all ranks have in common: "
-            f"run times on other networks are modelled up to {_MOST_WITHOUT:,} calls.",
+            f"run times on other networks are modelled up to {MOST_MODELLED:,} calls.",
             fix="Trace a shorter run.",
         )
     calibrated = calibrate(matched, waits)
@@ -157,6 +167,7 @@ def model_run(
         computing=float(computing_times(trace).mean()),
         iterations=None if part is None else part.times,
         cpu_wait=trace.cpu_wait,
+        crowded=_crowded_share(matched, float(graph.far.size.sum())),
     )
 
 
@@ -191,30 +202,69 @@ def predict(run: ModelledRun, kind: InterconnectClass) -> RunTimePrediction:
 def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePrediction:
     """From replays on the network itself, and on its least and its most costly variant."""
     seconds = run.on(found[0])
-    doubt = abs(run.misfit) * seconds
+    width = math.hypot(run.misfit, _BETWEEN_RUNS) * seconds
     every = [run.on(one) for one in found]
+    ratio = seconds / run.whole
+    communication = run.factor * (found[0].seconds - found[0].slopes.computing)
     return RunTimePrediction(
         name=name,
         seconds=seconds,
-        low=max(min(every) - doubt, 0.0),
-        high=max(every) + doubt,
-        ratio=seconds / run.whole,
-        communication=run.factor * (found[0].seconds - found[0].slopes.computing),
-        doubtful=_doubt(run),
+        low=max(min(every) - width, 0.0),
+        high=max(every) + width,
+        ratio=ratio,
+        communication=communication,
+        doubtful=run.doubt or doubt_about_network(ratio, communication / seconds, run.crowded),
     )
 
 
-def _doubt(run: ModelledRun) -> str:
-    waited = run.cpu_wait
-    if waited is not None and waited > NO_CPU:
+def _crowded_share(matched: MatchedTrace, between: float) -> float:
+    """Share of the bytes ``between`` hosts that are sent by all of more than two hosts to all."""
+    trace = matched.trace
+    if between <= 0.0 or len(set(trace.hosts)) <= 2:
+        return 0.0
+    names = [blocking_form(name).startswith("Alltoall") for name in trace.functions]
+    sent = sum(
+        float(rank.events.sent[which].clip(min=0).sum())
+        for rank in trace.ranks
+        for which in [[names[function] for function in rank.events.function]]
+    )
+    return min(sent / between, 1.0)
+
+
+def doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str:
+    """Of all predictions from a run of ``whole`` s; "" if there is none."""
+    if cpu_wait is not None and cpu_wait > NO_CPU:
         return (
-            f"The ranks waited for a CPU for {100 * waited:.0f}% of their time: there were more "
+            f"The ranks waited for a CPU for {100 * cpu_wait:.0f}% of their time: there were more "
             "ranks than CPUs, or other programs ran. Their computing times include these waits."
         )
-    if abs(run.misfit) > DOUBTFUL:
+    if abs(misfit) > _MISFIT:
         return (
-            f"The modelled run time is {100 * abs(run.misfit):.0f}% "
-            f"{'longer' if run.misfit > 0 else 'shorter'} than that of the traced run."
+            f"The modelled run time is {100 * abs(misfit):.0f}% "
+            f"{'longer' if misfit > 0 else 'shorter'} than that of the traced run."
+        )
+    if whole < _SHORT:
+        return (
+            f"The run took {1e3 * whole:.0f} ms: times of so short runs differ by tens of percent."
+        )
+    return ""
+
+
+def doubt_about_network(ratio: float, communicating: float, crowded: float) -> str:
+    """Of a prediction of ``ratio`` times the run; "" if there is none.
+
+    ``communicating``: share of its time in communication between hosts; ``crowded``: as from
+    `_crowded_share`.
+    """
+    if crowded > _CROWDED and communicating > _COMMUNICATING:
+        return (
+            "Most bytes are sent by all hosts to all at once (Alltoall): networks carry these "
+            "more slowly than the single messages that the model has."
+        )
+    if ratio < _FAR:
+        return (
+            "It is under a third of the measured run: most of it is computing, which can take "
+            "less time without the long waits between."
         )
     return ""
 
@@ -232,7 +282,7 @@ def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | 
     network = run.calibrated.network.changed(**{name: 0.0})
     graph = with_adapters(run.graph, network)
     base = replay(graph, network)
-    seconds = base.seconds + share * run.on(base) / (run.factor * run.weight)
+    seconds = base.seconds + share * run.on(base) / run.factor
     value = largest(graph, network, name, seconds)
     for _ in range(_MOST_REPEATS):
         if value is None:

@@ -166,12 +166,24 @@ def _advice(found: TraceFindings) -> list[str]:
     return advice
 
 
+def _doubts(network: NetworkSensitivity) -> list[str]:
+    """Which predictions are doubtful, and why."""
+    reasons: dict[str, list[str]] = {}
+    for one in network.predictions:
+        if one.doubt:
+            reasons.setdefault(one.doubt, []).append(one.interconnect)
+    return [
+        f"The run time on {', '.join(names)} is doubtful. {why}" for why, names in reasons.items()
+    ]
+
+
 def _caveats(found: TraceFindings) -> list[str]:
     caveats = list(found.unknown)
     network = found.network
     if network is not None:
         if network.doubt:
             caveats.append(f"{network.doubt} Predictions of run times are doubtful.")
+        caveats += _doubts(network)
         if network.spread:
             caveats.append(
                 "It ran on one host: other networks are modelled with each rank on a host of its "

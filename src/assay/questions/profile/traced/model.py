@@ -155,7 +155,8 @@ class RunTimeOn(msgspec.Struct, frozen=True):
     fine, medium or coarse there, by ``computing_ratio`` (computation ÷ communication, None: no
     communication). ``fine_from``, ``medium_from``: ranks from which on the same problem is of fine
     grain, and not of coarse grain, there; None: on no number up to 4,096 times the run's.
-    ``source``: of the interconnect's numbers.
+    ``source``: of the interconnect's numbers. ``doubt``: a sentence on why this one may be wrong by
+    more than its range, otherwise "".
     """
 
     interconnect: str
@@ -164,6 +165,7 @@ class RunTimeOn(msgspec.Struct, frozen=True):
     seconds: float
     low: float
     high: float
+    doubt: str
     ratio: float
     grain: str
     computing_ratio: float | None

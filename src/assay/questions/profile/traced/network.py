@@ -54,7 +54,7 @@ def sensitivity_of(run: ModelledRun) -> NetworkSensitivity:
         messages=messages,
         bytes=size,
         misfit=run.misfit,
-        doubt=predict(run, kinds[0]).doubtful,
+        doubt=run.doubt,
         links=[
             _link("within a host", run.calibrated.within),
             _link("between hosts", run.calibrated.between),
@@ -101,6 +101,7 @@ def _prediction(run: ModelledRun, kind: InterconnectClass, model: GrainModel) ->
         seconds=found.seconds,
         low=found.low,
         high=found.high,
+        doubt="" if run.doubt else found.doubtful,
         ratio=found.ratio,
         grain=here.grain,
         computing_ratio=here.ratio if math.isfinite(here.ratio) else None,
