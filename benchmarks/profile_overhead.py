@@ -2,13 +2,15 @@
 
     python benchmarks/profile_overhead.py --launcher "mpirun -n 2" --rounds 20 cg.A.x mg.A.x
 
-Programs print their run time as the NAS Parallel Benchmarks do ("Time in seconds = X"). The three
-ways alternate in random order within each round. Printed per program: mean of the ratio to the run
-without it in the same round, with its 95% confidence interval (t), the coefficients of variation
-with 95% bootstrap intervals, calls per rank, and the overhead that the profile itself states
-(calls × its cost per call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further
-way. ``--keep FILE`` keeps each complete round as a line of JSON and goes on from there when started
-again; ``--limit`` ends it after so many seconds.
+Programs print their run time as the NAS Parallel Benchmarks do ("Time in seconds = X", to 0.01 s),
+and their rate ("Mop/s total = Y"), from which the time is known to five digits or so. The three
+ways alternate in random order within each round. Printed per program: the ratio of the mean times
+to that without it, with its 95% interval (bootstrap over rounds; the mean of ratios would be too
+high by the square of the CoV), that of the medians, the coefficients of variation with 95%
+bootstrap intervals, calls per rank, and the overhead that the profile itself states (calls × its
+cost per call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further way.
+``--keep FILE`` keeps each complete round as a line of JSON and goes on from there when started
+again; ``--limit`` ends it after so many seconds; ``--rounds 0`` only prints.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -32,6 +36,8 @@ from scipy import stats
 from assay.kernels.builds.trace import build_trace
 
 _TIME = re.compile(r"Time in seconds\s*=\s*([0-9.Ee+-]+)")
+_RATE = re.compile(r"Mop/s total\s*=\s*([0-9.Ee+-]+)")
+_RESAMPLES = 4000
 
 
 def main() -> None:
@@ -93,6 +99,11 @@ class _Round:
     stated: dict[str, float]
     calls: int
     trace_bytes: int
+    rates: dict[str, float] = field(default_factory=dict)
+
+    def times(self) -> dict[str, float]:
+        """To the digits of the rates, in units of the program's work: for ratios."""
+        return {way: 1.0 / rate for way, rate in self.rates.items()} or self.seconds
 
 
 def _kept(path: Path | None) -> list[_Round]:
@@ -105,19 +116,23 @@ def _round(
     launcher: str, program: Path, ways: dict[str, dict[str, str]], order: random.Random
 ) -> _Round:
     seconds: dict[str, float] = {}
+    rates: dict[str, float] = {}
     stated: dict[str, float] = {}
     calls = size = 0
     for way in order.sample(list(ways), len(ways)):
         with tempfile.TemporaryDirectory() as folder:
-            seconds[way] = _run(launcher, program, ways[way], folder)
+            seconds[way], rates[way] = _run(launcher, program, ways[way], folder)
             for path in Path(folder).glob("rank-0.jsonl"):
                 calls, stated[way] = _stated(path)
             for path in Path(folder).glob("rank-0.trace"):
                 size = path.stat().st_size
-    return _Round(program.name, seconds, stated, calls, size)
+    return _Round(program.name, seconds, stated, calls, size, rates)
 
 
-def _run(launcher: str, program: Path, variables: dict[str, str], folder: str) -> float:
+def _run(
+    launcher: str, program: Path, variables: dict[str, str], folder: str
+) -> tuple[float, float]:
+    """Its time, s, and its rate, Mop/s."""
     environment = {"ASSAY_PROFILE_DIR": folder, **variables} if variables else {}
     words = [
         "env",
@@ -128,10 +143,10 @@ def _run(launcher: str, program: Path, variables: dict[str, str], folder: str) -
         [*shlex.split(launcher), *words], capture_output=True, text=True, check=True,
         env=dict(os.environ), cwd=folder,
     )  # fmt: skip
-    found = _TIME.search(done.stdout)
-    if found is None:
-        sys.exit(f"{program} didn't print its time.")
-    return float(found.group(1))
+    time, rate = _TIME.search(done.stdout), _RATE.search(done.stdout)
+    if time is None or rate is None:
+        sys.exit(f"{program} didn't print its time and rate.")
+    return float(time.group(1)), float(rate.group(1))
 
 
 def _stated(path: Path) -> tuple[int, float]:
@@ -143,27 +158,37 @@ def _stated(path: Path) -> tuple[int, float]:
 
 def _report(name: str, rounds: list[_Round], ways: list[str]) -> dict[str, float]:
     """Print a program's lines; the mean ratio of each way to the run without it."""
-    base = np.array([one.seconds["without"] for one in rounds])
+    seconds = np.mean([one.seconds["without"] for one in rounds])
+    base = np.array([one.times()["without"] for one in rounds])
     print(
-        f"{name}: {len(base)} runs each, {np.mean(base):.3g} s, {rounds[-1].calls} calls per rank, "
+        f"{name}: {len(base)} runs each, {seconds:.3g} s, {rounds[-1].calls} calls per rank, "
         f"trace {rounds[-1].trace_bytes} B"
     )
     found = {}
     for way in ways:
-        values = np.array([one.seconds[way] for one in rounds])
-        ratios = values / base
-        found[way] = float(ratios.mean())
+        if not all(way in one.seconds for one in rounds):
+            continue
+        values = np.array([one.times()[way] for one in rounds])
         low, high = _cov_interval(values)
         text = f"  {way:8} CoV {100 * _cov(values):.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
         if way != "without":
-            text += (
-                f"  overhead {100 * (ratios.mean() - 1):+.2f}% ± {100 * _half_width(ratios):.2f}"
-            )
+            found[way] = float(values.mean() / base.mean())
+            text += f"  means {_percent(base, values, np.mean)}"
+            text += f"  medians {_percent(base, values, np.median)}"
         stated = [one.stated[way] for one in rounds if way in one.stated]
         if stated:
             text += f"  stated {100 * np.mean(stated):.3f}%"
         print(text, flush=True)
     return found
+
+
+def _percent(base: np.ndarray, values: np.ndarray, of: Callable[..., Any]) -> str:
+    """How much longer, with its 95% interval over resampled rounds."""
+    rounds = np.random.default_rng(1).integers(0, len(base), (_RESAMPLES, len(base)))
+    ratios = of(values[rounds], axis=1) / of(base[rounds], axis=1)
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    ratio = of(values) / of(base)
+    return f"{100 * (ratio - 1):+.2f}% [{100 * (low - 1):+.2f}, {100 * (high - 1):+.2f}]"
 
 
 def _half_width(values: list[float] | np.ndarray) -> float:
