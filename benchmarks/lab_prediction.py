@@ -17,8 +17,10 @@ with all ranks on one host, whose computing times have that in them. Predicted b
 `assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
-SPREAD, which was written down before the first comparison. An interval of four launches is not a
-statement of high confidence: the measured number is their median.
+SPREAD, which was written down before the first comparison; on four hosts those of IS, MG and FT
+have the time by which they are longer if long messages wait for each other (`out_of_step`), which
+was found in a comparison. An interval of four launches is not a statement of high confidence: the
+measured number is their median.
 """
 
 from __future__ import annotations
@@ -68,6 +70,10 @@ CROWDED = "all hosts at once"
 # Standard deviation of the model's own error, of the logarithm; stated before the first run.
 SPREAD = 0.10
 _NINETY = 1.645
+# Programs whose ranks exchange long messages with one rank after the other, and bytes of a long one.
+# Ranks that are not in step leave links idle meanwhile: NASA's FT (class W, four hosts at 100
+# Mbit/s) takes 1.66 to 1.86 s with MPICH's pairwise exchange, and 1.12 s if it sends to all at once.
+EXCHANGES, LONG = ("is", "mg", "ft"), 65536
 # A byte takes at least this share of a message's time per byte, where noise hides its cost.
 LEAST_SLOPE = 0.01
 
@@ -143,11 +149,19 @@ def share(taken: Mapping[str, Any], hosts: int) -> float:
     return min(float(taken.get("cpus", 2)) / hosts, 1.0)
 
 
-def costs_of(taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
-    """Times of messages by size, s: if ranks outnumber CPUs, those of as many hosts at once."""
+def costs_of(rate: str, taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
+    """Times of messages by size, s: if ranks outnumber CPUs, those of as many hosts at once.
+
+    A lab's links pass some KB without delay after a pause, of which a ping-pong has one before
+    each message. Programs send more at once, so that no size is faster than the link.
+    """
     costs = taken["costs"]
     crowded = costs.get(CROWDED, []) if share(taken, hosts) < 1.0 else []
-    return [(int(size), float(time)) for size, time in crowded or costs.get("between nodes", [])]
+    least = 1.0 / parse_quantity(rate, "B/s", where="--rates")
+    return [
+        (int(size), max(float(time), int(size) * least))
+        for size, time in crowded or costs.get("between nodes", [])
+    ]
 
 
 def cluster(hosts: int, costs: list[tuple[int, float]], speed: float) -> SimulatedCluster:
@@ -186,6 +200,18 @@ def predicted(
     return found.closed_form, found.simulated
 
 
+def out_of_step(kernel: str, hosts: int, costs: list[tuple[int, float]]) -> float:
+    """How much longer a run takes if each long message waits for another, s; 0 on two hosts."""
+    from assay.models.calls.npb import npb_messages
+
+    if kernel not in EXCHANGES or hosts <= 2:
+        return 0.0
+    (size, seconds), (larger, more) = costs[-2:]
+    messages = npb_messages(kernel, CLASS, hosts)
+    long = sum(size * number for size, number in messages.items() if size > LONG)
+    return long / hosts * (more - seconds) / (larger - size)
+
+
 def linpack(hosts: int, speed: float, costs: list[tuple[int, float]]) -> float:
     """Linpack's time by the model of models/linpack/time.py, s; ``speed``: of a rank, flop/s."""
     (size, seconds), (larger, more) = costs[-2:]
@@ -209,7 +235,7 @@ def compare(
     for rate, taken in found.items():
         times = taken["times"]
         for hosts in HOSTS:
-            costs = costs_of(taken, hosts)
+            costs = costs_of(rate, taken, hosts)
             if len(costs) < 2:
                 say(f"{rate}: no ping-pong between hosts")
                 continue
@@ -219,7 +245,8 @@ def compare(
                 alone = times.get(f"npb.{kernel} 1x2")
                 if real and alone:
                     closed, simulated = predicted(kernel, hosts, alone, where, simgrid)
-                    rows.append(row(rate, kernel, hosts, real, alone, closed, simulated))
+                    waiting = out_of_step(kernel, hosts, costs)
+                    rows.append(row(rate, kernel, hosts, real, alone, closed, simulated, waiting))
             real, dgemm = times.get(f"linpack {hosts}x1"), times.get("compute.dgemm 1x2")
             if real and dgemm:
                 speed = 2 * 500**3 / statistics.median(dgemm)
@@ -247,7 +274,7 @@ def foreign(
             say(f"{rate}, {place}: no trace in --keep")
             continue
         # The trace's computing times have the sharing of CPUs in them.
-        where = cluster(hosts, costs_of(taken, hosts), 1.0)
+        where = cluster(hosts, costs_of(rate, taken, hosts), 1.0)
         closed, simulated = program_prediction(name, hosts, keep, where, simgrid)
         # One trace: of its spread nothing is known.
         rows.append(row(rate, name, hosts, real, [1.0], closed, simulated))
@@ -262,13 +289,18 @@ def row(
     alone: list[float],
     closed: float | None,
     simulated: float | None,
+    waiting: float = 0.0,
 ) -> dict[str, object]:
-    """One comparison; ``holds``: whether the prediction's interval contains the median."""
+    """One comparison; ``holds``: whether the prediction's interval contains the median.
+
+    ``waiting``: s by which the run may take longer, as from `out_of_step`.
+    """
     middle = statistics.median(real)
     best = simulated or closed
     assert best is not None
     spread = math.hypot(SPREAD, max(alone) / statistics.median(alone) - 1.0)
-    low, high = (best * math.exp(sign * _NINETY * spread) for sign in (-1, 1))
+    width = math.exp(_NINETY * spread)
+    low, high = best / width, (best + waiting) * width
     return {
         "rate": rate, "program": name, "hosts": hosts, "measured": middle,
         "launches": [min(real), max(real), len(real)], "closed": closed, "simulated": simulated,
