@@ -70,9 +70,10 @@ CROWDED = "all hosts at once"
 # Standard deviation of the model's own error, of the logarithm; stated before the first run.
 SPREAD = 0.10
 _NINETY = 1.645
-# Programs whose ranks exchange long messages with one rank after the other, and bytes of a long one.
-# Ranks that are not in step leave links idle meanwhile: NASA's FT (class W, four hosts at 100
-# Mbit/s) takes 1.66 to 1.86 s with MPICH's pairwise exchange, and 1.12 s if it sends to all at once.
+# Programs whose ranks exchange long messages with one rank after the other, and bytes of a long
+# one. Ranks that are not in step leave links idle meanwhile: NASA's FT (class W, four hosts at 100
+# Mbit/s) takes 1.66 to 1.86 s with MPICH's pairwise exchange, and 1.12 s if it sends to all at
+# once.
 EXCHANGES, LONG = ("is", "mg", "ft"), 65536
 # A byte takes at least this share of a message's time per byte, where noise hides its cost.
 LEAST_SLOPE = 0.01
