@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,6 +23,10 @@ DEFINED = (
 )
 # The BLAS is called by its prefix, which CMake knows.
 LEFT_OUT = APART | {"blas", "third_party"}
+# Each of these includes std::initializer_list; before GCC 13 every header did, in effect.
+LISTS = re.compile(
+    r"#include <(initializer_list|algorithm|array|map|memory|set|span|string|string_view|vector)>"
+)
 
 
 def complaints(source: Path) -> str:
@@ -45,6 +50,15 @@ def test_another_compiler_accepts_the_kernels_without_a_warning() -> None:
     with ThreadPoolExecutor(2) as pool:
         said = dict(zip(sources, pool.map(complaints, sources), strict=True))
     assert {path.name: words for path, words in said.items() if words} == {}
+
+
+def test_loops_over_lists_include_what_newer_compilers_require() -> None:
+    loops = re.compile(r"for \([^;]*?: \{")
+    sources = [p for p in NATIVE.rglob("*.[ch]pp") if "third_party" not in p.parts]
+    texts = {str(p.relative_to(NATIVE)): p.read_text() for p in sources}
+    found = {name for name, text in texts.items() if loops.search(text)}
+    assert {"trace/clocks.cpp", "trace/decoder/graph.cpp", "harness/signals.cpp"} <= found
+    assert [name for name in sorted(found) if not LISTS.search(texts[name])] == []
 
 
 @pytest.mark.slow
