@@ -1,6 +1,7 @@
 #include "network/messages.hpp"
 
 #include <cstring>
+#include <initializer_list>
 
 #include "tests/unit/check.hpp"
 

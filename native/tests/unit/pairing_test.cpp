@@ -1,5 +1,7 @@
 #include "network/pairing.hpp"
 
+#include <initializer_list>
+
 #include "tests/unit/check.hpp"
 
 using namespace assay;

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 #include "processor/check.hpp"
