@@ -135,7 +135,7 @@ def test_a_stencil_with_a_slow_rank() -> None:
 
 @pytest.fixture(scope="module")
 def found() -> TraceFindings:
-    return find_trace(stencil(4, 300, Net(ETHERNET, FAST), size=60_000))
+    return find_trace(stencil(4, 500, Net(ETHERNET, FAST), size=60_000))
 
 
 def test_the_verdict_names_the_network_and_gigabit_ethernet(found: TraceFindings) -> None:

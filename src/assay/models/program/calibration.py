@@ -4,7 +4,8 @@ A message whose receiver waited for it takes 2 o + L + s G from the begin of the
 the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
 its algorithm has rounds. o is the mean time of short sends; L and G, which can't be negative,
 follow from all others by non-negative least squares of relative deviations, weighted by the time
-that the run spent on each size. Calls that receive several messages are used only if the others
+that the run spent on each size. Bytes that were sent right before a message through the same adapter
+go first and are counted with it, from the begin of the first of them. Calls that receive several messages are used only if the others
 don't tell L from G: they are taken to have waited for all bytes, since these come through one
 adapter.
 """
@@ -28,6 +29,8 @@ from assay.trace.matching import MatchedTrace
 _SHORT = 4096
 # Messages of one size only: from this size on their time counts as that of their bytes.
 _LONG = 8192
+# Sends that are taken together at most.
+_MOST_IN_BURST = 8
 # A line needs sizes that differ by this factor.
 _SPAN = 4.0
 
@@ -123,13 +126,54 @@ def _messages(
     # Of a Waitall all bytes that came in it.
     size = np.bincount(call, weights=of.size, minlength=len(flat.begin))[call[use]]
     handshake = of.size[use] > eager
-    every = _Observations(
-        flat.end[call[use]] - flat.begin[of.send[use]],
-        1.0 + 2.0 * handshake,
-        size,
-        1.0 + number,
-    )
+    came = flat.end[call[use]]
+    began = flat.begin[of.send[use]]
+    size, overheads = size.astype(float), 1.0 + number
+    if link == BETWEEN:
+        alone = number == 1
+        first, before, sends = _burst(matched, hosts, np.flatnonzero(use)[alone], came[alone])
+        began[alone] = first
+        size[alone] += before
+        overheads[alone] += sends
+    every = _Observations(came - began, 1.0 + 2.0 * handshake, size, overheads)
     return every.part(number == 1), every.part(number > 1)
+
+
+def _burst(
+    matched: MatchedTrace, hosts: Integers, which: Integers, came: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Of each message: the begin of the sends right before it through its host's adapter, their
+    bytes, and their number.
+
+    These bytes go first, whether or not somebody waits for them. Sends belong together if the
+    adapter had no pause: at a constant rate until the last message came, it was still busy with
+    the earlier ones when the next began.
+    """
+    flat, of = matched.flat, matched.messages
+    host = hosts[flat.rank[of.send]]
+    far = host != hosts[flat.rank[of.receive]]
+    order = np.flatnonzero(far)
+    order = order[np.lexsort((flat.begin[of.send[order]], host[order]))]
+    place = np.empty(len(far), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    at = place[which]
+    own, began = of.size[which].astype(float), flat.begin[of.send[which]]
+    following = began
+    bytes_, sends = np.zeros(len(which)), np.zeros(len(which))
+    together = np.ones(len(which), dtype=bool)
+    for back in range(1, _MOST_IN_BURST):
+        one = order[np.maximum(at - back, 0)]
+        earlier = flat.begin[of.send[one]]
+        whole = own + bytes_ + of.size[one]
+        busy = of.size[one] / np.maximum(whole, 1.0) * (came - earlier)
+        together &= (at >= back) & (host[one] == host[which]) & (following - earlier <= busy)
+        if not together.any():
+            break
+        began = np.where(together, earlier, began)
+        bytes_ += np.where(together, of.size[one], 0)
+        sends += together
+        following = earlier
+    return began, bytes_, sends
 
 
 def _meetings(matched: MatchedTrace, hosts: Integers, link: int) -> _Observations:
