@@ -4,10 +4,10 @@ A message whose receiver waited for it takes 2 o + L + s G from the begin of the
 the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
 its algorithm has rounds. o is the mean time of short sends; L and G, which can't be negative,
 follow from all others by non-negative least squares of relative deviations, weighted by the time
-that the run spent on each size. Bytes that were sent right before a message through the same adapter
-go first and are counted with it, from the begin of the first of them. Calls that receive several messages are used only if the others
-don't tell L from G: they are taken to have waited for all bytes, since these come through one
-adapter.
+that the run spent on each size. Bytes that were sent right before a message through the same
+adapter go first and are counted with it, from the begin of the first of them. Calls that receive
+several messages are used only if the others don't tell L from G: they are taken to have waited for
+all bytes, since these come through one adapter.
 """
 
 from __future__ import annotations
