@@ -74,7 +74,9 @@ def linpack_schedule(
     if n < nb:
         raise ValueError(f"an order of {n} is below a panel of {nb}")
     count = math.ceil(n / nb)
-    steps = min(count, max(min(_MOST_PANELS, _MOST_ACTIONS // _actions(n, nb, p, q)), _LEAST_PANELS))
+    steps = min(
+        count, max(min(_MOST_PANELS, _MOST_ACTIONS // _actions(n, nb, p, q)), _LEAST_PANELS)
+    )
     panels = []
     for step in range(steps):
         # The middle of the panels that it stands for; the panel itself if it stands for no other.
@@ -131,7 +133,7 @@ class _Solution:
         return self._rows(panel, row) - (panel.width if row == panel.row else 0)
 
     def _right_of(self, panel: _Panel, column: int) -> int:
-        """The grid column's columns right of the panel. The right-hand side is one of the matrix."""
+        """The grid column's columns right of the panel, of which the right-hand side is one."""
         whole = _part(panel.left + 1, self.nb, self.q, (column - panel.column) % self.q)
         return whole - (panel.width if column == panel.column else 0)
 
@@ -150,7 +152,7 @@ class _Solution:
             self._send([self._rank(row, panel.column + k) for k in range(self.q)], words)
 
     def _send(self, ranks: list[int], words: int) -> None:
-        """From the first rank to the second, which needs it most, then on a path through all others.
+        """From the first rank to the second, which needs it first, then on a path through the rest.
 
         The kernel passes pieces on between parts of the update, as soon as they are there. Actions
         have a fixed order: here a rank passes a piece on after the share of its update that has
