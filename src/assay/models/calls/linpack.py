@@ -8,7 +8,9 @@ by the panel before. Before each update the ranks of a grid column exchange rows
 
 Pivots are in each row with the same probability, as those of random matrices are. Not in it:
 the back substitution, which has two messages of a block per panel where pivots have one or more per
-column; and the chunks of columns in which rows are exchanged to overlap copies in memory.
+column; and the chunks of columns in which rows are exchanged to overlap copies in memory. A panel
+that stands for several is one of them: the first, which no update hides, weighs too much. With 60
+of 209 panels times were up to 0.4% off, with 8 of them up to 5% too long.
 """
 
 from __future__ import annotations
