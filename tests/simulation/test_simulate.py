@@ -81,6 +81,17 @@ def test_messages_that_cross_take_as_long_as_one(size: int) -> None:
 
 
 @needs_simgrid
+@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 0)])
+def test_messages_of_two_ranges_of_sizes_have_no_more_than_a_links_rate(
+    one: int, other: int
+) -> None:
+    size = '[[size]]\nabove = 260_000\nlatency = "60 us"\nbandwidth = "100 MB/s"\n'
+    schedule = CallSchedule(2)
+    schedule.exchange([(one, other, 300_000), (one, other, 250_000), (other, one, 250_000)])
+    assert times(schedule, BASE + size).nominal == pytest.approx(550_000 / 1e8, rel=0.03)
+
+
+@needs_simgrid
 @pytest.mark.parametrize(("size", "seconds"), [(1_000, 2.0), (200_000, 3.0)])
 def test_a_sender_waits_for_a_late_receiver_above_the_eager_size(size: int, seconds: float) -> None:
     schedule = CallSchedule(2)

@@ -47,6 +47,23 @@ class CallSchedule:
         tag = self._next(self._taken, sender, rank)
         self.lines[rank].append(f"{rank} recv {sender} {tag} {_whole(size)}")
 
+    def start_send(self, rank: int, to: int, size: float) -> str:
+        """A non-blocking send; what ``wait`` waits for."""
+        tag = self._next(self._tags, rank, to)
+        self.lines[rank].append(f"{rank} isend {to} {tag} {_whole(size)}")
+        self._count(size)
+        return f"{rank} {to} {tag}"
+
+    def start_receive(self, rank: int, sender: int, size: float) -> str:
+        """A non-blocking receive of that sender's next message; what ``wait`` waits for."""
+        tag = self._next(self._taken, sender, rank)
+        self.lines[rank].append(f"{rank} irecv {sender} {tag} {_whole(size)}")
+        return f"{sender} {rank} {tag}"
+
+    def wait(self, rank: int, started: str) -> None:
+        """The rank waits until a message that it started to send or receive is complete."""
+        self.lines[rank].append(f"{rank} wait {started}")
+
     def exchange(self, messages: Iterable[tuple[int, int, float]]) -> None:
         """Non-blocking messages (sender, receiver, bytes) that all of their ranks then wait for."""
         posted, waits = [], []
@@ -70,9 +87,9 @@ class CallSchedule:
             self.exchange(together)
         self.messages += calls - len(messages)
 
-    def allreduce(self, size: float) -> None:
-        """Each rank gives ``size`` bytes."""
-        self._together("Allreduce", size)
+    def allreduce(self, size: float, among: Sequence[int] | None = None) -> None:
+        """Each rank, or each of those ``among`` which it is, gives ``size`` bytes."""
+        self._together("Allreduce", size, among)
 
     def allgather(self, size: float) -> None:
         """Each rank gives ``size`` bytes, and gets those of all."""
@@ -91,30 +108,33 @@ class CallSchedule:
             (folder / names[-1]).write_text(text, encoding="ascii")
         (folder / LIST).write_text("".join(f"{name}\n" for name in names), encoding="ascii")
 
-    def _together(self, function: str, size: float) -> None:
+    def _together(self, function: str, size: float, among: Sequence[int] | None = None) -> None:
         """A collective as the messages of a published algorithm.
 
         SimGrid 3.32 has these algorithms too, but its replay ends with a fault in most of them.
         """
-        schedule = schedule_of(function, self.ranks, 0)
+        members = range(self.ranks) if among is None else among
+        schedule = schedule_of(function, len(members), 0)
         assert schedule is not None
-        for rank, steps in enumerate(schedule.steps):
+        for rank, steps in zip(members, schedule.steps, strict=True):
             for step in steps:
-                self._step(rank, step, _whole(step.share * size))
-        self.messages += self.ranks
-        self.sent += self.ranks * size
+                self._step(rank, step, _whole(step.share * size), members)
+        self.messages += len(members)
+        self.sent += len(members) * size
 
-    def _step(self, rank: int, step: ScheduleStep, size: int) -> None:
+    def _step(self, rank: int, step: ScheduleStep, size: int, members: Sequence[int]) -> None:
         lines, waits = self.lines[rank], []
         if step.source is not None:
-            tag = self._next(self._taken, step.source, rank)
-            lines.append(f"{rank} irecv {step.source} {tag} {size}")
-            waits.append(f"{rank} wait {step.source} {rank} {tag}")
+            source = members[step.source]
+            tag = self._next(self._taken, source, rank)
+            lines.append(f"{rank} irecv {source} {tag} {size}")
+            waits.append(f"{rank} wait {source} {rank} {tag}")
         if step.to is not None:
-            tag = self._next(self._tags, rank, step.to)
-            lines.append(f"{rank} isend {step.to} {tag} {size}")
+            to = members[step.to]
+            tag = self._next(self._tags, rank, to)
+            lines.append(f"{rank} isend {to} {tag} {size}")
             self.passed[size] += 1
-            waits.append(f"{rank} wait {rank} {step.to} {tag}")
+            waits.append(f"{rank} wait {rank} {to} {tag}")
         lines += waits
 
     def _count(self, size: float) -> None:

@@ -132,8 +132,9 @@ def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
         SimulatedProgram(f"linpack.{n}", ranks, made.factor, write),
         computing=2.0 * n**3 / 3.0 / ranks / rate,
         unknown=(
-            f"Linpack has panels of {BLOCK} columns on a grid of {p} x {q} and no look-ahead; the "
-            "rates of panel and update relative to DGEMM are those of clusters of 2000 to 2005.",
+            f"Linpack has panels of {BLOCK} columns on a grid of {p} x {q}, a look-ahead of one "
+            "panel, and the messages of assay's kernel; the rates of panel and update relative to "
+            "DGEMM are those of clusters of 2000 to 2005.",
         ),
     )
 
