@@ -35,7 +35,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common import PeerError, build, cores, parser, say
+from common import PeerError, build, cores, machine, machine_name, parser, say
 from lab_programs import program_prediction, program_times
 from placement import lab, measured
 
@@ -58,7 +58,7 @@ from assay.toml import parse_toml
 from assay.topologies.kinds import Single
 from assay.units import parse_quantity
 
-RESULTS = Path(__file__).with_name("results") / "lab_prediction.json"
+RESULTS = Path(__file__).with_name("results") / "lab_prediction"
 RATES = ("100 Mbit/s", "1 Gbit/s", "10 Gbit/s")
 KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
 HOSTS = (2, 4)
@@ -345,7 +345,8 @@ def main() -> int:
     options.add_argument("--only-programs", action="store_true", help="beside stored measurements")
     options.add_argument("--again", action="store_true", help="from the stored measurements")
     options.add_argument("--keep", type=Path, help="folder of the traces of --program")
-    options.add_argument("--results", type=Path, default=RESULTS)
+    default = RESULTS / f"{machine_name(machine())}.json"
+    options.add_argument("--results", type=Path, default=default)
     given = options.parse_args()
     simgrid = find_simgrid(given.simgrid)
     results = given.results
@@ -406,6 +407,7 @@ def store(
 ) -> None:
     """Write measurements and, if there are some, what was predicted from them."""
     held = {"measured": found} | ({} if rows is None else {"rows": rows})
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(held, indent=1) + "\n")
 
 
