@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from assay.errors import AssayError
 from assay.models.program.adapters import with_adapters, with_burst
 from assay.models.program.calibration import CalibratedNetwork, calibrate
@@ -222,11 +224,10 @@ def _crowded_share(matched: MatchedTrace, between: float) -> float:
     trace = matched.trace
     if between <= 0.0 or len(set(trace.hosts)) <= 2:
         return 0.0
-    names = [blocking_form(name).startswith("Alltoall") for name in trace.functions]
+    to_all = np.array([blocking_form(name).startswith("Alltoall") for name in trace.functions])
     sent = sum(
-        float(rank.events.sent[which].clip(min=0).sum())
+        float(np.maximum(rank.events.sent[to_all[rank.events.function]], 0).sum())
         for rank in trace.ranks
-        for which in [[names[function] for function in rank.events.function]]
     )
     return min(sent / between, 1.0)
 
