@@ -38,6 +38,8 @@ from assay.waiting import POLITE_WAITING
 
 ROUNDS = 4
 LONGEST = 20
+# Of that time: a run that took as long was ended.
+_HUNG = 0.95
 
 
 def program_times(
@@ -120,9 +122,12 @@ def lab_of(hosts: int, rate: float, folder: Path) -> Iterator[Host]:
 def traced(command: str, place: Placement, folder: Path, host: Host) -> Trace:
     """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number.
 
-    It is ended after ``LONGEST`` s. Raises AssayError if it left no profile.
+    Raises AssayError if it left no profile, or did not end within ``LONGEST`` s.
     """
     words = host.launcher(place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
     words = ["timeout", str(LONGEST), *words]
     profile_program(words, folder, host.config, Console(quiet=True), trace=True)
-    return read_trace(folder)
+    trace = read_trace(folder)
+    if trace.end - trace.begin > _HUNG * LONGEST:
+        raise AssayError(f"It did not end within {LONGEST} s.", where=str(folder))
+    return trace

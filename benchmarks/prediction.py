@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from lab_programs import lab_of, traced
 
+from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Placement
 from assay.models.program.prediction import model_run, predict
@@ -80,7 +82,11 @@ def _measure(
         for name, number in missing:
             if time.monotonic() > end:
                 return
-            traced(programs[name], place, folder / f"{name}-{number}", lab)
+            try:
+                traced(programs[name], place, folder / f"{name}-{number}", lab)
+            except AssayError as error:
+                print(f"{hosts} hosts {name}: {error}", flush=True)
+                shutil.rmtree(folder / f"{name}-{number}", ignore_errors=True)
 
 
 _PING_PONG = """
