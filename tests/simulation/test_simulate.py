@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from assay.models.calls.actions import CallSchedule
 from assay.simulation.cluster import NodeVariability
 from assay.simulation.simgrid import find_simgrid
 from assay.simulation.simulate import SimulatedProgram, SimulatedTimes, simulate, speed_profile
-from simulated_clusters import BASE, cluster, needs_simgrid, simgrid_path
+from simulated_clusters import BASE, cluster, needs_simgrid, simgrid_path, smpicc_path
 
 
 def times(
@@ -157,3 +158,58 @@ def test_a_simulator_that_does_not_run_is_named(
 def test_without_simgrid_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert find_simgrid(None) is None
+
+
+_RING = """
+#include <mpi.h>
+static char data[1000000];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int step = 0; step < 10 * size; ++step) {
+    if (step % size == rank) {
+      MPI_Send(data, sizeof data, MPI_CHAR, (rank + 1) % size, 0, MPI_COMM_WORLD);
+    } else if ((step + 1) % size == rank) {
+      MPI_Recv(data, sizeof data, MPI_CHAR, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@needs_simgrid
+@pytest.mark.skipif(smpicc_path() is None, reason="SimGrid's smpicc isn't beside its smpirun.")
+def test_an_unmodified_program_is_executed(tmp_path: Path) -> None:
+    """A message of 1 MB ten times around four ranks."""
+    source, program = tmp_path / "ring.c", tmp_path / "ring"
+    source.write_text(_RING)
+    subprocess.run([str(smpicc_path()), "-O2", str(source), "-o", str(program)], check=True)
+    simgrid = find_simgrid(simgrid_path())
+    assert simgrid is not None
+    ring = SimulatedProgram("ring", 4, command=(str(program),))
+    found = simulate(cluster(), ring, 1, simgrid, draws=1, seed=1, limit=60.0)
+    assert found.nominal == pytest.approx(40 * (20e-6 + 0.01), rel=0.02)
+
+
+def test_the_time_of_an_executed_program_is_asked_for(tmp_path: Path) -> None:
+    """SimGrid 3.32 prints it only if it is, and in other words than that of a replay."""
+    stand_in = tmp_path / "smpirun"
+    stand_in.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        '*-version*) echo "SimGrid version 3.32";;\n'
+        "*display-timing:yes*smpi_utils.thres:info*/app*)\n"
+        '  echo "[0.5] [smpi_utils/INFO] Simulated time: 0.500000 seconds.";;\n'
+        "esac\n"
+    )
+    stand_in.chmod(0o755)
+    simgrid = find_simgrid(stand_in)
+    assert simgrid is not None
+    program = SimulatedProgram("app", 2, command=("/app",))
+    found = simulate(cluster(), program, 1, simgrid, draws=1, seed=1, limit=60.0)
+    assert found.nominal == 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def simgrid_path() -> Path | None:
     """A smpirun, or a folder with it, that is not on PATH."""
     named = os.environ.get("ASSAY_TEST_SIMGRID")
     return Path(named) if named else None
+
+
+def smpicc_path() -> str | None:
+    """SimGrid's compiler, on PATH or beside the smpirun that is named."""
+    named = simgrid_path()
+    if named is not None:
+        beside = (named if named.is_dir() else named.parent) / "smpicc"
+        return str(beside) if beside.exists() else None
+    return shutil.which("smpicc")
 
 
 needs_simgrid = pytest.mark.skipif(

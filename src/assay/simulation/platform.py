@@ -114,8 +114,8 @@ def _routes(
     return routes
 
 
-def options(cluster: SimulatedCluster) -> list[str]:
-    """SimGrid's options for a replay on the cluster."""
+def options(cluster: SimulatedCluster, *, program: bool = False) -> list[str]:
+    """SimGrid's options for a replay on the cluster, or for a ``program`` that is executed."""
     latencies, bandwidths = ["0:1"], ["0:1"]
     for size in cluster.sizes:
         latencies.append(f"{size.above + 1}:{size.latency / cluster.latency.value:.9g}")
@@ -135,7 +135,8 @@ def options(cluster: SimulatedCluster) -> list[str]:
         "--cfg=smpi/async-small-thresh:0",
         f"--cfg=smpi/send-is-detached-thresh:{cluster.eager}",
         f"--cfg=smpi/host-speed:{SPEED:.0f}f",
-        "--cfg=smpi/display-timing:no",
+        # A replay says its time without being asked.
+        f"--cfg=smpi/display-timing:{'yes' if program else 'no'}",
         "--log=root.thres:warning",
-        "--log=smpi_replay.thres:info",
+        f"--log={'smpi_utils' if program else 'smpi_replay'}.thres:info",
     ]

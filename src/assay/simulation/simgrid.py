@@ -17,7 +17,8 @@ HOW = (
     "name its smpirun by --simgrid."
 )
 _PLACES = ("", "smpirun", "bin/smpirun", "usr/bin/smpirun")
-_TIME = re.compile(r"Simulation time ([\d.eE+-]+)")
+# Of a replay, and of a program.
+_TIME = re.compile(r"Simulat(?:ion time|ed time:) ([\d.eE+-]+)")
 
 
 @dataclass(frozen=True)

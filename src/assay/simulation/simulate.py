@@ -78,7 +78,7 @@ def simulate(
         words: Sequence[str | Path] = (
             ["-replay", LIST, *options(cluster)]
             if program.write is not None
-            else [*options(cluster), *program.command]
+            else [*options(cluster, program=True), *program.command]
         )
 
         def one(draw: int | None) -> tuple[float, str]:
