@@ -145,7 +145,7 @@ def _burst(
     """Of each message: the begin of the sends right before it through its host's adapter, their
     bytes, and their number.
 
-    These bytes go first, whether or not somebody waits for them. Sends belong together if the
+    These bytes go first, whether or not a receive waits for them. Sends belong together if the
     adapter had no pause: at a constant rate until the last message came, it was still busy with
     the earlier ones when the next began.
     """
