@@ -49,10 +49,8 @@ class CallSchedule:
 
     def start_send(self, rank: int, to: int, size: float) -> str:
         """A non-blocking send; what ``wait`` waits for."""
-        tag = self._next(self._tags, rank, to)
-        self.lines[rank].append(f"{rank} isend {to} {tag} {_whole(size)}")
         self._count(size)
-        return f"{rank} {to} {tag}"
+        return self._started_send(rank, to, _whole(size))
 
     def start_receive(self, rank: int, sender: int, size: float) -> str:
         """A non-blocking receive of that sender's next message; what ``wait`` waits for."""
@@ -66,17 +64,12 @@ class CallSchedule:
 
     def exchange(self, messages: Iterable[tuple[int, int, float]]) -> None:
         """Non-blocking messages (sender, receiver, bytes) that all of their ranks then wait for."""
-        posted, waits = [], []
-        for sender, receiver, size in messages:
-            tag = self._next(self._tags, sender, receiver)
-            self._next(self._taken, sender, receiver)
-            ends = f"{sender} {receiver} {tag}"
-            self.lines[receiver].append(f"{receiver} irecv {sender} {tag} {_whole(size)}")
-            posted.append((sender, f"{sender} isend {receiver} {tag} {_whole(size)}"))
-            waits += [(receiver, f"{receiver} wait {ends}"), (sender, f"{sender} wait {ends}")]
-            self._count(size)
-        for rank, line in (*posted, *waits):
-            self.lines[rank].append(line)
+        every = list(messages)
+        received = [self.start_receive(receiver, sender, size) for sender, receiver, size in every]
+        sent = [self.start_send(sender, receiver, size) for sender, receiver, size in every]
+        for (sender, receiver, _), arriving, leaving in zip(every, received, sent, strict=True):
+            self.wait(receiver, arriving)
+            self.wait(sender, leaving)
 
     def exchange_in_turn(self, messages: Sequence[tuple[int, int, float]], calls: int) -> None:
         """A collective of ``calls`` ranks that exchange data in pairs: one partner at a time."""
@@ -123,19 +116,20 @@ class CallSchedule:
         self.sent += len(members) * size
 
     def _step(self, rank: int, step: ScheduleStep, size: int, members: Sequence[int]) -> None:
-        lines, waits = self.lines[rank], []
+        started = []
         if step.source is not None:
-            source = members[step.source]
-            tag = self._next(self._taken, source, rank)
-            lines.append(f"{rank} irecv {source} {tag} {size}")
-            waits.append(f"{rank} wait {source} {rank} {tag}")
+            started.append(self.start_receive(rank, members[step.source], size))
         if step.to is not None:
-            to = members[step.to]
-            tag = self._next(self._tags, rank, to)
-            lines.append(f"{rank} isend {to} {tag} {size}")
             self.passed[size] += 1
-            waits.append(f"{rank} wait {rank} {to} {tag}")
-        lines += waits
+            started.append(self._started_send(rank, members[step.to], size))
+        for one in started:
+            self.wait(rank, one)
+
+    def _started_send(self, rank: int, to: int, size: int) -> str:
+        """The action alone, which counts for nothing."""
+        tag = self._next(self._tags, rank, to)
+        self.lines[rank].append(f"{rank} isend {to} {tag} {size}")
+        return f"{rank} {to} {tag}"
 
     def _count(self, size: float) -> None:
         self.messages += 1
