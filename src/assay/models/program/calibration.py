@@ -150,20 +150,20 @@ def _burst(
     the earlier ones when the next began.
     """
     flat, of = matched.flat, matched.messages
-    host = hosts[flat.rank[of.send]]
+    begin, host = flat.begin[of.send], hosts[flat.rank[of.send]]
     far = host != hosts[flat.rank[of.receive]]
     order = np.flatnonzero(far)
-    order = order[np.lexsort((flat.begin[of.send[order]], host[order]))]
+    order = order[np.lexsort((begin[order], host[order]))]
     place = np.empty(len(far), dtype=np.int64)
     place[order] = np.arange(len(order))
     at = place[which]
-    own, began = of.size[which].astype(float), flat.begin[of.send[which]]
+    own, began = of.size[which].astype(float), begin[which]
     following = began
     bytes_, sends = np.zeros(len(which)), np.zeros(len(which))
     together = np.ones(len(which), dtype=bool)
     for back in range(1, _MOST_IN_BURST):
         one = order[np.maximum(at - back, 0)]
-        earlier = flat.begin[of.send[one]]
+        earlier = begin[one]
         whole = own + bytes_ + of.size[one]
         busy = of.size[one] / np.maximum(whole, 1.0) * (came - earlier)
         together &= (at >= back) & (host[one] == host[which]) & (following - earlier <= busy)

@@ -79,7 +79,7 @@ class ModelledRun:
     @property
     def doubt(self) -> str:
         """Why all predictions from this run may be wrong, in a sentence; "" if nothing says so."""
-        return doubt_about_run(self.whole, self.misfit, self.cpu_wait)
+        return _doubt_about_run(self.whole, self.misfit, self.cpu_wait)
 
     @property
     def misfit(self) -> float:
@@ -215,7 +215,7 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
         high=max(every) + width,
         ratio=ratio,
         communication=communication,
-        doubtful=run.doubt or doubt_about_network(ratio, communication / seconds, run.crowded),
+        doubtful=run.doubt or _doubt_about_network(ratio, communication / seconds, run.crowded),
     )
 
 
@@ -232,7 +232,7 @@ def _crowded_share(matched: MatchedTrace, between: float) -> float:
     return min(sent / between, 1.0)
 
 
-def doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str:
+def _doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str:
     """Of all predictions from a run of ``whole`` s; "" if there is none."""
     if cpu_wait is not None and cpu_wait > NO_CPU:
         return (
@@ -251,7 +251,7 @@ def doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str:
     return ""
 
 
-def doubt_about_network(ratio: float, communicating: float, crowded: float) -> str:
+def _doubt_about_network(ratio: float, communicating: float, crowded: float) -> str:
     """Of a prediction of ``ratio`` times the run; "" if there is none.
 
     ``communicating``: share of its time in communication between hosts; ``crowded``: as from

@@ -9,7 +9,7 @@ from assay.questions.profile.traced.model import (
     RunTimeOn,
     TraceFindings,
 )
-from assay.units import counted, format_duration, format_quantity, format_share
+from assay.units import counted, format_duration, format_quantity, format_share, listed
 
 QUESTION = "trace"
 TITLE = "Where does the program wait, for whom, and what would another network give?"
@@ -172,9 +172,7 @@ def _doubts(network: NetworkSensitivity) -> list[str]:
     for one in network.predictions:
         if one.doubt:
             reasons.setdefault(one.doubt, []).append(one.interconnect)
-    return [
-        f"The run time on {', '.join(names)} is doubtful. {why}" for why, names in reasons.items()
-    ]
+    return [f"The run time on {listed(names)} is doubtful. {why}" for why, names in reasons.items()]
 
 
 def _caveats(found: TraceFindings) -> list[str]:
