@@ -147,7 +147,7 @@ def numbers(run: RunData) -> dict[str, object]:
 
 def share(taken: Mapping[str, Any], hosts: int) -> float:
     """Of a CPU that each of the hosts' ranks has."""
-    return min(float(taken.get("cpus", 2)) / hosts, 1.0)
+    return min(float(taken["cpus"]) / hosts, 1.0)
 
 
 def costs_of(rate: str, taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
@@ -207,16 +207,20 @@ def out_of_step(kernel: str, hosts: int, costs: list[tuple[int, float]]) -> floa
 
     if kernel not in EXCHANGES or hosts <= 2:
         return 0.0
-    (size, seconds), (larger, more) = costs[-2:]
     messages = npb_messages(kernel, CLASS, hosts)
     long = sum(size * number for size, number in messages.items() if size > LONG)
-    return long / hosts * (more - seconds) / (larger - size)
+    return long / hosts / long_rate(costs)
+
+
+def long_rate(costs: list[tuple[int, float]]) -> float:
+    """Of the longest messages, B/s."""
+    (size, seconds), (larger, more) = costs[-2:]
+    return (larger - size) / (more - seconds)
 
 
 def linpack(hosts: int, speed: float, costs: list[tuple[int, float]]) -> float:
     """Linpack's time by the model of models/linpack/time.py, s; ``speed``: of a rank, flop/s."""
-    (size, seconds), (larger, more) = costs[-2:]
-    latency, rate = costs[0][1], (larger - size) / (more - seconds)
+    latency, rate = costs[0][1], long_rate(costs)
     node = MachineNode(
         1, figure(speed, "DGEMM"), figure(speed, "DGEMM"), figure(1e9, "enough"),
         figure(1e10, "not needed"), figure(1e10, "not needed"),

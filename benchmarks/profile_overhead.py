@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,18 +92,18 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class _Round:
-    """One run of a program in each way: s by way, and what the profiles say of rank 0."""
+    """One run of a program in each way: s and Mop/s by way, and what the profiles say of rank 0."""
 
     program: str
     seconds: dict[str, float]
     stated: dict[str, float]
     calls: int
     trace_bytes: int
-    rates: dict[str, float] = field(default_factory=dict)
+    rates: dict[str, float]
 
     def times(self) -> dict[str, float]:
         """To the digits of the rates, in units of the program's work: for ratios."""
-        return {way: 1.0 / rate for way, rate in self.rates.items()} or self.seconds
+        return {way: 1.0 / rate for way, rate in self.rates.items()}
 
 
 def _kept(path: Path | None) -> list[_Round]:
