@@ -119,15 +119,17 @@ def lab_of(hosts: int, rate: float, folder: Path) -> Iterator[Host]:
         yield Host(load_config(written), tuple(lab.command(lab.hosts[0])))
 
 
-def traced(command: str, place: Placement, folder: Path, host: Host) -> Trace:
+def traced(
+    command: str, place: Placement, folder: Path, host: Host, longest: float = LONGEST
+) -> Trace:
     """The trace of a run, which stays in ``folder``; ``{ranks}`` in the command is their number.
 
-    Raises AssayError if it left no profile, or did not end within ``LONGEST`` s.
+    Raises AssayError if it left no profile, or did not end within ``longest`` s.
     """
     words = host.launcher(place) + shlex.split(command.replace("{ranks}", str(place.ranks)))
-    words = ["timeout", str(LONGEST), *words]
+    words = ["timeout", str(longest), *words]
     profile_program(words, folder, host.config, Console(quiet=True), trace=True)
     trace = read_trace(folder)
-    if trace.end - trace.begin > _HUNG * LONGEST:
-        raise AssayError(f"It did not end within {LONGEST} s.", where=str(folder))
+    if trace.end - trace.begin > _HUNG * longest:
+        raise AssayError(f"It did not end within {longest:g} s.", where=str(folder))
     return trace

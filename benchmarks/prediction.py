@@ -7,9 +7,12 @@ Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per
 100 Mbit/s, 1 and 10 Gbit/s (hosts are network namespaces of this machine; needs root). Each link's
 latency and burst are from a ping-pong on it, of 8 B and 16 KiB, its bandwidth from an exchange of
 4 MiB, both ways at once: a link's directions are independent in the model, and share CPUs in a lab.
-From every trace the run time on the two other links is predicted. The real time is the mean of
+From every trace the run time on the two other links is predicted, as of a single run, and from the
+middle one of each network's runs, as by ``assay profile --runs``. The real time is the median of
 the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
-``--read`` repeats the comparison.
+``--read`` repeats the comparison, and a later call with more ``--rounds``, or other ``--rates``,
+adds to them. For comparison it is printed by how much one run differs from the mean of the others
+on the same links: no prediction can be better than that in the median.
 """
 
 from __future__ import annotations
@@ -20,20 +23,25 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 from lab_programs import lab_of, traced
+from msgspec import structs
 
 from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Placement
+from assay.models.program.efficiency import computing_times
 from assay.models.program.prediction import model_run, predict
 from assay.models.program.waits import wait_states
 from assay.questions.profile.traced.phases import phases_of
 from assay.reference.interconnects import InterconnectClass
+from assay.trace.events import Trace
 from assay.trace.matching import match
+from assay.trace.model import RunTime
 from assay.trace.reading_trace import read_trace
 
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
@@ -47,21 +55,29 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True)
     parser.add_argument("--read", action="store_true")
     parser.add_argument("--hosts", default="2,4")
+    parser.add_argument("--rates", default=",".join(RATES), help="of the links to measure")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
+    parser.add_argument("--longest", type=float, default=60.0, help="s that a run may take")
     chosen = parser.parse_args()
     if not chosen.read:
         end = time.monotonic() + chosen.limit
         programs = dict(text.split("=", 1) for text in chosen.programs)
         for hosts in map(int, chosen.hosts.split(",")):
-            for name, rate in RATES.items():
-                _measure(chosen.keep / f"{hosts}-{name.replace('/', '')}", hosts, rate, programs,
-                         chosen.rounds, end)  # fmt: skip
+            for name in chosen.rates.split(","):
+                folder = chosen.keep / f"{hosts}-{name.replace('/', '')}"
+                _measure(folder, hosts, RATES[name], programs, chosen.rounds, end, chosen.longest)
     _compare(chosen.keep)
 
 
 def _measure(
-    folder: Path, hosts: int, rate: float, programs: dict[str, str], rounds: int, end: float
+    folder: Path,
+    hosts: int,
+    rate: float,
+    programs: dict[str, str],
+    rounds: int,
+    end: float,
+    longest: float,
 ) -> None:
     """Trace what isn't there yet, on a lab of its own."""
     missing = [
@@ -83,7 +99,7 @@ def _measure(
             if time.monotonic() > end:
                 return
             try:
-                traced(programs[name], place, folder / f"{name}-{number}", lab)
+                traced(programs[name], place, folder / f"{name}-{number}", lab, longest)
             except AssayError as error:
                 print(f"{hosts} hosts {name}: {error}", flush=True)
                 shutil.rmtree(folder / f"{name}-{number}", ignore_errors=True)
@@ -161,6 +177,8 @@ class _Prediction:
 
 def _compare(keep: Path) -> None:
     found: list[_Prediction] = []
+    of_several: list[_Prediction] = []
+    between: list[float] = []
     for hosts in (2, 4):
         labs = {name: keep / f"{hosts}-{name.replace('/', '')}" for name in RATES}
         labs = {name: path for name, path in labs.items() if (path / "link.json").exists()}
@@ -174,64 +192,100 @@ def _compare(keep: Path) -> None:
         programs = sorted({p.parent.name.rpartition("-")[0] for path in labs.values()
                            for p in path.glob("*/run.json")})  # fmt: skip
         for program in programs:
-            found += _predictions(hosts, program, labs, links)
+            folders = {
+                name: [p.parent for p in sorted(path.glob(f"{program}-*/run.json"))]
+                for name, path in labs.items()
+            }
+            times = {name: _times(traces) for name, traces in folders.items() if traces}
+            between += [one for runs in times.values() for one in _against_the_others(runs)]
+            for source, runs in times.items():
+                traces = [read_trace(folder) for folder in folders[source]]
+                for trace in traces:
+                    found += _predictions(hosts, program, source, trace, times, links)
+                middle = traces[int(np.argsort(runs)[(len(runs) - 1) // 2])]
+                of_runs = [RunTime(one.end - one.begin, float(computing_times(one).mean()))
+                           for one in traces]  # fmt: skip
+                middle = replace(middle, run=structs.replace(middle.run, runs=of_runs))
+                of_several += _predictions(hosts, program, source, middle, times, links)
+    if not found:
+        sys.exit("Nothing is measured on two links.")
+    print("From each run:")
     _summary(found)
+    print("From the middle one of several runs:")
+    _summary(of_several)
+    print("A run differs from the mean of the others on the same links by "
+          f"{100 * np.median(between) if between else float('nan'):.1f}%")  # fmt: skip
+
+
+def _times(folders: list[Path]) -> np.ndarray:
+    """Run times of traces, s."""
+    traces = [read_trace(folder) for folder in folders]
+    return np.array([trace.end - trace.begin for trace in traces])
+
+
+def _against_the_others(runs: np.ndarray) -> list[float]:
+    """By how much each run differs from the mean of the others, relative to that."""
+    if len(runs) < 2:
+        return []
+    others = (runs.sum() - runs) / (len(runs) - 1)
+    return list(np.abs(runs / others - 1.0))
 
 
 def _predictions(
-    hosts: int, program: str, labs: dict[str, Path], links: dict[str, dict[str, float]]
+    hosts: int,
+    program: str,
+    source: str,
+    trace: Trace,
+    times: dict[str, np.ndarray],
+    links: dict[str, dict[str, float]],
 ) -> list[_Prediction]:
-    runs = {}
-    for name, path in labs.items():
-        traces = [read_trace(one.parent) for one in sorted(path.glob(f"{program}-*/run.json"))]
-        if traces:
-            runs[name] = traces
-    real = {name: float(np.mean([t.end - t.begin for t in traces]))
-            for name, traces in runs.items()}  # fmt: skip
+    """Of a program on the other networks, from a trace on one, ``source``."""
+    matched = match(trace)
+    waits = wait_states(matched)
+    run = model_run(matched, waits, phases_of(matched, waits).by_rank)
     found = []
-    for source, traces in runs.items():
-        matched = match(traces[0])
-        waits = wait_states(matched)
-        run = model_run(matched, waits, phases_of(matched, waits).by_rank)
-        for target in runs:
-            if target == source:
-                continue
-            link = links[target]
-            kind = InterconnectClass(
-                target,
-                link["latency"],
-                (link["latency"], link["latency"]),
-                link["bandwidth"],
-                "",
-                link["burst"],
-            )
-            made = predict(run, kind)
-            found.append(
-                _Prediction(hosts, program, source, target, real[target], made.seconds, made.low,
-                            made.high, made.doubtful)
-            )  # fmt: skip
-            one = found[-1]
-            spread = np.ptp([t.end - t.begin for t in runs[target]]) / real[target]
-            print(
-                f"{hosts} hosts {program:6} {source:>10} → {target:10} real {one.real:.3g} s "
-                f"(spread {100 * spread:.0f}%)  predicted {one.seconds:.3g} s "
-                f"[{one.low:.3g}, {one.high:.3g}]  {100 * one.error:+.1f}%  {one.doubt}",
-                flush=True,
-            )
+    for target, real in times.items():
+        if target == source:
+            continue
+        link = links[target]
+        latency = link["latency"]
+        kind = InterconnectClass(
+            target, latency, (latency, latency), link["bandwidth"], "", link["burst"]
+        )
+        made = predict(run, kind)
+        one = _Prediction(
+            hosts, program, source, target, float(np.median(real)), made.seconds, made.low,
+            made.high, made.doubtful,
+        )  # fmt: skip
+        found.append(one)
+        print(
+            f"{hosts} hosts {program:6} {source:>10} → {target:10} "
+            f"real {one.real:.3g} s ({len(real)}, spread {100 * np.ptp(real) / one.real:.0f}%)  "
+            f"predicted {one.seconds:.3g} s [{one.low:.3g}, {one.high:.3g}]  "
+            f"{100 * one.error:+.1f}%  {one.doubt}",
+            flush=True,
+        )
     return found
 
 
 def _summary(found: list[_Prediction]) -> None:
-    if not found:
-        sys.exit("Nothing is measured on two links.")
-    errors = np.abs([one.error for one in found])
-    sure = [one for one in found if not one.doubt]
-    print(f"{len(found)} predictions, median error {100 * np.median(errors):.1f}% "
-          f"(goal {100 * _GOAL:.0f}%)")  # fmt: skip
-    bad = [one for one in sure if abs(one.error) > _LARGEST]
-    print(f"{len(sure)} without doubt, median error "
-          f"{100 * np.median(np.abs([one.error for one in sure])) if sure else float('nan'):.1f}%; "
-          f"above {100 * _LARGEST:.0f}%: {len(bad)}")  # fmt: skip
+    for hosts, program in dict.fromkeys((one.hosts, one.program) for one in found):
+        print(f"{hosts} hosts {program:6}", end="")
+        for source, target in permutations(RATES, 2):
+            errors = [one.error for one in found
+                      if (one.hosts, one.program, one.source, one.target)
+                      == (hosts, program, source, target)]  # fmt: skip
+            print(f" {100 * np.median(errors):+5.1f}%" if errors else "      –", end="")
+        print()
+    sizes = np.abs([one.error for one in found])
+    sure = np.array([not one.doubt for one in found])
+    inside = np.array([one.low <= one.real <= one.high for one in found])
+    print(f"{len(found)} predictions, median error {100 * np.median(sizes):.1f}% "
+          f"(goal {100 * _GOAL:.0f}%), {100 * inside.mean():.0f}% within the range")  # fmt: skip
+    if sure.any():
+        print(f"{sure.sum()} without doubt, median error {100 * np.median(sizes[sure]):.1f}%; "
+              f"above {100 * _LARGEST:.0f}%: {(sizes[sure] > _LARGEST).sum()}; "
+              f"{100 * inside[sure].mean():.0f}% within the range")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ high by the square of the CoV), that of the medians, the coefficients of variati
 bootstrap intervals, calls per rank, and the overhead that the profile itself states (calls × its
 cost per call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further way.
 ``--keep FILE`` keeps each complete round as a line of JSON and goes on from there when started
-again; ``--limit`` ends it after so many seconds; ``--rounds 0`` only prints.
+again (more than one: the first is written, all are read); ``--limit`` ends it after so many
+seconds; ``--rounds 0`` only prints.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from assay.kernels.builds.trace import build_trace
 
 _TIME = re.compile(r"Time in seconds\s*=\s*([0-9.Ee+-]+)")
 _RATE = re.compile(r"Mop/s total\s*=\s*([0-9.Ee+-]+)")
 _RESAMPLES = 4000
+_AVERAGES: dict[str, Callable[..., Any]] = {"means": np.mean, "medians": np.median}
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=LIBRARY")
-    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--keep", type=Path, action="append", default=[])
     parser.add_argument("--limit", type=float, default=float("inf"), metavar="SECONDS")
     chosen = parser.parse_args()
     library = str(build_trace(chosen.mpicxx))
@@ -60,7 +61,7 @@ def main() -> None:
     for words in chosen.beside:
         name, _, path = words.partition("=")
         ways[name] = {"LD_PRELOAD": path}
-    rounds = _kept(chosen.keep)
+    rounds = [one for path in chosen.keep for one in _kept(path)]
     order = random.Random(chosen.seed + len(rounds))
     end = time.monotonic() + chosen.limit
     longest: dict[str, float] = {}
@@ -74,20 +75,16 @@ def main() -> None:
             took = time.monotonic() - began
             longest[program.name] = max(longest.get(program.name, 0.0), took)
             if chosen.keep:
-                with chosen.keep.open("a", encoding="utf-8") as file:
+                with chosen.keep[0].open("a", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(rounds[-1])) + "\n")
-    everything: dict[str, list[float]] = {way: [] for way in ways}
-    for name in dict.fromkeys(one.program for one in rounds):
-        ratios = _report(name, [one for one in rounds if one.program == name], list(ways))
-        for way, ratio in ratios.items():
-            everything[way].append(ratio)
-    for way, means in everything.items():
-        if way != "without" and means:
-            half = _half_width(means)
-            print(
-                f"mean over {len(means)} programs, {way}: "
-                f"{100 * (np.mean(means) - 1):+.2f}% ± {100 * half:.2f}"
-            )
+    every = {
+        name: [one for one in rounds if one.program == name]
+        for name in dict.fromkeys(one.program for one in rounds)
+    }
+    for name, of in every.items():
+        _report(name, of, list(ways))
+    for way in list(ways)[1:]:
+        _report_mean(way, every)
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,8 @@ class _Round:
         return {way: 1.0 / rate for way, rate in self.rates.items()}
 
 
-def _kept(path: Path | None) -> list[_Round]:
-    if path is None or not path.exists():
+def _kept(path: Path) -> list[_Round]:
+    if not path.exists():
         return []
     return [_Round(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
@@ -156,45 +153,61 @@ def _stated(path: Path) -> tuple[int, float]:
     return calls, calls * records[0]["cost"] / records[0]["wall"]
 
 
-def _report(name: str, rounds: list[_Round], ways: list[str]) -> dict[str, float]:
-    """Print a program's lines; the mean ratio of each way to the run without it."""
+def _report(name: str, rounds: list[_Round], ways: list[str]) -> None:
+    """Print a program's lines."""
     seconds = np.mean([one.seconds["without"] for one in rounds])
-    base = np.array([one.times()["without"] for one in rounds])
     print(
-        f"{name}: {len(base)} runs each, {seconds:.3g} s, {rounds[-1].calls} calls per rank, "
+        f"{name}: {len(rounds)} runs each, {seconds:.3g} s, {rounds[-1].calls} calls per rank, "
         f"trace {rounds[-1].trace_bytes} B"
     )
-    found = {}
     for way in ways:
-        if not all(way in one.seconds for one in rounds):
+        found = _pairs(rounds, way)
+        if found is None:
             continue
-        values = np.array([one.times()[way] for one in rounds])
+        base, values = found
         low, high = _cov_interval(values)
         text = f"  {way:8} CoV {100 * _cov(values):.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
         if way != "without":
-            found[way] = float(values.mean() / base.mean())
-            text += f"  means {_percent(base, values, np.mean)}"
-            text += f"  medians {_percent(base, values, np.median)}"
+            for label, of in _AVERAGES.items():
+                draws = _draws(base, values, of)
+                text += f"  {label} {_percent(of(values) / of(base), draws)}"
         stated = [one.stated[way] for one in rounds if way in one.stated]
         if stated:
             text += f"  stated {100 * np.mean(stated):.3f}%"
         print(text, flush=True)
-    return found
 
 
-def _percent(base: np.ndarray, values: np.ndarray, of: Callable[..., Any]) -> str:
-    """How much longer, with its 95% interval over resampled rounds."""
+def _report_mean(way: str, every: dict[str, list[_Round]]) -> None:
+    """Print the mean over the programs, with its 95% interval over resampled rounds of each."""
+    pairs = [found for rounds in every.values() if (found := _pairs(rounds, way))]
+    if not pairs:
+        return
+    text = f"mean over {len(pairs)} programs, {way}:"
+    for label, of in _AVERAGES.items():
+        mean = float(np.mean([of(values) / of(base) for base, values in pairs]))
+        draws = np.mean([_draws(base, values, of) for base, values in pairs], axis=0)
+        text += f"  {label} {_percent(mean, draws)}"
+    print(text)
+
+
+def _pairs(rounds: list[_Round], way: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Times without assay and in a way, of the rounds that have it."""
+    times = [one.times() for one in rounds if way in one.rates]
+    if not times:
+        return None
+    return np.array([one["without"] for one in times]), np.array([one[way] for one in times])
+
+
+def _draws(base: np.ndarray, values: np.ndarray, of: Callable[..., Any]) -> np.ndarray:
+    """Ratios of averages in resampled rounds."""
     rounds = np.random.default_rng(1).integers(0, len(base), (_RESAMPLES, len(base)))
-    ratios = of(values[rounds], axis=1) / of(base[rounds], axis=1)
-    low, high = np.percentile(ratios, [2.5, 97.5])
-    ratio = of(values) / of(base)
+    return np.asarray(of(values[rounds], axis=1) / of(base[rounds], axis=1))
+
+
+def _percent(ratio: float, draws: np.ndarray) -> str:
+    """How much longer, with its 95% interval."""
+    low, high = np.percentile(draws, [2.5, 97.5])
     return f"{100 * (ratio - 1):+.2f}% [{100 * (low - 1):+.2f}, {100 * (high - 1):+.2f}]"
-
-
-def _half_width(values: list[float] | np.ndarray) -> float:
-    """Of the 95% interval of the mean (t)."""
-    count = len(values)
-    return float(stats.sem(values) * stats.t.ppf(0.975, count - 1)) if count > 1 else float("nan")
 
 
 def _cov(values: list[float] | np.ndarray) -> float:

@@ -131,6 +131,32 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert found["unknown"] == []
 
 
+def test_several_runs_say_how_much_they_differ(tmp_path: Path) -> None:
+    program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "600"]
+    options = ("--trace", "--runs", "3", "--folder", "kept", "--json")
+    done = _profile(tmp_path, *program, options=options)
+    found = _findings(done)
+    seconds = [one["seconds"] for one in found["runs"]]
+    assert len(seconds) == 3
+    assert found["wall"] == sorted(seconds)[1]
+    for one in found["runs"]:
+        assert 600 * 0.0015 <= one["computing"] < one["seconds"]
+    assert "run 2 of 3" in done.stderr
+    assert list((tmp_path / "kept").glob("run-*")) == []
+    read = subprocess.run(
+        [sys.executable, "-m", "assay", "profile", "--read", "kept", "--verbose"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+    ).stdout  # fmt: skip
+    assert "3 runs took" in " ".join(read.split())
+    assert "Longest ÷ shortest run" in read
+
+
+def test_a_number_of_runs_that_is_none_is_refused(tmp_path: Path) -> None:
+    assert "'0' is no number of runs" in _profile(
+        tmp_path, "true", options=("--runs", "0"), status=2
+    ).stderr  # fmt: skip
+
+
 @pytest.mark.cluster
 def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
     """Submitted, run on the job's node, and reported here, with the job's files in the folder."""
@@ -138,9 +164,11 @@ def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
     with running_slurm(2):
         program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "20"]
         done = _profile(
-            tmp_path, *program, options=("--submit", "--json", "--trace", "--folder", str(kept))
-        )
+            tmp_path, *program,
+            options=("--submit", "--json", "--trace", "--runs", "2", "--folder", str(kept)),
+        )  # fmt: skip
     found = _findings(done)
+    assert len(found["runs"]) == 2
     assert (found["size"], found["absent"], found["status"]) == (2, [], 0)
     assert len(list(kept.glob("rank-*.trace"))) == 2
     assert (kept / "job.out").exists()

@@ -10,6 +10,8 @@ PROFILE_VERSION = 1
 RUN_SCHEMA = 1
 # Share of the ranks' time without a CPU from which on computing times aren't those of the program.
 NO_CPU = 0.05
+# Kind of the functions that begin and end MPI, whose time isn't part of a profile.
+LIFE = "life"
 # Peers that are not ranks of the world.
 NamedPeer = Literal["any", "proc_null", "unknown"]
 
@@ -117,6 +119,21 @@ class RankProfile(msgspec.Struct, frozen=True):
     overflow: OverflowTotal | None
     peers: list[PeerTotal]
 
+    @property
+    def times(self) -> dict[str, float]:
+        """s in MPI by kind of function, without MPI's begin and end."""
+        return {one.kind: one.time for one in self.kinds if one.kind != LIFE and one.calls}
+
+    @property
+    def inside(self) -> float:
+        """s in MPI, of all threads, without its begin and end."""
+        return sum(self.times.values()) + (self.overflow.time if self.overflow else 0.0)
+
+    @property
+    def computing(self) -> float:
+        """s that the profile is of and that are not in MPI."""
+        return max(self.header.covered - self.inside, 0.0)
+
 
 class SourcePlace(msgspec.Struct, frozen=True):
     """Where a call site is in the program's source; "" where its debugging information lacks it."""
@@ -128,11 +145,21 @@ class SourcePlace(msgspec.Struct, frozen=True):
     line: int
 
 
+class RunTime(msgspec.Struct, frozen=True):
+    """Of one run: ``seconds`` from the end of MPI_Init to MPI_Finalize, of the rank that took
+    longest; ``computing``: mean of the ranks' s outside of MPI.
+    """
+
+    seconds: float
+    computing: float
+
+
 class ProfiledRun(msgspec.Struct, frozen=True):
     """How the program was run, ``run.json`` in the folder of the profile.
 
     ``wall``: s from its start to its end, the launcher's work included. ``status``: its exit
-    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for.
+    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for. ``runs``:
+    times of several runs, of which this is the middle one; empty: it is the only one.
     """
 
     schema: int
@@ -145,6 +172,7 @@ class ProfiledRun(msgspec.Struct, frozen=True):
     mpi: str
     library: str
     places: list[SourcePlace] = []
+    runs: list[RunTime] = []
 
 
 class ProgramProfile(msgspec.Struct, frozen=True):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from assay.errors import AssayError
 from assay.models.program.calibration import calibrate
+from assay.models.program.efficiency import computing_times
 from assay.models.program.prediction import (
     demand,
     model_run,
@@ -19,6 +22,7 @@ from assay.models.program.prediction import (
 from assay.models.program.waits import wait_states
 from assay.reference.interconnects import InterconnectClass, interconnects
 from assay.trace.matching import match
+from assay.trace.model import RunTime
 from simulated_mpi import LinkCost, Net, Script, simulate
 from traces import ETHERNET, FAST, ring, stencil
 
@@ -140,6 +144,52 @@ def test_doubts_of_a_run_and_of_a_network() -> None:
     assert "took 400 ms" in replace(whole, whole=0.4).doubt
     assert "17% longer" in replace(whole, seconds=1.2 / 1.17).doubt
     assert "under a third" in predict(whole, _kind(_like(2e-6, 1e-10))).doubtful
+
+
+def test_the_range_and_a_doubt_follow_from_several_runs() -> None:
+    """Computing takes as long on any network: what it differs by counts more on a fast one."""
+    ran = stencil(4, 20, GIGABIT, size=20_000)
+    seconds, computing = ran.end, float(computing_times(ran).mean())
+
+    def of_runs(*factors: tuple[float, float]):
+        times = [RunTime(seconds * one, computing * other) for one, other in factors]
+        return _model(replace(ran, run=structs.replace(ran.run, runs=times)))
+
+    def width(run, net: Net) -> float:
+        kind = replace(_kind(net), latencies=(_kind(net).latency,) * 2)
+        found = predict(run, kind)
+        return (found.high - found.low) / 2 / found.seconds
+
+    steady = of_runs((1.0, 1.0), (1.01, 1.001), (1.0, 1.0))
+    unsteady = of_runs((1.0, 1.0), (1.1, 1.3), (1.0, 0.9))
+    slow, fast = _like(2e-4, 8e-8), _like(2e-6, 1e-10)
+    for net in (slow, fast):
+        misfit = abs(steady.misfit)
+        assert width(_model(ran), net) == pytest.approx(math.hypot(0.05, misfit))
+    assert width(steady, slow) == pytest.approx(math.hypot(0.01, steady.misfit), rel=1e-6)
+    share = 0.4 * computing / predict(unsteady, _kind(fast)).seconds
+    assert share > 0.3
+    assert width(unsteady, fast) == pytest.approx(math.hypot(share, unsteady.misfit), rel=1e-6)
+    enough = {"whole": 2.0, "seconds": 2.0, "modelled": replace(unsteady.modelled, seconds=2.0)}
+    doubted = predict(replace(unsteady, **enough), _kind(GIGABIT)).doubtful
+    assert doubted.startswith("The runs differ by")
+    assert "differ" not in predict(replace(steady, **enough), _kind(GIGABIT)).doubtful
+
+
+@pytest.mark.parametrize(
+    ("sends", "latency", "overhead"),
+    [(0.0, 1e-5, 1e-6), (3e-6, 1e-5, 3e-6), (3e-6, 4e-6, 2e-6), (1e-7, 1e-5, 1e-6)],
+)
+def test_the_overhead_is_that_of_the_run_within_the_latency(
+    sends: float, latency: float, overhead: float
+) -> None:
+    run = _model(ring(2, 1000, 2, GIGABIT))
+    link = replace(run.calibrated.between.parameters, overhead=sends)
+    between = replace(run.calibrated.between, parameters=link)
+    run = replace(run, calibrated=replace(run.calibrated, between=between))
+    found = network_of(run, latency, 1e9).between
+    assert found.overhead == pytest.approx(overhead)
+    assert found.latency + 2 * found.overhead == pytest.approx(latency)
 
 
 def test_exchanges_of_all_hosts_are_doubted() -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.commands.profile_program import new_profile_folder, profile_program
+from assay.campaign.commands.profile_program import new_profile_folder
+from assay.campaign.commands.profile_runs import profile_runs
 from assay.campaign.commands.profiled_kernel import KernelPlacement, is_kernel, kernel_command
 from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
@@ -25,7 +26,7 @@ class ProfileOrder:
     """What to profile: a program's ``command``, or a kernel's name and parameters.
 
     ``folder``: None: a new one in the working directory. ``kernel``: where a kernel runs.
-    ``submit``: in a job, with the options ``site``.
+    ``submit``: in a job, with the options ``site``. ``runs``: how often.
     """
 
     command: tuple[str, ...]
@@ -34,12 +35,15 @@ class ProfileOrder:
     kernel: KernelPlacement
     submit: bool
     site: JobOptions
+    runs: int = 1
 
 
 def run_profile(
     order: ProfileOrder, config: Config, console: Console
 ) -> tuple[ProgramProfile, Path]:
     """The profile, and its folder. Raises AssayError."""
+    if order.runs < 1:
+        raise AssayError(f"'{order.runs}' is no number of runs.", where="--runs", fix="Such as 3.")
     if order.submit:
         return _in_job(order, config, console)
     if order.site != JobOptions():
@@ -49,16 +53,19 @@ def run_profile(
     if is_kernel(order.command):
         with kernel_command(order.command, order.kernel, config, console) as command:
             # The kernel switches the profile on for what it measures: not for its setup.
-            return profile_program(
-                command, order.folder, config, console, trace=order.trace, regions=True
-            )
+            return profile_runs(
+                command, order.folder, config, console, trace=order.trace, regions=True,
+                runs=order.runs,
+            )  # fmt: skip
     if order.kernel.given:
         raise AssayError(
             "--nodes, --ppn, --threads and --order are for assay's kernels.",
             where=order.command[0],
             fix="Give them to the program's launcher, or name a kernel (`assay kernels`).",
         )
-    return profile_program(order.command, order.folder, config, console, trace=order.trace)
+    return profile_runs(
+        order.command, order.folder, config, console, trace=order.trace, runs=order.runs
+    )
 
 
 def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[ProgramProfile, Path]:
@@ -71,6 +78,7 @@ def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[Prog
     folder = new_profile_folder(order.folder)
     words = ["--folder", str(folder)]
     words += ["--trace"] if order.trace else []
+    words += ["--runs", str(order.runs)] if order.runs > 1 else []
     words += ["--config", str(config.path.absolute())] if config.path else []
     for one in fields(order.kernel):
         value = getattr(order.kernel, one.name)

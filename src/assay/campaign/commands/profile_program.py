@@ -86,12 +86,12 @@ def profile_program(
         mpi=" ".join(filter(None, (_FLAVOURS.get(mpi.flavour, "MPI"), mpi.version))),
         library=str(library),
     )
-    _keep(run, kept)
+    keep_run(run, kept)
     if trace:
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
     profile = _profile_in(kept, run)
     # Named at once: later the program may have been compiled anew.
-    _keep(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
+    keep_run(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
     matrix = matrix_text(profile)
     if matrix is not None:
         write_atomically(kept / MATRIX_FILE, matrix.encode(), option="--folder FOLDER")
@@ -325,5 +325,6 @@ def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _keep(run: ProfiledRun, folder: Path) -> None:
+def keep_run(run: ProfiledRun, folder: Path) -> None:
+    """Write how a profile was made to its folder. Raises AssayError."""
     write_atomically(folder / RUN_FILE, pretty_json(run), option="--folder FOLDER")

@@ -29,24 +29,26 @@ from assay.models.program.waits import WaitStates, eager_sizes
 from assay.reference.interconnects import InterconnectClass
 from assay.trace.calls import blocking_form
 from assay.trace.matching import MatchedTrace, match
-from assay.trace.model import NO_CPU
+from assay.trace.model import NO_CPU, RunTime
 
 # Of half a round trip of a short message, the processor's part at each end, where only the sum is
-# known (L + 2o). LogP's machines had 10 to 40% (Culler et al. 1993, table 1).
-_OVERHEAD_SHARE = 0.1
+# known (L + 2o), at least, and at most all of it. LogP's machines had 10 to 40% (Culler et al.
+# 1993, table 1).
+_OVERHEAD_SHARE, _MOST_OVERHEAD = 0.1, 0.5
 # Repetitions of a search with the order of messages at its result, and when it has settled.
 _MOST_REPEATS, _SETTLED = 3, 0.01
 # Calls that are modelled. Of a trace with more an excerpt of so many is taken, whose surroundings
 # keep their measured time, with their communication on the network of the run.
 MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
-# One run doesn't show how much runs differ. Assumed: relative half-width of the range, the median
-# of what two runs of one program on one network differed by in benchmarks/prediction.py.
+# Relative half-width of the range for the difference between runs, where there is one run only.
+# Assumed: the median of what two runs differed by in benchmarks/prediction.py.
 _BETWEEN_RUNS = 0.05
 # Limits of doubt, at which predictions of the NAS Parallel Benchmarks, CoMD and HPCCG on links of
 # 100 Mbit/s to 10 Gbit/s began to err by more than 15% (benchmarks/README.md): difference between
-# the modelled and the measured run; its time, s; ratio of run times; share of the bytes between
-# hosts that all send to all, and of the predicted time that is communication.
-_MISFIT, _SHORT, _FAR = 0.15, 1.0, 1.0 / 3.0
+# the modelled and the measured run, and between several runs; the run's time, s; ratio of run
+# times; share of the bytes between hosts that all send to all, and of the predicted time that is
+# communication.
+_MISFIT, _DIFFERENT, _SHORT, _FAR = 0.15, 0.15, 1.0, 1.0 / 3.0
 _CROWDED, _COMMUNICATING = 0.5, 0.2
 
 
@@ -60,7 +62,7 @@ class ModelledRun:
     the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
     the run. ``iterations``: of the part; None: it is the whole run. ``cpu_wait``: share of the
     ranks' time without a CPU; None: unknown. ``crowded``: share of the bytes between hosts that all
-    send to all.
+    send to all. ``between``: what several runs differ by; None: there is one.
     """
 
     matched: MatchedTrace
@@ -75,6 +77,7 @@ class ModelledRun:
     iterations: int | None
     cpu_wait: float | None
     crowded: float
+    between: RunTime | None = None
 
     @property
     def doubt(self) -> str:
@@ -170,12 +173,18 @@ def model_run(
         iterations=None if part is None else part.times,
         cpu_wait=trace.cpu_wait,
         crowded=_crowded_share(matched, float(graph.far.size.sum())),
+        between=_between(trace.run.runs),
     )
 
 
 def network_of(run: ModelledRun, latency: float, bandwidth: float) -> ProgramNetwork:
-    """A network between hosts by its latency (L + 2o, s) and bandwidth (B/s), memory as it is."""
-    overhead = latency * _OVERHEAD_SHARE
+    """A network between hosts by its latency (L + 2o, s) and bandwidth (B/s), memory as it is.
+
+    o is that of the traced run, the cost of the MPI and of the operating system per send, within
+    what the latency allows; at least the share that is common where the run shows less.
+    """
+    overhead = max(run.calibrated.between.parameters.overhead, _OVERHEAD_SHARE * latency)
+    overhead = min(overhead, _MOST_OVERHEAD * latency)
     return ProgramNetwork(
         run.calibrated.within.parameters,
         LinkParameters(latency - 2 * overhead, 1.0 / bandwidth, overhead),
@@ -204,9 +213,13 @@ def predict(run: ModelledRun, kind: InterconnectClass) -> RunTimePrediction:
 def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePrediction:
     """From replays on the network itself, and on its least and its most costly variant."""
     seconds = run.on(found[0])
-    width = math.hypot(run.misfit, _BETWEEN_RUNS) * seconds
     every = [run.on(one) for one in found]
     ratio = seconds / run.whole
+    between = _BETWEEN_RUNS
+    if run.between is not None:
+        # Computing takes as long as here, communication in proportion to the run time.
+        between = max(run.between.computing / seconds, run.between.seconds / run.whole)
+    width = math.hypot(run.misfit, between) * seconds
     communication = run.factor * (found[0].seconds - found[0].slopes.computing)
     return RunTimePrediction(
         name=name,
@@ -215,8 +228,17 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
         high=max(every) + width,
         ratio=ratio,
         communication=communication,
-        doubtful=run.doubt or _doubt_about_network(ratio, communication / seconds, run.crowded),
+        doubtful=run.doubt
+        or _doubt_about_network(ratio, communication / seconds, run.crowded, between),
     )
+
+
+def _between(runs: Sequence[RunTime]) -> RunTime | None:
+    """The longest less the shortest, of run times and of computing times."""
+    if len(runs) < 2:
+        return None
+    seconds, computing = [one.seconds for one in runs], [one.computing for one in runs]
+    return RunTime(max(seconds) - min(seconds), max(computing) - min(computing))
 
 
 def _crowded_share(matched: MatchedTrace, between: float) -> float:
@@ -251,12 +273,14 @@ def _doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str
     return ""
 
 
-def _doubt_about_network(ratio: float, communicating: float, crowded: float) -> str:
+def _doubt_about_network(ratio: float, communicating: float, crowded: float, between: float) -> str:
     """Of a prediction of ``ratio`` times the run; "" if there is none.
 
     ``communicating``: share of its time in communication between hosts; ``crowded``: as from
-    `_crowded_share`.
+    `_crowded_share`; ``between``: difference between runs, relative to its time.
     """
+    if between > _DIFFERENT:
+        return f"The runs differ by {100 * between:.0f}% of this time."
     if crowded > _CROWDED and communicating > _COMMUNICATING:
         return (
             "Most bytes are sent by all hosts to all at once (Alltoall): networks carry these "

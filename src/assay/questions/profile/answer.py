@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.profile.model import ProfileFindings
+from assay.questions.profile.runs import runs_evidence, runs_sentence
 from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
@@ -123,7 +124,7 @@ def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
         )
     if found.cpu_wait is not None and found.cpu_wait > NO_CPU:
         return "low", f"The ranks had no CPU for {format_share(found.cpu_wait)} of their time."
-    return "medium", "The profile is complete. One run does not show how its times vary."
+    return "medium", f"The profile is complete. {runs_sentence(found.runs)}"
 
 
 def _evidence(found: ProfileFindings) -> list[Evidence]:
@@ -142,6 +143,7 @@ def _evidence(found: ProfileFindings) -> list[Evidence]:
         Evidence("Messages per rank", "messages", "1/s", demand.messages.mean),
         Evidence("Collectives per rank", "collectives", "1/s", demand.collectives),
         Evidence("Computing between two calls", "between", "s", found.grain.between, note="mean"),
+        *runs_evidence(found.runs),
     ]
     return rows
 

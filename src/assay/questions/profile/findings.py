@@ -25,10 +25,10 @@ from assay.questions.profile.model import (
 )
 from assay.questions.profile.places import place_name
 from assay.questions.profile.unknown import unknown_of
-from assay.trace.model import CallTotal, ProgramProfile, RankProfile, SourcePlace
+from assay.trace.model import LIFE, CallTotal, ProgramProfile, RankProfile, SourcePlace
 
 # Their time lies outside of the wall time.
-_LIFE, _STARTS = "life", {"Init", "Init_thread", "Session_init"}
+_STARTS = {"Init", "Init_thread", "Session_init"}
 # Functions that have the bytes of a room that is offered, or of nothing sent.
 _RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv", "Start_receive"}
 _NOT_SENT = {*_RECEIVING, "Probe", "Iprobe", "Mprobe", "Improbe"}
@@ -84,6 +84,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         overhead=_overhead(profile),
         regions=_regions(profile),
         unknown=unknown_of(profile, ranks),
+        runs=profile.run.runs,
     )
 
 
@@ -93,17 +94,15 @@ def _spread(values: Iterable[float]) -> RankSpread:
 
 
 def _rank(one: RankProfile, number: int) -> ProfileRank:
-    kinds = {kind.kind: kind.time for kind in one.kinds if kind.kind != _LIFE and kind.calls}
-    inside = sum(kinds.values()) + (one.overflow.time if one.overflow else 0.0)
     return ProfileRank(
         rank=number if one.header.rank is None else one.header.rank,
         host=one.header.host,
         wall=one.header.covered,
-        mpi=inside,
-        computing=max(one.header.covered - inside, 0.0),
+        mpi=one.inside,
+        computing=one.computing,
         messages=sum(peer.messages for peer in one.peers),
         bytes=sum(peer.bytes for peer in one.peers),
-        kinds=kinds,
+        kinds=one.times,
     )
 
 
@@ -113,7 +112,7 @@ def _counted(profile: ProgramProfile) -> int:
 
 
 def _calls_of(rank: RankProfile) -> int:
-    kinds = sum(kind.calls for kind in rank.kinds if kind.kind != _LIFE)
+    kinds = sum(kind.calls for kind in rank.kinds if kind.kind != LIFE)
     return kinds + (rank.overflow.calls if rank.overflow else 0)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.trace.model import RunTime
+
 PROFILE_SCHEMA = 1
 
 
@@ -164,7 +166,8 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     rank measured it at its start, mean over the ranks; None: not measured. ``cpu_wait``: share of
     the ranks' wall time in which their main threads could have run and had no CPU; None: unknown.
     ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
-    ``regions``: None: the profile is of the whole run.
+    ``regions``: None: the profile is of the whole run. ``runs``: times of several runs, of which
+    this is the middle one; empty: it is the only one.
     """
 
     schema: int
@@ -196,3 +199,4 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     overhead: float | None
     regions: MeasuredRegions | None
     unknown: list[str]
+    runs: list[RunTime]

@@ -13,6 +13,7 @@ from assay.questions.common.tables import (
 )
 from assay.questions.profile.answer import kind_name
 from assay.questions.profile.model import ProfileFindings, ProfileRank
+from assay.questions.profile.runs import runs_evidence
 from assay.units import counted, format_duration, format_minute, listed
 
 _MOST_SITES = 20
@@ -49,6 +50,10 @@ def _summary(found: ProfileFindings) -> Table:
         ("Sent to other ranks, per rank [least, most]", quantity(demand.bytes.mean, "B/s", span)),
         ("Messages per s, per rank", written(demand.messages.mean, "{:.3g}")),
         ("Collectives per s, per rank", written(demand.collectives, "{:.3g}")),
+        *(
+            (f"{one.label} ({one.note})", written(one.value, "{:.3g}"))
+            for one in runs_evidence(found.runs)
+        ),
     ]
     table = TableBuilder(rows).text("what", "What", lambda row: row[0])
     return table.numbers("value", "Value", lambda row: row[1]).table("profile-summary", "Summary")

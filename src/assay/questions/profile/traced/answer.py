@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.profile.runs import runs_sentence
 from assay.questions.profile.traced.model import (
     DelayOrigin,
     NetworkSensitivity,
@@ -42,7 +43,7 @@ def answer(found: TraceFindings) -> Answer:
             "Serialisation and transfer are from the longest path of the execution graph on a "
             "network where messages take no time (POP Centre of Excellence).",
             "Run times on other networks are the longest path of the execution graph with LogGP "
-            "costs (LLAMP, SC24), plus what the measured run took longer than the modelled one.",
+            "costs (LLAMP, SC24).",
             "On other numbers of ranks and problem sizes, computation is divided among the ranks, "
             "bytes between neighbours grow as the surface of a rank's part (exponent 2/3; range "
             "1/2 to 1), trees with log2 of the ranks, exchanges of all data with the ranks.",
@@ -114,7 +115,7 @@ def _confidence(found: TraceFindings) -> tuple[Confidence, str]:
         return "low", found.network.doubt
     if found.unexplained > _MUCH:
         return "low", f"{format_share(found.unexplained)} of the waiting has no origin."
-    return "medium", "The trace is complete. One run does not show how its times vary."
+    return "medium", f"The trace is complete. {runs_sentence(found.runs)}"
 
 
 def _evidence(found: TraceFindings) -> list[Evidence]:

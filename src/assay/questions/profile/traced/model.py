@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.trace.model import RunTime
+
 TRACE_SCHEMA = 1
 
 
@@ -236,7 +238,8 @@ class TraceFindings(msgspec.Struct, frozen=True):
     ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
     repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
     ``unknown``: what the trace can't say, in sentences. ``cut``: s in which no rank recorded
-    (MPI_Pcontrol), left out of all times.
+    (MPI_Pcontrol), left out of all times. ``runs``: times of several runs, of which this is the
+    middle one; empty: it is the only one.
     """
 
     schema: int
@@ -261,3 +264,4 @@ class TraceFindings(msgspec.Struct, frozen=True):
     network: NetworkSensitivity | None
     unknown: list[str]
     cut: float
+    runs: list[RunTime]

@@ -1,0 +1,90 @@
+"""Profiles a program several times, and keeps the run of middle length."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.campaign.commands.profile_program import keep_run, profile_program
+from assay.config import Config
+from assay.trace.matrix import MATRIX_FILE
+from assay.trace.model import ProgramProfile, RunTime
+from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
+from assay.trace.reading_trace import TRACE_FILES
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def profile_runs(
+    command: Sequence[str],
+    folder: Path | None,
+    config: Config,
+    console: Console,
+    *,
+    trace: bool = False,
+    regions: bool = False,
+    runs: int = 1,
+) -> tuple[ProgramProfile, Path]:
+    """Run the command ``runs`` times as `profile_program`; the profile of the middle run.
+
+    It has the run times of all runs. A run that doesn't end with exit status 0 is the last one: its
+    profile is kept. Raises AssayError as `profile_program`; profiles of earlier runs stay.
+    """
+    began = time.monotonic()
+    profile, kept = profile_program(command, folder, config, console, trace=trace, regions=regions)
+    found, folders = [profile], [kept]
+    for number in range(2, runs + 1):
+        if found[-1].run.status:
+            break
+        rest = (time.monotonic() - began) / len(found) * (runs - len(found))
+        console.print(f"run {number} of {runs}, {format_duration(rest)} to go", style="dim")
+        profile, place = profile_program(
+            command, kept / f"run-{number}", config, console, trace=trace, regions=regions
+        )
+        found.append(profile)
+        folders.append(place)
+    if len(found) == 1:
+        return found[0], kept
+    times = [_run_time(one) for one in found]
+    order = sorted(range(len(times)), key=lambda number: times[number].seconds)
+    chosen = len(found) - 1 if found[-1].run.status else order[(len(order) - 1) // 2]
+    if chosen:
+        _take_the_place(folders[chosen], kept)
+    for other in folders[1:]:
+        shutil.rmtree(other, ignore_errors=True)
+    ended = [one for one, run in zip(times, found, strict=True) if not run.run.status]
+    keep_run(msgspec.structs.replace(found[chosen].run, runs=ended), kept)
+    return read_profile(kept), kept
+
+
+def _run_time(profile: ProgramProfile) -> RunTime:
+    return RunTime(
+        seconds=max(rank.header.covered for rank in profile.ranks),
+        computing=mean(rank.computing for rank in profile.ranks),
+    )
+
+
+def _take_the_place(of: Path, kept: Path) -> None:
+    """Move a profile from a folder within ``kept`` to it, in place of the one there.
+
+    Other files of ``kept``, such as a job's, stay.
+    """
+    with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as aside:
+        for old in _files(kept):
+            old.rename(Path(aside) / old.name)
+        for new in _files(of):
+            new.rename(kept / new.name)
+
+
+def _files(folder: Path) -> list[Path]:
+    kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES, MATRIX_FILE)
+    return [path for kind in kinds for path in folder.glob(kind)]
