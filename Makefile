@@ -54,18 +54,20 @@ test:
 test-all: test-long test-sanitized
 
 LONG := long and not alone and not sanitized and not cluster
-# Folders whose long tests compute and read files: they start no kernels and wait for nothing.
+# Folders whose long tests mostly compute and read files: few of them start kernels.
 ANALYSIS := design importers models plans questions records reference report simulation stats topologies usage
 
 test-long: test-analysis test-programs
 
-test-analysis: $(VENV)/.ready-to-test
+test-analysis: $(VENV)/.ready-to-test build/openmpi/.ready
+	@$(MAKE) --no-print-directory test-kernels
 	@$(BIN)/pytest -m "$(LONG) and not slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
+	    $(BIN)/pytest -m "$(LONG) and slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
 
 test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "$(LONG) and slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%) && \
 	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=--ignore=tests/%) && \
 	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster"
 

@@ -8,10 +8,10 @@ Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per
 latency and burst are from a ping-pong on it, of 8 B and 16 KiB, its bandwidth from an exchange of
 4 MiB, both ways at once: a link's directions are independent in the model, and share CPUs in a lab.
 From every trace the run time on the two other links is predicted, as of a single run, and from the
-middle one of each network's runs, as by ``assay profile --runs``. The real time is the median of
-the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
-``--read`` repeats the comparison, and a later call with more ``--rounds``, or other ``--rates``,
-adds to them. For comparison it is printed by how much one run differs from the mean of the others
+middle one of each network's runs, as by ``assay profile --launches``. The real time is the median
+of the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so
+that ``--read`` repeats the comparison, and a later call with more ``--rounds``, or other
+``--rates``, adds to them. For comparison it is printed by how much one run differs from the mean of the others
 on the same links: no prediction can be better than that in the median.
 """
 
@@ -41,7 +41,7 @@ from assay.questions.profile.traced.phases import phases_of
 from assay.reference.interconnects import InterconnectClass
 from assay.trace.events import Trace
 from assay.trace.matching import match
-from assay.trace.model import RunTime
+from assay.trace.model import LaunchTime
 from assay.trace.reading_trace import read_trace
 
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
@@ -203,9 +203,9 @@ def _compare(keep: Path) -> None:
                 for trace in traces:
                     found += _predictions(hosts, program, source, trace, times, links)
                 middle = traces[int(np.argsort(runs)[(len(runs) - 1) // 2])]
-                of_runs = [RunTime(one.end - one.begin, float(computing_times(one).mean()))
+                of_launches = [LaunchTime(one.end - one.begin, float(computing_times(one).mean()))
                            for one in traces]  # fmt: skip
-                middle = replace(middle, run=structs.replace(middle.run, runs=of_runs))
+                middle = replace(middle, run=structs.replace(middle.run, launches=of_launches))
                 of_several += _predictions(hosts, program, source, middle, times, links)
     if not found:
         sys.exit("Nothing is measured on two links.")

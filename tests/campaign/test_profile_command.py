@@ -131,29 +131,29 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert found["unknown"] == []
 
 
-def test_several_runs_say_how_much_they_differ(tmp_path: Path) -> None:
+def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
     program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "600"]
-    options = ("--trace", "--runs", "3", "--folder", "kept", "--json")
+    options = ("--trace", "--launches", "3", "--folder", "kept", "--json")
     done = _profile(tmp_path, *program, options=options)
     found = _findings(done)
-    seconds = [one["seconds"] for one in found["runs"]]
+    seconds = [one["seconds"] for one in found["launches"]]
     assert len(seconds) == 3
     assert found["wall"] == sorted(seconds)[1]
-    for one in found["runs"]:
+    for one in found["launches"]:
         assert 600 * 0.0015 <= one["computing"] < one["seconds"]
-    assert "run 2 of 3" in done.stderr
-    assert list((tmp_path / "kept").glob("run-*")) == []
+    assert "launch 2 of 3" in done.stderr
+    assert list((tmp_path / "kept").glob("launch-*")) == []
     read = subprocess.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "--verbose"],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
     ).stdout  # fmt: skip
-    assert "3 runs took" in " ".join(read.split())
-    assert "Longest ÷ shortest run" in read
+    assert "3 launches took" in " ".join(read.split())
+    assert "Longest ÷ shortest launch" in read
 
 
-def test_a_number_of_runs_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert "'0' is no number of runs" in _profile(
-        tmp_path, "true", options=("--runs", "0"), status=2
+def test_a_number_of_launches_that_is_none_is_refused(tmp_path: Path) -> None:
+    assert "'0' is no number of launches" in _profile(
+        tmp_path, "true", options=("--launches", "0"), status=2
     ).stderr  # fmt: skip
 
 
@@ -165,10 +165,10 @@ def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
         program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "20"]
         done = _profile(
             tmp_path, *program,
-            options=("--submit", "--json", "--trace", "--runs", "2", "--folder", str(kept)),
+            options=("--submit", "--json", "--trace", "--launches", "2", "--folder", str(kept)),
         )  # fmt: skip
     found = _findings(done)
-    assert len(found["runs"]) == 2
+    assert len(found["launches"]) == 2
     assert (found["size"], found["absent"], found["status"]) == (2, [], 0)
     assert len(list(kept.glob("rank-*.trace"))) == 2
     assert (kept / "job.out").exists()

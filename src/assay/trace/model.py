@@ -145,8 +145,8 @@ class SourcePlace(msgspec.Struct, frozen=True):
     line: int
 
 
-class RunTime(msgspec.Struct, frozen=True):
-    """Of one run: ``seconds`` from the end of MPI_Init to MPI_Finalize, of the rank that took
+class LaunchTime(msgspec.Struct, frozen=True):
+    """Of one launch: ``seconds`` from the end of MPI_Init to MPI_Finalize, of the rank that took
     longest; ``computing``: mean of the ranks' s outside of MPI.
     """
 
@@ -158,8 +158,8 @@ class ProfiledRun(msgspec.Struct, frozen=True):
     """How the program was run, ``run.json`` in the folder of the profile.
 
     ``wall``: s from its start to its end, the launcher's work included. ``status``: its exit
-    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for. ``runs``:
-    times of several runs, of which this is the middle one; empty: it is the only one.
+    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for.
+    ``launches``: times of several, of which this is the middle one; empty: it is the only one.
     """
 
     schema: int
@@ -172,7 +172,7 @@ class ProfiledRun(msgspec.Struct, frozen=True):
     mpi: str
     library: str
     places: list[SourcePlace] = []
-    runs: list[RunTime] = []
+    launches: list[LaunchTime] = []
 
 
 class ProgramProfile(msgspec.Struct, frozen=True):

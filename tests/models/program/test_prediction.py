@@ -22,7 +22,7 @@ from assay.models.program.prediction import (
 from assay.models.program.waits import wait_states
 from assay.reference.interconnects import InterconnectClass, interconnects
 from assay.trace.matching import match
-from assay.trace.model import RunTime
+from assay.trace.model import LaunchTime
 from simulated_mpi import LinkCost, Net, Script, simulate
 from traces import ETHERNET, FAST, ring, stencil
 
@@ -146,22 +146,22 @@ def test_doubts_of_a_run_and_of_a_network() -> None:
     assert "under a third" in predict(whole, _kind(_like(2e-6, 1e-10))).doubtful
 
 
-def test_the_range_and_a_doubt_follow_from_several_runs() -> None:
+def test_the_range_and_a_doubt_follow_from_several_launches() -> None:
     """Computing takes as long on any network: what it differs by counts more on a fast one."""
     ran = stencil(4, 20, GIGABIT, size=20_000)
     seconds, computing = ran.end, float(computing_times(ran).mean())
 
-    def of_runs(*factors: tuple[float, float]):
-        times = [RunTime(seconds * one, computing * other) for one, other in factors]
-        return _model(replace(ran, run=structs.replace(ran.run, runs=times)))
+    def of_launches(*factors: tuple[float, float]):
+        times = [LaunchTime(seconds * one, computing * other) for one, other in factors]
+        return _model(replace(ran, run=structs.replace(ran.run, launches=times)))
 
     def width(run, net: Net) -> float:
         kind = replace(_kind(net), latencies=(_kind(net).latency,) * 2)
         found = predict(run, kind)
         return (found.high - found.low) / 2 / found.seconds
 
-    steady = of_runs((1.0, 1.0), (1.01, 1.001), (1.0, 1.0))
-    unsteady = of_runs((1.0, 1.0), (1.1, 1.3), (1.0, 0.9))
+    steady = of_launches((1.0, 1.0), (1.01, 1.001), (1.0, 1.0))
+    unsteady = of_launches((1.0, 1.0), (1.1, 1.3), (1.0, 0.9))
     slow, fast = _like(2e-4, 8e-8), _like(2e-6, 1e-10)
     for net in (slow, fast):
         misfit = abs(steady.misfit)
@@ -172,7 +172,7 @@ def test_the_range_and_a_doubt_follow_from_several_runs() -> None:
     assert width(unsteady, fast) == pytest.approx(math.hypot(share, unsteady.misfit), rel=1e-6)
     enough = {"whole": 2.0, "seconds": 2.0, "modelled": replace(unsteady.modelled, seconds=2.0)}
     doubted = predict(replace(unsteady, **enough), _kind(GIGABIT)).doubtful
-    assert doubted.startswith("The runs differ by")
+    assert doubted.startswith("The launches differ by")
     assert "differ" not in predict(replace(steady, **enough), _kind(GIGABIT)).doubtful
 
 

@@ -241,7 +241,7 @@ complete -c assay -n '__fish_assay_using_command profile' -l help -d 'Display th
 complete -c assay -n '__fish_assay_using_command profile' -s h -d 'Display this message and exit.'
 complete -c assay -n '__fish_assay_using_command profile' -l version -d 'Display application version.'
 complete -c assay -n '__fish_assay_using_command profile' -l trace -d 'Record every call, too (about 2 bytes each): rank-N.trace in the folder. The re…'
-complete -c assay -n '__fish_assay_using_command profile' -l runs -r -d 'Run it so often, and report the run of middle length. How much runs differ is t…'
+complete -c assay -n '__fish_assay_using_command profile' -l launches -r -d 'Run it so often, and report the launch of middle length. How much launches diff…'
 complete -c assay -n '__fish_assay_using_command profile' -l folder -r -F -d 'The folder for what the ranks record; on several hosts on a file system that th…'
 complete -c assay -n '__fish_assay_using_command profile' -l read -r -F -d 'Report a kept profile from its folder instead of running a program.'
 complete -c assay -n '__fish_assay_using_command profile' -l nodes -r -d 'Nodes of a kernel, and of the job with --submit [default: 1].'

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.campaign.commands.profile_launches import profile_launches
 from assay.campaign.commands.profile_program import new_profile_folder
-from assay.campaign.commands.profile_runs import profile_runs
 from assay.campaign.commands.profiled_kernel import KernelPlacement, is_kernel, kernel_command
 from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
@@ -26,7 +26,7 @@ class ProfileOrder:
     """What to profile: a program's ``command``, or a kernel's name and parameters.
 
     ``folder``: None: a new one in the working directory. ``kernel``: where a kernel runs.
-    ``submit``: in a job, with the options ``site``. ``runs``: how often.
+    ``submit``: in a job, with the options ``site``. ``launches``: how many.
     """
 
     command: tuple[str, ...]
@@ -35,15 +35,17 @@ class ProfileOrder:
     kernel: KernelPlacement
     submit: bool
     site: JobOptions
-    runs: int = 1
+    launches: int = 1
 
 
 def run_profile(
     order: ProfileOrder, config: Config, console: Console
 ) -> tuple[ProgramProfile, Path]:
     """The profile, and its folder. Raises AssayError."""
-    if order.runs < 1:
-        raise AssayError(f"'{order.runs}' is no number of runs.", where="--runs", fix="Such as 3.")
+    if order.launches < 1:
+        raise AssayError(
+            f"'{order.launches}' is no number of launches.", where="--launches", fix="Such as 3."
+        )
     if order.submit:
         return _in_job(order, config, console)
     if order.site != JobOptions():
@@ -53,9 +55,9 @@ def run_profile(
     if is_kernel(order.command):
         with kernel_command(order.command, order.kernel, config, console) as command:
             # The kernel switches the profile on for what it measures: not for its setup.
-            return profile_runs(
+            return profile_launches(
                 command, order.folder, config, console, trace=order.trace, regions=True,
-                runs=order.runs,
+                launches=order.launches,
             )  # fmt: skip
     if order.kernel.given:
         raise AssayError(
@@ -63,8 +65,8 @@ def run_profile(
             where=order.command[0],
             fix="Give them to the program's launcher, or name a kernel (`assay kernels`).",
         )
-    return profile_runs(
-        order.command, order.folder, config, console, trace=order.trace, runs=order.runs
+    return profile_launches(
+        order.command, order.folder, config, console, trace=order.trace, launches=order.launches
     )
 
 
@@ -78,7 +80,7 @@ def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[Prog
     folder = new_profile_folder(order.folder)
     words = ["--folder", str(folder)]
     words += ["--trace"] if order.trace else []
-    words += ["--runs", str(order.runs)] if order.runs > 1 else []
+    words += ["--launches", str(order.launches)] if order.launches > 1 else []
     words += ["--config", str(config.path.absolute())] if config.path else []
     for one in fields(order.kernel):
         value = getattr(order.kernel, one.name)

@@ -5,7 +5,7 @@ Examples::
     assay profile -- mpirun -n 2 ./app
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
     assay profile --trace -- mpirun -n 2 ./app    every call, with its time
-    assay profile --trace --runs 3 -- mpirun -n 2 ./app     and how much runs differ
+    assay profile --trace --launches 3 -- mpirun -n 2 ./app     and how much launches differ
     assay profile npb.lu class=A --ppn 2          one of assay's kernels
     assay profile --submit --nodes 2 -- mpirun -n 4 ./app     in a job of the batch scheduler
     assay profile --read app.profile              the report of a kept profile
@@ -23,7 +23,7 @@ from cyclopts import Parameter
 def profile(
     *command: str,
     trace: Annotated[bool, Parameter(negative=())] = False,
-    runs: int = 1,
+    launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
     nodes: str | None = None,
@@ -58,9 +58,9 @@ def profile(
     trace
         Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then
         has causes and origins of waiting, other networks, and a timeline beside it.
-    runs
-        Run it so often, and report the run of middle length. How much runs differ is then part of
-        the uncertainty of run times on other networks; of one run it is assumed.
+    launches
+        Run it so often, and report the launch of middle length. How much launches differ is then
+        part of the uncertainty of run times on other networks; of a single one it is assumed.
     folder
         The folder for what the ranks record; on several hosts on a file system that they share
         [default: profile-TIME in the working directory].
@@ -121,8 +121,8 @@ def profile(
         raise AssayError(
             "--trace is for running a program.", fix="Leave it out: a kept trace is read anyway."
         )
-    if runs != 1 and read is not None:
-        raise AssayError("--runs is for running a program.", fix="Leave it out.")
+    if launches != 1 and read is not None:
+        raise AssayError("--launches is for running a program.", fix="Leave it out.")
     if bool(command) == (read is not None):
         raise AssayError(
             "A program and --read exclude each other." if command else "No program is given.",
@@ -141,7 +141,7 @@ def profile(
             kernel=KernelPlacement(nodes, ppn, threads, order),
             submit=submit,
             site=JobOptions(partition, account, walltime),
-            runs=runs,
+            launches=launches,
         )
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status

@@ -29,7 +29,7 @@ from assay.models.program.waits import WaitStates, eager_sizes
 from assay.reference.interconnects import InterconnectClass
 from assay.trace.calls import blocking_form
 from assay.trace.matching import MatchedTrace, match
-from assay.trace.model import NO_CPU, RunTime
+from assay.trace.model import NO_CPU, LaunchTime
 
 # Of half a round trip of a short message, the processor's part at each end, where only the sum is
 # known (L + 2o), at least, and at most all of it. LogP's machines had 10 to 40% (Culler et al.
@@ -40,12 +40,12 @@ _MOST_REPEATS, _SETTLED = 3, 0.01
 # Calls that are modelled. Of a trace with more an excerpt of so many is taken, whose surroundings
 # keep their measured time, with their communication on the network of the run.
 MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
-# Relative half-width of the range for the difference between runs, where there is one run only.
-# Assumed: the median of what two runs differed by in benchmarks/prediction.py.
+# Relative half-width of the range for the difference between launches, where there is one only.
+# Assumed: the median of what two launches differed by in benchmarks/prediction.py.
 _BETWEEN_RUNS = 0.05
 # Limits of doubt, at which predictions of the NAS Parallel Benchmarks, CoMD and HPCCG on links of
 # 100 Mbit/s to 10 Gbit/s began to err by more than 15% (benchmarks/README.md): difference between
-# the modelled and the measured run, and between several runs; the run's time, s; ratio of run
+# the modelled and the measured run, and between several launches; the run's time, s; ratio of run
 # times; share of the bytes between hosts that all send to all, and of the predicted time that is
 # communication.
 _MISFIT, _DIFFERENT, _SHORT, _FAR = 0.15, 0.15, 1.0, 1.0 / 3.0
@@ -62,7 +62,7 @@ class ModelledRun:
     the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
     the run. ``iterations``: of the part; None: it is the whole run. ``cpu_wait``: share of the
     ranks' time without a CPU; None: unknown. ``crowded``: share of the bytes between hosts that all
-    send to all. ``between``: what several runs differ by; None: there is one.
+    send to all. ``between``: what several launches differ by; None: there is one.
     """
 
     matched: MatchedTrace
@@ -77,7 +77,7 @@ class ModelledRun:
     iterations: int | None
     cpu_wait: float | None
     crowded: float
-    between: RunTime | None = None
+    between: LaunchTime | None = None
 
     @property
     def doubt(self) -> str:
@@ -173,7 +173,7 @@ def model_run(
         iterations=None if part is None else part.times,
         cpu_wait=trace.cpu_wait,
         crowded=_crowded_share(matched, float(graph.far.size.sum())),
-        between=_between(trace.run.runs),
+        between=_between(trace.run.launches),
     )
 
 
@@ -233,12 +233,12 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
     )
 
 
-def _between(runs: Sequence[RunTime]) -> RunTime | None:
+def _between(launches: Sequence[LaunchTime]) -> LaunchTime | None:
     """The longest less the shortest, of run times and of computing times."""
-    if len(runs) < 2:
+    if len(launches) < 2:
         return None
-    seconds, computing = [one.seconds for one in runs], [one.computing for one in runs]
-    return RunTime(max(seconds) - min(seconds), max(computing) - min(computing))
+    seconds, computing = [one.seconds for one in launches], [one.computing for one in launches]
+    return LaunchTime(max(seconds) - min(seconds), max(computing) - min(computing))
 
 
 def _crowded_share(matched: MatchedTrace, between: float) -> float:
@@ -277,10 +277,10 @@ def _doubt_about_network(ratio: float, communicating: float, crowded: float, bet
     """Of a prediction of ``ratio`` times the run; "" if there is none.
 
     ``communicating``: share of its time in communication between hosts; ``crowded``: as from
-    `_crowded_share`; ``between``: difference between runs, relative to its time.
+    `_crowded_share`; ``between``: difference between launches, relative to its time.
     """
     if between > _DIFFERENT:
-        return f"The runs differ by {100 * between:.0f}% of this time."
+        return f"The launches differ by {100 * between:.0f}% of this time."
     if crowded > _CROWDED and communicating > _COMMUNICATING:
         return (
             "Most bytes are sent by all hosts to all at once (Alltoall): networks carry these "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.profile.launches import launches_evidence, launches_sentence
 from assay.questions.profile.model import ProfileFindings
-from assay.questions.profile.runs import runs_evidence, runs_sentence
 from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
@@ -124,7 +124,7 @@ def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
         )
     if found.cpu_wait is not None and found.cpu_wait > NO_CPU:
         return "low", f"The ranks had no CPU for {format_share(found.cpu_wait)} of their time."
-    return "medium", f"The profile is complete. {runs_sentence(found.runs)}"
+    return "medium", f"The profile is complete. {launches_sentence(found.launches)}"
 
 
 def _evidence(found: ProfileFindings) -> list[Evidence]:
@@ -143,7 +143,7 @@ def _evidence(found: ProfileFindings) -> list[Evidence]:
         Evidence("Messages per rank", "messages", "1/s", demand.messages.mean),
         Evidence("Collectives per rank", "collectives", "1/s", demand.collectives),
         Evidence("Computing between two calls", "between", "s", found.grain.between, note="mean"),
-        *runs_evidence(found.runs),
+        *launches_evidence(found.launches),
     ]
     return rows
 

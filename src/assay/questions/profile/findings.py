@@ -84,7 +84,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         overhead=_overhead(profile),
         regions=_regions(profile),
         unknown=unknown_of(profile, ranks),
-        runs=profile.run.runs,
+        launches=profile.run.launches,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.trace.model import RunTime
+from assay.trace.model import LaunchTime
 
 PROFILE_SCHEMA = 1
 
@@ -166,7 +166,7 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     rank measured it at its start, mean over the ranks; None: not measured. ``cpu_wait``: share of
     the ranks' wall time in which their main threads could have run and had no CPU; None: unknown.
     ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
-    ``regions``: None: the profile is of the whole run. ``runs``: times of several runs, of which
+    ``regions``: None: the profile is of the whole run. ``launches``: times of several, of which
     this is the middle one; empty: it is the only one.
     """
 
@@ -199,4 +199,4 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     overhead: float | None
     regions: MeasuredRegions | None
     unknown: list[str]
-    runs: list[RunTime]
+    launches: list[LaunchTime]

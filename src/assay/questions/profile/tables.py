@@ -12,8 +12,8 @@ from assay.questions.common.tables import (
     written,
 )
 from assay.questions.profile.answer import kind_name
+from assay.questions.profile.launches import launches_evidence
 from assay.questions.profile.model import ProfileFindings, ProfileRank
-from assay.questions.profile.runs import runs_evidence
 from assay.units import counted, format_duration, format_minute, listed
 
 _MOST_SITES = 20
@@ -52,7 +52,7 @@ def _summary(found: ProfileFindings) -> Table:
         ("Collectives per s, per rank", written(demand.collectives, "{:.3g}")),
         *(
             (f"{one.label} ({one.note})", written(one.value, "{:.3g}"))
-            for one in runs_evidence(found.runs)
+            for one in launches_evidence(found.launches)
         ),
     ]
     table = TableBuilder(rows).text("what", "What", lambda row: row[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.questions.profile.runs import runs_sentence
+from assay.questions.profile.launches import launches_sentence
 from assay.questions.profile.traced.model import (
     DelayOrigin,
     NetworkSensitivity,
@@ -115,7 +115,7 @@ def _confidence(found: TraceFindings) -> tuple[Confidence, str]:
         return "low", found.network.doubt
     if found.unexplained > _MUCH:
         return "low", f"{format_share(found.unexplained)} of the waiting has no origin."
-    return "medium", f"The trace is complete. {runs_sentence(found.runs)}"
+    return "medium", f"The trace is complete. {launches_sentence(found.launches)}"
 
 
 def _evidence(found: TraceFindings) -> list[Evidence]:

@@ -84,7 +84,7 @@ def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
         network=network,
         unknown=[*_unknown(matched), *unmodelled],
         cut=trace.cut,
-        runs=trace.run.runs,
+        launches=trace.run.launches,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.trace.model import RunTime
+from assay.trace.model import LaunchTime
 
 TRACE_SCHEMA = 1
 
@@ -238,7 +238,7 @@ class TraceFindings(msgspec.Struct, frozen=True):
     ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
     repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
     ``unknown``: what the trace can't say, in sentences. ``cut``: s in which no rank recorded
-    (MPI_Pcontrol), left out of all times. ``runs``: times of several runs, of which this is the
+    (MPI_Pcontrol), left out of all times. ``launches``: times of several, of which this is the
     middle one; empty: it is the only one.
     """
 
@@ -264,4 +264,4 @@ class TraceFindings(msgspec.Struct, frozen=True):
     network: NetworkSensitivity | None
     unknown: list[str]
     cut: float
-    runs: list[RunTime]
+    launches: list[LaunchTime]

@@ -1,4 +1,4 @@
-"""Several runs of a profiled program: which one is kept, and what is known of the others."""
+"""Several launches of a profiled program: which one is kept, and what is known of the others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from assay.campaign.commands import profile_runs as module
-from assay.campaign.commands.profile_runs import profile_runs
+from assay.campaign.commands import profile_launches as module
+from assay.campaign.commands.profile_launches import profile_launches
 from assay.config import Config
 from assay.errors import AssayError
-from assay.trace.model import ProgramProfile, RunTime
+from assay.trace.model import LaunchTime, ProgramProfile
 from assay.trace.reading import read_profile
 from profiles import RUN, header, kind, write_profile
 
@@ -21,7 +21,7 @@ SENT = 2.0
 
 
 def _play(monkeypatch: pytest.MonkeyPatch, walls: Sequence[float | int]) -> list[Path]:
-    """Replace running a program: runs take these s; an int is a status, of a run of 1 s."""
+    """Replace running a program: launches take these s; an int is a status, of one of 1 s."""
     folders: list[Path] = []
 
     def profile_program(
@@ -44,8 +44,9 @@ def _play(monkeypatch: pytest.MonkeyPatch, walls: Sequence[float | int]) -> list
     return folders
 
 
-def _run(folder: Path, runs: int) -> ProgramProfile:
-    profile, kept = profile_runs(["app"], folder, Config(), Console(quiet=True), runs=runs)
+def _run(folder: Path, launches: int) -> ProgramProfile:
+    console = Console(quiet=True)
+    profile, kept = profile_launches(["app"], folder, Config(), console, launches=launches)
     assert kept == folder
     assert read_profile(folder) == profile
     return profile
@@ -55,35 +56,37 @@ def _run(folder: Path, runs: int) -> ProgramProfile:
     ("walls", "middle"),
     [((5.0, 9.0, 7.0), 3), ((7.0, 5.0, 9.0), 1), ((9.0, 7.0, 5.0, 6.0), 4), ((6.0, 4.0), 2)],
 )
-def test_the_run_of_middle_length_is_kept(
+def test_the_launch_of_middle_length_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, walls: tuple[float, ...], middle: int
 ) -> None:
     """Of an even number the shorter of the two middle ones; with its files, and a job's."""
     _play(monkeypatch, walls)
     profile = _run(tmp_path / "kept", len(walls))
     assert profile.run.wall == walls[middle - 1] + 1.0
-    assert profile.run.runs == [RunTime(wall, wall - SENT) for wall in walls]
+    assert profile.run.launches == [LaunchTime(wall, wall - SENT) for wall in walls]
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {
         "run.json", "rank-0.jsonl", f"rank-0.of-{middle}.trace", "job.out",
     }  # fmt: skip
 
 
-def test_a_single_run_has_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_launch_has_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _play(monkeypatch, [5.0])
-    assert _run(tmp_path / "kept", 1).run.runs == []
+    assert _run(tmp_path / "kept", 1).run.launches == []
 
 
-def test_a_run_that_fails_is_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_that_fails_is_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its profile is kept, to be looked at; its time is none of the run times."""
     folders = _play(monkeypatch, [5.0, 6.0, 3, 7.0])
     profile = _run(tmp_path / "kept", 4)
     assert len(folders) == 3
     assert profile.run.status == 3
-    assert [one.seconds for one in profile.run.runs] == [5.0, 6.0]
+    assert [one.seconds for one in profile.run.launches] == [5.0, 6.0]
     assert (tmp_path / "kept" / "rank-0.of-3.trace").exists()
 
 
-def test_an_error_loses_no_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_loses_no_earlier_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _play(monkeypatch, [5.0, -1])
     with pytest.raises(AssayError, match="No process"):
         _run(tmp_path / "kept", 2)

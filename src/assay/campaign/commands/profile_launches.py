@@ -1,4 +1,4 @@
-"""Profiles a program several times, and keeps the run of middle length."""
+"""Profiles several launches of a program, and keeps the one of middle length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import msgspec
 from assay.campaign.commands.profile_program import keep_run, profile_program
 from assay.config import Config
 from assay.trace.matrix import MATRIX_FILE
-from assay.trace.model import ProgramProfile, RunTime
+from assay.trace.model import LaunchTime, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
 from assay.trace.reading_trace import TRACE_FILES
 from assay.units import format_duration
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def profile_runs(
+def profile_launches(
     command: Sequence[str],
     folder: Path | None,
     config: Config,
@@ -32,42 +32,42 @@ def profile_runs(
     *,
     trace: bool = False,
     regions: bool = False,
-    runs: int = 1,
+    launches: int = 1,
 ) -> tuple[ProgramProfile, Path]:
-    """Run the command ``runs`` times as `profile_program`; the profile of the middle run.
+    """Run the command ``launches`` times as `profile_program`; the profile of the middle launch.
 
-    It has the run times of all runs. A run that doesn't end with exit status 0 is the last one: its
-    profile is kept. Raises AssayError as `profile_program`; profiles of earlier runs stay.
+    It has the times of all of them. A launch that doesn't end with exit status 0 is the last one:
+    its profile is kept. Raises AssayError as `profile_program`; profiles of earlier launches stay.
     """
     began = time.monotonic()
     profile, kept = profile_program(command, folder, config, console, trace=trace, regions=regions)
     found, folders = [profile], [kept]
-    for number in range(2, runs + 1):
+    for number in range(2, launches + 1):
         if found[-1].run.status:
             break
-        rest = (time.monotonic() - began) / len(found) * (runs - len(found))
-        console.print(f"run {number} of {runs}, {format_duration(rest)} to go", style="dim")
+        rest = (time.monotonic() - began) / len(found) * (launches - len(found))
+        console.print(f"launch {number} of {launches}, {format_duration(rest)} to go", style="dim")
         profile, place = profile_program(
-            command, kept / f"run-{number}", config, console, trace=trace, regions=regions
+            command, kept / f"launch-{number}", config, console, trace=trace, regions=regions
         )
         found.append(profile)
         folders.append(place)
     if len(found) == 1:
         return found[0], kept
-    times = [_run_time(one) for one in found]
+    times = [_launch_time(one) for one in found]
     order = sorted(range(len(times)), key=lambda number: times[number].seconds)
     chosen = len(found) - 1 if found[-1].run.status else order[(len(order) - 1) // 2]
     if chosen:
         _take_the_place(folders[chosen], kept)
     for other in folders[1:]:
         shutil.rmtree(other, ignore_errors=True)
-    ended = [one for one, run in zip(times, found, strict=True) if not run.run.status]
-    keep_run(msgspec.structs.replace(found[chosen].run, runs=ended), kept)
+    ended = [one for one, of in zip(times, found, strict=True) if not of.run.status]
+    keep_run(msgspec.structs.replace(found[chosen].run, launches=ended), kept)
     return read_profile(kept), kept
 
 
-def _run_time(profile: ProgramProfile) -> RunTime:
-    return RunTime(
+def _launch_time(profile: ProgramProfile) -> LaunchTime:
+    return LaunchTime(
         seconds=max(rank.header.covered for rank in profile.ranks),
         computing=mean(rank.computing for rank in profile.ranks),
     )
@@ -78,7 +78,7 @@ def _take_the_place(of: Path, kept: Path) -> None:
 
     Other files of ``kept``, such as a job's, stay.
     """
-    with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as aside:
+    with tempfile.TemporaryDirectory(dir=kept, prefix="launch-") as aside:
         for old in _files(kept):
             old.rename(Path(aside) / old.name)
         for new in _files(of):
