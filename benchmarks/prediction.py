@@ -11,8 +11,8 @@ From every trace the run time on the two other links is predicted, as of a singl
 middle one of each network's runs, as by ``assay profile --launches``. The real time is the median
 of the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so
 that ``--read`` repeats the comparison, and a later call with more ``--rounds``, or other
-``--rates``, adds to them. For comparison it is printed by how much one run differs from the mean of the others
-on the same links: no prediction can be better than that in the median.
+``--rates``, adds to them. For comparison it is printed by how much one run differs from the mean of
+the others on the same links: no prediction can be better than that in the median.
 """
 
 from __future__ import annotations
