@@ -37,7 +37,8 @@ def profile_launches(
     """Run the command ``launches`` times as `profile_program`; the profile of the middle launch.
 
     It has the times of all of them. A launch that doesn't end with exit status 0 is the last one:
-    its profile is kept. Raises AssayError as `profile_program`; profiles of earlier launches stay.
+    its profile is kept, and no times. Raises AssayError as `profile_program`; profiles of earlier
+    launches stay.
     """
     began = time.monotonic()
     profile, kept = profile_program(command, folder, config, console, trace=trace, regions=regions)
@@ -54,15 +55,17 @@ def profile_launches(
         folders.append(place)
     if len(found) == 1:
         return found[0], kept
-    times = [_launch_time(one) for one in found]
-    order = sorted(range(len(times)), key=lambda number: times[number].seconds)
-    chosen = len(found) - 1 if found[-1].run.status else order[(len(order) - 1) // 2]
+    if found[-1].run.status:
+        times, chosen = [], len(found) - 1
+    else:
+        times = [_launch_time(one) for one in found]
+        order = sorted(range(len(times)), key=lambda number: times[number].seconds)
+        chosen = order[(len(order) - 1) // 2]
     if chosen:
         _take_the_place(folders[chosen], kept)
     for other in folders[1:]:
         shutil.rmtree(other, ignore_errors=True)
-    ended = [one for one, of in zip(times, found, strict=True) if not of.run.status]
-    keep_run(msgspec.structs.replace(found[chosen].run, launches=ended), kept)
+    keep_run(msgspec.structs.replace(found[chosen].run, launches=times), kept)
     return read_profile(kept), kept
 
 
