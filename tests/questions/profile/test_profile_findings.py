@@ -16,7 +16,7 @@ from assay.questions.profile.figures import figures
 from assay.questions.profile.findings import find
 from assay.questions.profile.model import ProfileFindings, RankSpread
 from assay.questions.profile.tables import program_table, rank_table, tables
-from assay.trace.model import KindTotal, ProgramProfile, RankProfile
+from assay.trace.model import KindTotal, LaunchTime, ProgramProfile, RankProfile
 from assay.trace.reading import read_profile
 from profiles import call, header, kind, sent, two_ranks, write_profile
 
@@ -76,6 +76,16 @@ def test_the_answer_names_the_share_the_function_and_the_place(found: ProfileFin
     )
     assert reply.confidence == "medium"
     assert any("Allreduce in solve (app+0xc8)" in sentence for sentence in reply.advice)
+
+
+def test_the_answer_says_how_much_launches_differ(found: ProfileFindings) -> None:
+    assert "One launch does not show how times vary" in answer(found).confidence_why
+    times = [LaunchTime(10.0, 7.0), LaunchTime(9.0, 5.0), LaunchTime(12.0, 10.0)]
+    of_several = answer(msgspec.structs.replace(found, launches=times))
+    assert "3 launches took 9.00 s to 12.0 s; this is the middle one." in of_several.confidence_why
+    values = {one.metric: one.value for one in of_several.evidence}
+    assert values["launches"] == pytest.approx(12 / 9)
+    assert values["computing_of_launches"] == 2.0
 
 
 def test_figures_are_drawn_and_tables_have_all_ranks(found: ProfileFindings) -> None:
