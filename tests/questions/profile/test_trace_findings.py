@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from assay.charts.drawing import svg
 from assay.errors import AssayError
@@ -15,6 +16,7 @@ from assay.questions.profile.traced.figures import figures
 from assay.questions.profile.traced.findings import find_trace
 from assay.questions.profile.traced.model import TraceFindings
 from assay.questions.profile.traced.tables import tables
+from assay.trace.model import LaunchTime
 from simulated_mpi import Net, Script, simulate
 from traces import (
     ETHERNET,
@@ -181,6 +183,14 @@ def test_a_run_on_one_host_is_modelled_on_several() -> None:
     assert found.network is not None
     assert found.network.spread
     assert any("ran on one host" in text for text in answer(found).caveats)
+
+
+def test_a_single_launch_has_an_assumed_difference() -> None:
+    found = find_trace(stencil(4, 20))
+    assumed = "assume that launches differ by 5.00%"
+    assert any(assumed in text for text in answer(found).caveats)
+    several = structs.replace(found, launches=[LaunchTime(1.0, 0.5), LaunchTime(1.1, 0.6)])
+    assert not any(assumed in text for text in answer(several).caveats)
 
 
 def test_gaps_are_named_and_lower_the_confidence() -> None:

@@ -42,7 +42,7 @@ _MOST_REPEATS, _SETTLED = 3, 0.01
 MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
 # Relative half-width of the range for the difference between launches, where there is one only.
 # Assumed: the median of what two launches differed by in benchmarks/prediction.py.
-_BETWEEN_RUNS = 0.05
+BETWEEN_LAUNCHES = 0.05
 # Limits of doubt, at which predictions of the NAS Parallel Benchmarks, CoMD and HPCCG on links of
 # 100 Mbit/s to 10 Gbit/s began to err by more than 15% (benchmarks/README.md): difference between
 # the modelled and the measured run, and between several launches; the run's time, s; ratio of run
@@ -215,7 +215,7 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
     seconds = run.on(found[0])
     every = [run.on(one) for one in found]
     ratio = seconds / run.whole
-    between = _BETWEEN_RUNS
+    between = BETWEEN_LAUNCHES
     if run.between is not None:
         # Computing takes as long as here, communication in proportion to the run time.
         between = max(run.between.computing / seconds, run.between.seconds / run.whole)

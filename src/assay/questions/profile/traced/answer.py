@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.models.program.prediction import BETWEEN_LAUNCHES
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.profile.launches import launches_sentence
 from assay.questions.profile.traced.model import (
@@ -183,6 +184,12 @@ def _caveats(found: TraceFindings) -> list[str]:
         if network.doubt:
             caveats.append(f"{network.doubt} Predictions of run times are doubtful.")
         caveats += _doubts(network)
+        if len(found.launches) < 2:
+            caveats.append(
+                "Ranges of run times on other networks assume that launches differ by "
+                f"{format_share(BETWEEN_LAUNCHES)}. Where they differ more, predictions err by "
+                "more; `--launches 3` measures it."
+            )
         if network.spread:
             caveats.append(
                 "It ran on one host: other networks are modelled with each rank on a host of its "
