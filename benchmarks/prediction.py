@@ -29,19 +29,16 @@ from pathlib import Path
 
 import numpy as np
 from lab_programs import lab_of, traced
-from msgspec import structs
 
 from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Placement
-from assay.models.program.efficiency import computing_times
-from assay.models.program.prediction import model_run, predict
+from assay.models.program.prediction import ModelledRun, between_launches, model_run, predict
 from assay.models.program.waits import wait_states
 from assay.questions.profile.traced.phases import phases_of
 from assay.reference.interconnects import InterconnectClass
-from assay.trace.events import Trace
 from assay.trace.matching import match
-from assay.trace.model import LaunchTime
+from assay.trace.model import LaunchTime, middle_launch
 from assay.trace.reading_trace import read_trace
 
 RATES = {"100 Mbit/s": 12.5e6, "1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
@@ -192,20 +189,18 @@ def _compare(keep: Path) -> None:
         programs = sorted({p.parent.name.rpartition("-")[0] for path in labs.values()
                            for p in path.glob("*/run.json")})  # fmt: skip
         for program in programs:
-            folders = {
-                name: [p.parent for p in sorted(path.glob(f"{program}-*/run.json"))]
+            models = {
+                name: [_modelled(one.parent) for one in sorted(path.glob(f"{program}-*/run.json"))]
                 for name, path in labs.items()
             }
-            times = {name: _times(traces) for name, traces in folders.items() if traces}
+            models = {name: every for name, every in models.items() if every}
+            times = {name: np.array([one.whole for one in every]) for name, every in models.items()}
             between += [one for runs in times.values() for one in _against_the_others(runs)]
-            for source, runs in times.items():
-                traces = [read_trace(folder) for folder in folders[source]]
-                for trace in traces:
-                    found += _predictions(hosts, program, source, trace, times, links)
-                middle = traces[int(np.argsort(runs)[(len(runs) - 1) // 2])]
-                of_launches = [LaunchTime(one.end - one.begin, float(computing_times(one).mean()))
-                           for one in traces]  # fmt: skip
-                middle = replace(middle, run=structs.replace(middle.run, launches=of_launches))
+            for source, every in models.items():
+                for model in every:
+                    found += _predictions(hosts, program, source, model, times, links)
+                launches = [LaunchTime(one.whole, one.computing) for one in every]
+                middle = replace(every[middle_launch(launches)], between=between_launches(launches))
                 of_several += _predictions(hosts, program, source, middle, times, links)
     if not found:
         sys.exit("Nothing is measured on two links.")
@@ -217,10 +212,10 @@ def _compare(keep: Path) -> None:
           f"{100 * np.median(between) if between else float('nan'):.1f}%")  # fmt: skip
 
 
-def _times(folders: list[Path]) -> np.ndarray:
-    """Run times of traces, s."""
-    traces = [read_trace(folder) for folder in folders]
-    return np.array([trace.end - trace.begin for trace in traces])
+def _modelled(folder: Path) -> ModelledRun:
+    matched = match(read_trace(folder))
+    waits = wait_states(matched)
+    return model_run(matched, waits, phases_of(matched, waits).by_rank)
 
 
 def _against_the_others(runs: np.ndarray) -> list[float]:
@@ -235,14 +230,11 @@ def _predictions(
     hosts: int,
     program: str,
     source: str,
-    trace: Trace,
+    run: ModelledRun,
     times: dict[str, np.ndarray],
     links: dict[str, dict[str, float]],
 ) -> list[_Prediction]:
-    """Of a program on the other networks, from a trace on one, ``source``."""
-    matched = match(trace)
-    waits = wait_states(matched)
-    run = model_run(matched, waits, phases_of(matched, waits).by_rank)
+    """Of a program on the other networks, from a run on one, ``source``."""
     found = []
     for target, real in times.items():
         if target == source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -152,6 +153,12 @@ class LaunchTime(msgspec.Struct, frozen=True):
 
     seconds: float
     computing: float
+
+
+def middle_launch(launches: Sequence[LaunchTime]) -> int:
+    """The number of the one of middle length; of an even number the shorter one in the middle."""
+    order = sorted(range(len(launches)), key=lambda number: launches[number].seconds)
+    return order[(len(order) - 1) // 2]
 
 
 class ProfiledRun(msgspec.Struct, frozen=True):

@@ -5,19 +5,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.campaign.commands.profile_program import keep_run, profile_program
-from assay.config import Config
+from assay.campaign.commands.profile_program import keep_run, recorded_files
 from assay.trace.matrix import MATRIX_FILE
-from assay.trace.model import LaunchTime, ProgramProfile
-from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
-from assay.trace.reading_trace import TRACE_FILES
+from assay.trace.model import LaunchTime, ProgramProfile, middle_launch
 from assay.units import format_duration
 
 if TYPE_CHECKING:
@@ -25,32 +22,26 @@ if TYPE_CHECKING:
 
 
 def profile_launches(
-    command: Sequence[str],
+    launch: Callable[[Path | None], tuple[ProgramProfile, Path]],
     folder: Path | None,
-    config: Config,
+    launches: int,
     console: Console,
-    *,
-    trace: bool = False,
-    regions: bool = False,
-    launches: int = 1,
 ) -> tuple[ProgramProfile, Path]:
-    """Run the command ``launches`` times as `profile_program`; the profile of the middle launch.
+    """The profile of the middle one of ``launches``, and its folder.
 
-    It has the times of all of them. A launch that doesn't end with exit status 0 is the last one:
-    its profile is kept, and no times. Raises AssayError as `profile_program`; profiles of earlier
-    launches stay.
+    ``launch``: profiles a launch in the folder that it gets, as `profile_program` does. The profile
+    has the times of all of them. A launch that doesn't end with exit status 0 is the last one: its
+    profile is kept, and no times. Raises AssayError as ``launch``; profiles of earlier ones stay.
     """
     began = time.monotonic()
-    profile, kept = profile_program(command, folder, config, console, trace=trace, regions=regions)
+    profile, kept = launch(folder)
     found, folders = [profile], [kept]
     for number in range(2, launches + 1):
         if found[-1].run.status:
             break
         rest = (time.monotonic() - began) / len(found) * (launches - len(found))
         console.print(f"launch {number} of {launches}, {format_duration(rest)} to go", style="dim")
-        profile, place = profile_program(
-            command, kept / f"launch-{number}", config, console, trace=trace, regions=regions
-        )
+        profile, place = launch(kept / f"launch-{number}")
         found.append(profile)
         folders.append(place)
     if len(found) == 1:
@@ -59,14 +50,14 @@ def profile_launches(
         times, chosen = [], len(found) - 1
     else:
         times = [_launch_time(one) for one in found]
-        order = sorted(range(len(times)), key=lambda number: times[number].seconds)
-        chosen = order[(len(order) - 1) // 2]
+        chosen = middle_launch(times)
     if chosen:
         _take_the_place(folders[chosen], kept)
     for other in folders[1:]:
         shutil.rmtree(other, ignore_errors=True)
-    keep_run(msgspec.structs.replace(found[chosen].run, launches=times), kept)
-    return read_profile(kept), kept
+    run = msgspec.structs.replace(found[chosen].run, launches=times)
+    keep_run(run, kept)
+    return msgspec.structs.replace(found[chosen], run=run), kept
 
 
 def _launch_time(profile: ProgramProfile) -> LaunchTime:
@@ -89,5 +80,4 @@ def _take_the_place(of: Path, kept: Path) -> None:
 
 
 def _files(folder: Path) -> list[Path]:
-    kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES, MATRIX_FILE)
-    return [path for kind in kinds for path in folder.glob(kind)]
+    return [*recorded_files(folder), *folder.glob(MATRIX_FILE)]

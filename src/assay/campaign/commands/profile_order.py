@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.campaign.commands.profile_launches import profile_launches
-from assay.campaign.commands.profile_program import new_profile_folder
+from assay.campaign.commands.profile_program import new_profile_folder, profile_program
 from assay.campaign.commands.profiled_kernel import KernelPlacement, is_kernel, kernel_command
 from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
@@ -55,19 +56,28 @@ def run_profile(
     if is_kernel(order.command):
         with kernel_command(order.command, order.kernel, config, console) as command:
             # The kernel switches the profile on for what it measures: not for its setup.
-            return profile_launches(
-                command, order.folder, config, console, trace=order.trace, regions=True,
-                launches=order.launches,
-            )  # fmt: skip
+            return _launched(order, command, config, console, regions=True)
     if order.kernel.given:
         raise AssayError(
             "--nodes, --ppn, --threads and --order are for assay's kernels.",
             where=order.command[0],
             fix="Give them to the program's launcher, or name a kernel (`assay kernels`).",
         )
-    return profile_launches(
-        order.command, order.folder, config, console, trace=order.trace, launches=order.launches
-    )
+    return _launched(order, order.command, config, console)
+
+
+def _launched(
+    order: ProfileOrder,
+    command: Sequence[str],
+    config: Config,
+    console: Console,
+    *,
+    regions: bool = False,
+) -> tuple[ProgramProfile, Path]:
+    def launch(folder: Path | None) -> tuple[ProgramProfile, Path]:
+        return profile_program(command, folder, config, console, trace=order.trace, regions=regions)
+
+    return profile_launches(launch, order.folder, order.launches, console)
 
 
 def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[ProgramProfile, Path]:

@@ -235,8 +235,7 @@ def new_profile_folder(folder: Path | None) -> Path:
             chosen.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(chosen or Path.cwd(), error, "--folder FOLDER") from None
-    holds = any(any(chosen.glob(kind)) for kind in (RANK_FILES, CUT_FILES, TRACE_FILES))
-    if (chosen / RUN_FILE).exists() or holds:
+    if recorded_files(chosen):
         raise AssayError(
             "The folder holds a profile already.",
             where=str(chosen),
@@ -245,6 +244,12 @@ def new_profile_folder(folder: Path | None) -> Path:
     if not os.access(chosen, os.W_OK):
         raise AssayError("The folder can't be written.", where=str(chosen), fix="Name another.")
     return chosen.resolve()
+
+
+def recorded_files(folder: Path) -> list[Path]:
+    """What was recorded of a run in the folder of a profile."""
+    kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES)
+    return [path for kind in kinds for path in folder.glob(kind)]
 
 
 def _numbered(name: str) -> Path:

@@ -77,7 +77,7 @@ class ModelledRun:
     iterations: int | None
     cpu_wait: float | None
     crowded: float
-    between: LaunchTime | None = None
+    between: LaunchTime | None
 
     @property
     def doubt(self) -> str:
@@ -173,7 +173,7 @@ def model_run(
         iterations=None if part is None else part.times,
         cpu_wait=trace.cpu_wait,
         crowded=_crowded_share(matched, float(graph.far.size.sum())),
-        between=_between(trace.run.launches),
+        between=between_launches(trace.run.launches),
     )
 
 
@@ -233,7 +233,7 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
     )
 
 
-def _between(launches: Sequence[LaunchTime]) -> LaunchTime | None:
+def between_launches(launches: Sequence[LaunchTime]) -> LaunchTime | None:
     """The longest less the shortest, of run times and of computing times."""
     if len(launches) < 2:
         return None
