@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TextIO, cast
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+_BLANKS = re.compile(r"[ \t]+\n")
+_UNBOUNDED = 10_000  # columns of output that is not on a terminal
 _MAX_SENTENCE = 800  # characters of a sentence on the terminal
 
 
@@ -30,8 +33,16 @@ def harmless(text: str) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A Rich console; it honours NO_COLOR, and is plain where the output is not a terminal."""
+    """A Rich console; it honours NO_COLOR, and is plain where the output is not a terminal.
+
+    Off a terminal nothing is wrapped and no line ends in blanks, unless ``COLUMNS`` sets a width:
+    what reads a pipe or a file searches lines.
+    """
     from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    piped = not stream.isatty()
+    width = _UNBOUNDED if piped and not os.environ.get("COLUMNS", "").isdigit() else None
 
     class HarmlessConsole(Console):
         """A console whose texts can't control the terminal; Rich's own control codes are kept."""
@@ -45,7 +56,34 @@ def console(*, stderr: bool = False) -> Console:
                 else:
                     yield segment._replace(text=harmless(segment.text))
 
-    return HarmlessConsole(stderr=stderr, highlight=False, soft_wrap=False)
+    return HarmlessConsole(
+        stderr=stderr,
+        file=cast(IO[str], _WithoutTrailingBlanks(stderr=stderr)) if piped else None,
+        width=width,
+        highlight=False,
+        soft_wrap=False,
+    )
+
+
+class _WithoutTrailingBlanks:
+    """stdout or stderr, without the blanks with which tables fill their lines.
+
+    The stream is looked up when it is used, as Rich does.
+    """
+
+    def __init__(self, *, stderr: bool) -> None:
+        self._stderr = stderr
+
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._stderr else sys.stdout
+
+    def write(self, text: str) -> int:
+        self._stream.write(_BLANKS.sub("\n", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def print_json(value: object) -> None:

@@ -10,18 +10,21 @@ import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.cli.app import COMMANDS, SUBCOMMANDS, app, command_name, help_of
+from assay.cli.completions import Shell, completion
+from assay.cli.examples import laid_out
 
 if TYPE_CHECKING:
     from cyclopts import App
 
-_COMPLETIONS: dict[Literal["bash", "zsh", "fish"], str] = {
+_COMPLETIONS: dict[Shell, str] = {
     "bash": "share/bash-completion/completions/assay",
     "zsh": "share/zsh/site-functions/_assay",
     "fish": "share/fish/vendor_completions.d/assay.fish",
 }
+_WIDTH = 76  # columns of examples on the manual page
 _MANUAL = "share/man/man1/assay.1"
 _STATUS = (
     ("0", "Done."),
@@ -37,7 +40,7 @@ _ENVIRONMENT = (
 
 def shared_files() -> dict[str, str]:
     """The files by their path below an installation's prefix."""
-    files = {path: app.generate_completion(shell=shell) for shell, path in _COMPLETIONS.items()}
+    files = {path: completion(shell) for shell, path in _COMPLETIONS.items()}
     return {path: f"{text.rstrip()}\n" for path, text in {**files, _MANUAL: manual()}.items()}
 
 
@@ -76,7 +79,7 @@ def _command(command: App, *names: str) -> Iterator[str]:
             yield from (".TP", f".B {_text(option)}", _text(meaning))
     if examples:
         yield from (".PP", "Examples:", ".PP", ".nf", ".RS 2")
-        yield from (_text(line.strip()) for line in examples.splitlines()[1:])
+        yield from (_text(line[2:]) for line in laid_out(examples, _WIDTH).splitlines())
         yield from (".RE", ".fi")
 
 

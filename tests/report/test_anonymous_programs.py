@@ -19,6 +19,7 @@ from assay.console import console
 from assay.questions.profile.findings import find
 from assay.questions.profile.traced.findings import find_trace
 from assay.report.anonymous.profile import profile_without_names
+from assay.report.destination import Destination
 from assay.report.profile.write import build_profile, present
 from assay.trace.exports import NAMES, parse_target, write_export
 from assay.trace.matching import match
@@ -109,7 +110,7 @@ def test_no_name_is_in_a_trace_its_timeline_and_its_exports(kept, tmp_path):
     page = tmp_path / "page" / "p.html"
     assert recorded is not None
     report = build_profile(find(recorded), find_trace(trace))
-    present(report, console(stderr=True), "markdown", page, trace)
+    present(report, console(stderr=True), Destination("markdown", page), trace)
     assert (tmp_path / "page" / "p-timeline.html").exists()
     for form in NAMES:
         export, path = parse_target(f"{form}:{tmp_path / form}")

@@ -23,7 +23,7 @@ from assay.kernels.builds.toolchain import Toolchain
 from assay.launch import remote
 from assay.launch.remote import python_command, remote_command, run_on_hosts
 from assay.records.directory import NODES, RunDirectory
-from assay.report.host_table import node_tables
+from assay.report.hosts import node_tables
 from assay.system.doctor.cluster_checks import SmokeTest, cluster_findings
 from assay.system.model import System
 from assay.system.nodes import differences

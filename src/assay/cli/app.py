@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 import io
 import os
-import re
 import resource
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import dedent
 
 from cyclopts import App, CycloptsError
 
 from assay import __version__
+from assay.cli.examples import example_commands, laid_out
 
 # The commands, one module each, in the order of the help; and the folder of each. The module's
 # docstring is the command's help with examples, read without importing it. If a command's name is a
@@ -39,8 +40,8 @@ COMMANDS = {
     "lab": "",
     "doctor": "machine",
 }
-# Commands for job scripts, hidden from users: modules of the folder ``hidden``.
-HIDDEN = ("job",)
+# Commands for job scripts and shells, hidden from users: modules of the folder ``hidden``.
+HIDDEN = ("job", "complete")
 # Subcommands of a command that is a package: their functions by name.
 SUBCOMMANDS = {"lab": {"up": "up", "list": "list_labs", "run": "run", "down": "down"}}
 
@@ -54,14 +55,21 @@ app = App(
 
 
 def help_of(*names: str) -> tuple[str, str]:
-    """The help of a command and its examples, from the docstring of its module."""
+    """The help of a command and its examples, a line each, from the docstring of its module."""
     path = Path(__file__).parent.joinpath(COMMANDS.get(names[0], ""), *names)
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = path.read_text("utf-8").partition('"""')[2].partition('"""')[0]
     summary, _, examples = text.partition("\n\nExamples::\n\n")
     if not examples:
         return summary.partition("\n\n")[0], ""
-    return summary, "Examples:\n" + indent(dedent(examples).strip(), "  ")
+    return summary, dedent(examples).strip()
+
+
+def _epilogue(examples: str) -> str:
+    """The examples below the options, as wide as the terminal."""
+    if not examples:
+        return ""
+    return f"Examples:\n{laid_out(examples, shutil.get_terminal_size().columns)}"
 
 
 def command_name(name: str) -> str:
@@ -74,14 +82,14 @@ def _group(name: str, commands: Mapping[str, str]) -> App:
     group = App(
         name=name,
         help=summary,
-        help_epilogue=examples,
+        help_epilogue=_epilogue(examples),
         help_format="plaintext",
         version_flags=(),
     )
     for below, function in commands.items():
         summary, examples = help_of(name, below)
         target = f"assay.cli.{name}.{below}:{function}"
-        group.command(target, name=below, help=summary, help_epilogue=examples)
+        group.command(target, name=below, help=summary, help_epilogue=_epilogue(examples))
     return group
 
 
@@ -94,7 +102,7 @@ for _name in COMMANDS:
         f"assay.cli.{COMMANDS[_name]}.{_name}:{_name}",
         name=command_name(_name),
         help=_help,
-        help_epilogue=_examples,
+        help_epilogue=_epilogue(_examples),
     )
 for _name in HIDDEN:
     _target = f"assay.cli.hidden.{_name}:{_name}"
@@ -155,8 +163,7 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
     help_command = " ".join(("assay", *map(command_name, names), "--help"))
     fix = f"`{help_command}` says what it takes."
     if names and names[0] not in HIDDEN:
-        lines = help_of(*names)[1].splitlines()[1:]
-        examples = [re.split(r"\s{3,}", line.strip())[0] for line in lines]
+        examples = example_commands(help_of(*names)[1])
         # An example with the option in question if there is one; else the first.
         fitting = [line for line in examples if option and f"{option} " in line] or examples
         if fitting:

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from assay.records.files import OUTPUT
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.records.model import RunData
+    from assay.report.destination import Destination
     from assay.report.model import ReportModel
     from assay.stats.core.model import CellSummary
 
 Format = Literal["html", "markdown", "json"]
-ShownFormat = Literal["terminal", "html", "markdown", "json"]
 _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".json"}
 
 
@@ -39,7 +41,7 @@ def write_report(
     path: Path,
     formats: Iterable[Format] = ("html",),
     *,
-    option: str = "--output FILE",
+    option: str = OUTPUT,
 ) -> list[Path]:
     """Write the report in each format, each file atomically; return the files.
 
@@ -61,33 +63,31 @@ def print_summary(report: ReportModel, console: Console, *, verbose: bool = Fals
 def present_report(
     report: ReportModel,
     console: Console,
-    form: ShownFormat | None,
-    output: Path | None,
-    usual: Path,
+    target: Destination | None,
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a format or a file is named.
+    """Print the report, and write it if a file is asked for.
 
-    The format is by default that of the file's suffix, or HTML. ``usual``: the file without
-    ``output``. ``verbose``: as in ``print_summary``. Raises AssayError if it can't be written.
+    ``verbose``: as in ``print_summary``. Raises AssayError if it can't be written.
     """
     print_summary(report, console, verbose=verbose)
-    chosen = chosen_format(form, output)
-    for known in _SUFFIXES:
-        if chosen == known:
-            (written,) = write_report(report, output or usual, [known])
-            console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
+    write_asked(report, console, target)
 
 
-def chosen_format(form: ShownFormat | None, output: Path | None) -> ShownFormat:
-    """The named format; by default that of the file's suffix, HTML for others."""
-    if form is not None:
-        return form
-    if output is None:
-        return "terminal"
-    suffixes: dict[str, ShownFormat] = {".md": "markdown", ".json": "json"}
-    return suffixes.get(output.suffix, "html")
+def write_asked(
+    report: ReportModel, console: Console | None, target: Destination | None
+) -> Path | None:
+    """Write the report if a file is asked for, and say where it is.
+
+    ``console`` is None where stdout belongs to JSON. Raises AssayError if it can't be written.
+    """
+    if target is None:
+        return None
+    _write_file(report, target.form, target.path, OUTPUT)
+    if console is not None:
+        console.print(f"\nreport: {target.path}", markup=False, soft_wrap=True)
+    return target.path
 
 
 def make_folder(folder: Path, option: str) -> None:
@@ -101,9 +101,14 @@ def make_folder(folder: Path, option: str) -> None:
 
 
 def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:
+    target = _with_suffix(base, _SUFFIXES[form])
+    _write_file(report, form, target, option)
+    return target
+
+
+def _write_file(report: ReportModel, form: str, target: Path, option: str) -> None:
     from assay.records.files import write_atomically
 
-    target = _with_suffix(base, _SUFFIXES[form])
     make_folder(target.parent, option)
     if form == "html":
         from assay.report.html import to_html
@@ -119,7 +124,6 @@ def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:
         from assay.report.markdown import write_markdown
 
         write_markdown(report, target, option=option)
-    return target
 
 
 def _with_suffix(base: Path, suffix: str) -> Path:

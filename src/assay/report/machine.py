@@ -10,8 +10,7 @@ from assay.errors import AssayError
 from assay.model.choices import grouped_choices
 from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
 from assay.records.model import LaunchRecord, Manifest, RunData
-from assay.report.host_table import node_tables
-from assay.report.hosts import clock_notes, clock_text, network_text
+from assay.report.hosts import clock_notes, clock_text, network_text, node_tables
 from assay.system.model import Processor, System
 from assay.units import (
     counted,

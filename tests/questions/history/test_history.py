@@ -334,12 +334,15 @@ def test_exports(root: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture
     assert sum('"step"' in line for line in lines) == 1
 
 
-def test_an_empty_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     assert command(runs=tmp_path / "runs") == 0
     assert "There is no history" in capsys.readouterr().out
     assert command(runs=tmp_path / "runs", html=True) == 0
-    assert (tmp_path / "runs" / "history.html").exists()
+    assert (tmp_path / "history.html").exists()
 
 
 # ---- the report -------------------------------------------------------------------------------

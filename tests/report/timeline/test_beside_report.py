@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from assay.questions.profile.findings import find
 from assay.questions.profile.traced.findings import find_trace
+from assay.report.destination import destination
 from assay.report.profile.write import build_profile, present
 from assay.trace.matching import match
 from assay.trace.reading import read_profile
@@ -28,8 +30,8 @@ def shown(found, output, form=None):
     trace = late_sender()
     screen = io.StringIO()
     present(
-        build_profile(found, find_trace(trace)), Console(file=screen, width=200), form, output,
-        match(trace),
+        build_profile(found, find_trace(trace)), Console(file=screen, width=200),
+        destination(form, output, Path("profile.html")), match(trace),
     )  # fmt: skip
     return trace, screen.getvalue()
 

@@ -3,7 +3,7 @@
 Examples::
 
     assay lab list
-    assay lab list --json                     with addresses, cores and namespaces
+    assay lab list --json  # with addresses, cores and namespaces
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Examples::
 
-    assay lab up                              four hosts on one switch
-    assay lab up switches --name grid         a grid of switches, called grid
+    assay lab up  # four hosts on one switch
+    assay lab up switches --name grid  # a grid of switches, called grid
     assay lab up my-cluster.toml --json
 """
 

@@ -3,8 +3,8 @@
 Examples::
 
     assay doctor
-    assay doctor --fail-on warning                exit with 1 if there is one
-    assay doctor --cluster                        the hosts of a job, or of [cluster]
+    assay doctor --fail-on warning  # exit with 1 if there is one
+    assay doctor --cluster  # the hosts of a job, or of [cluster]
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Examples::
 
     assay kernels
-    assay kernels npb.cg                          its parameters, metrics and work
-    assay kernels --build --for x86-64-v3         for nodes without a compiler
+    assay kernels npb.cg  # its parameters, metrics and work
+    assay kernels --build --for x86-64-v3  # for nodes without a compiler
 """
 
 from __future__ import annotations

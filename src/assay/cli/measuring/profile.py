@@ -4,20 +4,22 @@ Examples::
 
     assay profile -- mpirun -n 2 ./app
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
-    assay profile --trace -- mpirun -n 2 ./app    every call, with its time
-    assay profile --trace --launches 3 -- mpirun -n 2 ./app     and how much launches differ
-    assay profile npb.lu class=A --ppn 2          one of assay's kernels
-    assay profile --submit --nodes 2 -- mpirun -n 4 ./app     in a job of the batch scheduler
-    assay profile --read app.profile              the report of a kept profile
+    assay profile --trace -- mpirun -n 2 ./app  # every call, with its time
+    assay profile --trace --launches 3 -- mpirun -n 2 ./app  # and how much launches differ
+    assay profile npb.lu class=A --ppn 2  # one of assay's kernels
+    assay profile --submit --nodes 2 -- mpirun -n 4 ./app  # in a job of the batch scheduler
+    assay profile --read app.profile  # the report of a kept profile
     assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
 
 
 def profile(
@@ -35,9 +37,9 @@ def profile(
     partition: str | None = None,
     account: str | None = None,
     export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
-    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
-    html: Annotated[bool, Parameter(negative=())] = False,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
     site: str | None = None,
@@ -85,12 +87,8 @@ def profile(
     export
         Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
         (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
-    format_
-        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
-        The file to write [default: profile.html in the working directory].
-    html
-        The same as --format html.
+        The file to write, or its folder [default: profile.html and so on in the working directory].
     anonymize
         Replace names of hosts, users and folders in the report, the timeline and the exports, the
         same name always the same way. The file's name is then profile-anonymous by default.
@@ -111,11 +109,14 @@ def profile(
     from assay.errors import AssayError
     from assay.questions.profile.findings import find
     from assay.questions.profile.traced.findings import find_trace
+    from assay.report.destination import destination
     from assay.report.profile.write import build_profile, build_trace, present, profile_json
     from assay.trace.exports import parse_target, write_export
     from assay.trace.reading import RANK_FILES, read_profile
     from assay.trace.reading_trace import has_trace, read_matched
 
+    usual = Path("profile-anonymous.html" if anonymize else "profile.html")
+    target = destination(format_, output, usual, html=html)
     targets = [parse_target(text) for text in export or ()]
     if trace and read is not None:
         raise AssayError(
@@ -155,21 +156,13 @@ def profile(
     traced = None if events is None else find_trace(events)
     if json:
         print_json(profile_json(found, traced))
-    else:
+    if not json or target is not None:
         if found is not None:
             report = build_profile(found, traced)
         else:
             assert events is not None and traced is not None
             report = build_trace(events.trace.run, events, traced)
-        present(
-            report,
-            console(),
-            "html" if html else format_,
-            output,
-            events,
-            verbose=verbose,
-            usual=Path("profile-anonymous.html" if anonymize else "profile.html"),
-        )
+        present(report, None if json else console(), target, events, verbose=verbose)
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events.trace, form, path):

@@ -2,16 +2,16 @@ r"""Measure this machine with a suite or a plan, and write its report.
 
 Examples::
 
-    assay run                                     the suite 'quick', about 90 seconds
-    assay run plan.toml --budget "10 min"         a plan of your own
-    assay run --resume                            what the newest unfinished run still lacks
-    assay run network --submit --nodes 8          in a job of the batch scheduler
-    assay run --submit --per-node --nodes 400     each of 400 nodes separately
-    assay run steadiness --every "6 h" --sessions 8    variation over two days
-    assay run placement                           how to use the nodes: ranks, threads, binding
+    assay run  # the suite 'quick', about 90 seconds
+    assay run plan.toml --budget "10 min"  # a plan of your own
+    assay run --resume  # what the newest unfinished run still lacks
+    assay run network --submit --nodes 8  # in a job of the batch scheduler
+    assay run --submit --per-node --nodes 400  # each of 400 nodes separately
+    assay run steadiness --every "6 h" --sessions 8  # variation over two days
+    assay run placement  # how to use the nodes: ranks, threads, binding
     assay run placement --app "mpirun -n {ranks} ./a.out" --time "took (\S+) s"
-    assay run toolchains class=S                  which of compiler, MPI and ranks matters
-    assay run npb class=A --beside ~/NPB/bin      assay's code beside your cg.A.x, lu.A.x, …
+    assay run toolchains class=S  # which of compiler, MPI and ranks matters
+    assay run npb class=A --beside ~/NPB/bin  # assay's code beside your cg.A.x, lu.A.x, …
 """
 
 from __future__ import annotations

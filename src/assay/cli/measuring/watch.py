@@ -4,9 +4,9 @@ Examples::
 
     assay watch --step 'step (?P<i>\d+) of (?P<n>\d+)' -- mpirun -n 4 ./model
     assay watch --step 'took (?P<seconds>\S+)' --log steps.jsonl -- python train.py
-    assay watch --steps app.profile -- mpirun -n 4 ./app    the iterations found in a trace
-    assay watch -- ./model                        a program that calls assay_heartbeat()
-    assay watch --heartbeat                       how to call it
+    assay watch --steps app.profile -- mpirun -n 4 ./app  # the iterations found in a trace
+    assay watch -- ./model  # a program that calls assay_heartbeat()
+    assay watch --heartbeat  # how to call it
 """
 
 from __future__ import annotations

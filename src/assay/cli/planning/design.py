@@ -2,20 +2,22 @@
 
 Examples::
 
-    assay design cluster.toml                 the best clusters, how sure, what to find out next
-    assay design cluster.toml --html          with figures
+    assay design cluster.toml  # the best clusters, how sure, what to find out next
+    assay design cluster.toml --html  # with figures
     assay design cluster.toml --json
-    assay design --example > cluster.toml     a specification to begin with
-    assay design --from 20260301T0910 > node.toml    a measured machine as a node
-    assay design --program app.profile > program.toml    a profiled program as a workload
+    assay design --example > cluster.toml  # a specification to begin with
+    assay design --from 20260301T0910 > node.toml  # a measured machine as a node
+    assay design --program app.profile > program.toml  # a profiled program as a workload
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
 
 
 def design(
@@ -25,9 +27,9 @@ def design(
     example: Annotated[bool, Parameter(negative=())] = False,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     program: Path | None = None,
-    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
-    html: Annotated[bool, Parameter(negative=())] = False,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
@@ -44,12 +46,8 @@ def design(
         Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
     program
         Print the program of a kept profile (assay profile) as [[program]] of a specification.
-    format_
-        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
-        The file to write [default: design.html in the working directory].
-    html
-        The same as --format html.
+        The file to write, or its folder [default: design.html and so on in the working directory].
     anonymize
         Replace the names of the specification's files, of systems, users and addresses. The file's
         name is then design-anonymous by default.
@@ -83,10 +81,13 @@ def design(
         )
     from assay.design.spec import read_spec
     from assay.questions.design.findings import find
-    from assay.report import ShownFormat
-    from assay.report.design.write import present
+    from assay.report import write_asked
+    from assay.report.design.write import build_design, present
+    from assay.report.destination import destination
     from assay.report.usage.progress import UsageProgress
 
+    usual = Path("design-anonymous.html" if anonymize else "design.html")
+    target = destination(format_, output, usual, html=html)
     wanted = read_spec(spec)
     with UsageProgress(console(stderr=True)) as watch:
         found = find(wanted, lambda done, all_: watch("candidates", done, all_))
@@ -96,8 +97,7 @@ def design(
         found = design_without_names(found)
     if json:
         print_json(found)
+        write_asked(build_design(found), None, target)
     else:
-        usual = Path("design-anonymous.html" if anonymize else "design.html")
-        shown: ShownFormat | None = "html" if html else format_
-        present(found, console(), shown, output, usual, verbose=verbose)
+        present(found, console(), target, verbose=verbose)
     return 0

@@ -2,19 +2,21 @@
 
 Examples::
 
-    assay simulate --example > seth.toml           a description to begin with
+    assay simulate --example > seth.toml  # a description to begin with
     assay simulate npb.cg.B --on seth.toml --ranks 64 --rate "300 Mop/s"
-    assay simulate app.profile --on seth.toml      the trace of a program (assay profile --trace)
-    assay simulate --on seth.toml --ranks 16 -- ./app    an MPI program compiled by smpicc
-    assay simulate --from 20260301T0910 > measured.toml    a measured network and its nodes
+    assay simulate app.profile --on seth.toml  # the trace of a program (assay profile --trace)
+    assay simulate --on seth.toml --ranks 16 -- ./app  # an MPI program compiled by smpicc
+    assay simulate --from 20260301T0910 > measured.toml  # a measured network and its nodes
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
 
 
 def simulate(
@@ -32,9 +34,9 @@ def simulate(
     keep: Path | None = None,
     example: Annotated[bool, Parameter(negative=())] = False,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
-    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
-    html: Annotated[bool, Parameter(negative=())] = False,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Run time of a program on a cluster that is described, not there, by SimGrid if installed.
@@ -71,12 +73,9 @@ def simulate(
     from_
         Print the network and the nodes of this stored run (id, its beginning, or path) as a
         description.
-    format_
-        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
-        The file to write [default: simulate.html in the working directory].
-    html
-        The same as --format html.
+        The file to write, or its folder [default: simulate.html and so on in the working
+        directory].
     json
         Print the findings as JSON on stdout.
     """
@@ -92,13 +91,16 @@ def simulate(
         print_cluster(from_)
         return 0
     from assay.questions.simulation.findings import SimulationSettings, find_simulation
+    from assay.report import write_asked
+    from assay.report.destination import destination
     from assay.report.simulation.source import checked, source_of
-    from assay.report.simulation.write import present
+    from assay.report.simulation.write import build_simulation, present
     from assay.report.usage.progress import UsageProgress
     from assay.simulation.cluster import read_cluster
     from assay.simulation.simgrid import find_simgrid
     from assay.units import parse_quantity
 
+    target = destination(format_, output, Path("simulate.html"), html=html)
     file = checked(on, draws, ranks, ppn)
     cluster = read_cluster(file)
     simulator = find_simgrid(simgrid)
@@ -112,6 +114,7 @@ def simulate(
         )
     if json:
         print_json(found)
+        write_asked(build_simulation(found), None, target)
     else:
-        present(found, console(), "html" if html else format_, output)
+        present(found, console(), target)
     return 0

@@ -2,13 +2,13 @@
 
 Examples::
 
-    assay usage machine.swf.gz                    utilisation, waits, sizes, what can't be said
-    assay usage accounting/2026* --html           PBS, with figures
-    assay usage jobs.txt --processors 4096        sacct --parsable2, the size stated
+    assay usage machine.swf.gz  # utilisation, waits, sizes, what can't be said
+    assay usage accounting/2026* --html  # PBS, with figures
+    assay usage jobs.txt --processors 4096  # sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
-    assay usage machine.swf.gz --model easy       replayed by a modelled scheduler
+    assay usage machine.swf.gz --model easy  # replayed by a modelled scheduler
     assay usage machine.swf.gz --what-if nodes=+10% --what-if longest=12h
-    assay usage machine.swf.gz --what-if cov=5.7%:1%    steadier run times, shorter requests
+    assay usage machine.swf.gz --what-if cov=5.7%:1%  # steadier run times, shorter requests
     assay usage --synthetic lublin --jobs 20000 --processors 256 --load 0.9 --model conservative
     assay usage machine.swf.gz --as-slurm load.sh --scale 60 --nodes 4 --jobs 500
 """
@@ -16,9 +16,11 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
 
 
 def usage(
@@ -42,9 +44,9 @@ def usage(
     as_slurm: Path | None = None,
     scale: float | None = None,
     nodes: int | None = None,
-    format_: Literal["terminal", "html", "markdown", "json"] | None = None,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
-    html: Annotated[bool, Parameter(negative=())] = False,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     json: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -108,12 +110,8 @@ def usage(
     nodes
         The number of nodes of that Slurm; jobs get the same share of them as of the machine
         [default: sizes stay].
-    format_
-        terminal, html, markdown or json (the whole report) [default: by the suffix of --output].
     output
-        The file to write [default: usage.html in the working directory].
-    html
-        The same as --format html.
+        The file to write, or its folder [default: usage.html and so on in the working directory].
     json
         Print the findings as JSON on stdout.
     verbose
@@ -129,9 +127,11 @@ def usage(
         find_with_queue,
         slurm_script,
     )
+    from assay.report import write_asked
+    from assay.report.destination import destination
     from assay.report.usage.progress import UsageProgress
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
-    from assay.report.usage.write import present
+    from assay.report.usage.write import build_usage, present
     from assay.usage.accounts.reading import read_accounts
 
     if processors is not None and processors < 1:
@@ -152,7 +152,8 @@ def usage(
         scale=scale,
         nodes=nodes,
     )
-    report_asked = html or json or format_ is not None or output is not None
+    target = destination(format_, output, Path("usage.html"), html=html)
+    report_asked = json or format_ is not None or target is not None
     check_query(asked, query, logs=bool(logs), run=run is not None, report=report_asked)
     with UsageProgress(console(stderr=True)) as watch:
         accounts = read_accounts(logs, watch) if logs else None
@@ -176,6 +177,7 @@ def usage(
             found = find(accounts, query, watch)
     if json:
         print_json(found)
+        write_asked(build_usage(found), None, target)
     else:
-        present(found, console(), "html" if html else format_, output, verbose=verbose)
+        present(found, console(), target, verbose=verbose)
     return 0

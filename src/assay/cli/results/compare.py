@@ -2,31 +2,34 @@
 
 Examples::
 
-    assay compare 20260101T 20260201T             two runs by parts of their names
-    assay compare @2026-10-01 @2026-11-01         the newest runs of two days
+    assay compare 20260101T 20260201T  # two runs by parts of their names
+    assay compare @2026-10-01 @2026-11-01  # the newest runs of two days
     assay compare old:toolchain=gcc new:toolchain=clang
-    assay compare old new --fail-on slower:3%     exit with 1 if a cell is 3% slower
-    assay compare old1+old2+old3 new1+new2+new3   several runs per side
-    assay compare RUN ref:seaborg --scale-clock   published figures, also at equal clock rates
-    assay compare RUN:nodes=n[001-016] RUN:rest   nodes of a run with the others
-    assay compare RUN:node=n003                   one node with the others
-    assay compare old new --format html           with every question's answers side by side
+    assay compare old new --fail-on slower:3%  # exit with 1 if a cell is 3% slower
+    assay compare old1+old2+old3 new1+new2+new3  # several runs per side
+    assay compare RUN ref:seaborg --scale-clock  # published figures, also at equal clock rates
+    assay compare 'RUN:nodes=n[001-016]' RUN:rest  # nodes of a run with the others
+    assay compare RUN:node=n003  # one node with the others
+    assay compare old new --html  # with every question's answers side by side
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
 
 
 def compare(
     *sides: str,
     same: str = "1%",
     runs: Path | None = None,
-    format_: Literal["terminal", "html", "markdown", "json"] = "terminal",
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     fail_on: str = "never",
     scale_clock: Annotated[bool, Parameter(negative=())] = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
@@ -52,10 +55,9 @@ def compare(
         The relative difference within which cells are the same.
     runs
         The folder of the runs [default: ./runs, or as in assay.toml].
-    format_
-        terminal, or a file as html, markdown or json.
     output
-        The file to write [default: comparison.html and so on in the current folder].
+        The file to write, or its folder [default: comparison.html and so on in the working
+        directory].
     fail_on
         slower:3% exits with 1 if a cell is significantly slower, and by 3% or more; slower for any
         size.
@@ -78,7 +80,7 @@ def compare(
     from assay.questions.compare.other_runs import read_other_runs
     from assay.questions.compare.query import FailOn, parse_margin
     from assay.questions.compare.sides import read_sides
-    from assay.report import write_report
+    from assay.report import write_asked
     from assay.report.anonymous.comparison import (
         comparison_without_names,
         names_of_sides,
@@ -89,7 +91,10 @@ def compare(
     from assay.report.comparison.build import build_comparison
     from assay.report.comparison.terminal import print_comparison
     from assay.report.comparison.views import find_views
+    from assay.report.destination import destination
 
+    usual = Path("comparison.html" if not anonymize else "comparison-anonymous.html")
+    target = destination(format_, output, usual, html=html)
     limit = FailOn.of(fail_on)
     margin = parse_margin(same)
     root = runs or load_config(config).runs
@@ -99,19 +104,15 @@ def compare(
     names = names_of_sides(read) if anonymize else None
     if names is not None:
         found = comparison_without_names(found, names)
-    screen = console()
-    if json:
+    screen = None if json else console()
+    if screen is None:
         print_json(findings_json(found))
-    elif format_ == "terminal":
-        (print_comparison if verbose else print_brief)(found, screen)
     else:
-        suffix = {"markdown": "md"}.get(format_, format_)
-        stem = "comparison" if names is None else "comparison-anonymous"
-        target = output or Path(f"{stem}.{suffix}")
+        (print_comparison if verbose else print_brief)(found, screen)
+    if target is not None:
         shown = read if names is None else sides_without_names(read, names)
         model = build_comparison(found, find_views(shown))
         if names is not None:
             model = anonymous_report(model, names)
-        (written,) = write_report(model, target, [format_])
-        screen.print(f"comparison: {written}", markup=False, soft_wrap=True)
+        write_asked(model, screen, target)
     return 1 if failed else 0

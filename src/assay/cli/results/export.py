@@ -2,10 +2,10 @@
 
 Examples::
 
-    assay export                                  the newest run as CSV on stdout
-    assay export 20260101T --format json          a run by part of its name
-    assay export --samples --format parquet --out samples.parquet
-    assay export --anonymize --out results.csv    without names of hosts, users, paths and sites
+    assay export  # the newest run as CSV on stdout
+    assay export 20260101T --format json  # a run by part of its name
+    assay export --samples --out samples.parquet
+    assay export --anonymize --out results.csv  # without names of hosts, users, paths and sites
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def export(
     runs: Path | None = None,
     format_: Literal[
         "csv", "parquet", "json", "openmetrics", "reframe", "reframe-perflog", "ramble"
-    ] = "csv",
+    ]
+    | None = None,
     samples: Annotated[bool, Parameter(negative=())] = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     out: Annotated[Path | None, Parameter(alias=("--output", "-o"))] = None,
@@ -39,7 +40,8 @@ def export(
         The folder of the runs [default: ./runs, or as in assay.toml].
     format_
         csv, parquet, json, openmetrics (for monitoring systems), reframe (a run report) or
-        reframe-perflog, or ramble (results of a workspace).
+        reframe-perflog, or ramble (results of a workspace) [default: by the suffix of --out, else
+        csv].
     samples
         Export every sample instead of the results: csv, parquet or json.
     anonymize
@@ -55,10 +57,10 @@ def export(
     from assay.config import load_config
     from assay.console import console
     from assay.report.export.reading import read_runs
-    from assay.report.export.write import write_export
+    from assay.report.export.write import export_format, write_export
 
     found, left_out = read_runs(runs or load_config(config).runs, run, anonymous=anonymize)
-    write_export(found, "json" if json else format_, out, samples=samples)
+    write_export(found, export_format("json" if json else format_, out), out, samples=samples)
     screen = console(stderr=True)
     for sentence in left_out:
         screen.print(f"left out: {sentence}", markup=False, soft_wrap=True)

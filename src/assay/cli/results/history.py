@@ -2,11 +2,11 @@
 
 Examples::
 
-    assay history                                 every cell, one line each
-    assay history npb --since "90 d" --html       with a calendar and trends
-    assay history --fail-on regression            exit with 1 if a cell is worse
+    assay history  # every cell, one line each
+    assay history npb --since "90 d" --html  # with a calendar and trends
+    assay history --fail-on regression  # exit with 1 if a cell is worse
     assay history --format openmetrics -o assay.prom
-    assay history --html --anonymize              without names of hosts, users, paths and sites
+    assay history --html --anonymize  # without names of hosts, users, paths and sites
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+from assay.cli.options import ReportHtml, ReportOutput
 
 
 def history(
@@ -26,9 +28,9 @@ def history(
     until: str | None = None,
     least: str = "1%",
     runs: Path | None = None,
-    format_: Literal["terminal", "html", "openmetrics", "csv"] | None = None,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
-    html: Annotated[bool, Parameter(negative=())] = False,
+    format_: Literal["terminal", "html", "markdown", "json", "openmetrics", "csv"] | None = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     all_: Annotated[bool, Parameter(negative=())] = False,
     fail_on: Literal["never", "regression"] = "never",
     anonymize: Annotated[bool, Parameter(negative=())] = False,
@@ -59,12 +61,11 @@ def history(
     runs
         The folder of the runs [default: ./runs, or as in assay.toml].
     format_
-        terminal, html (a report with a calendar and trends), openmetrics or csv (every run of every
-        cell) [default: html with --output *.html, else terminal].
+        terminal; html, markdown or json (a report with a calendar and trends); openmetrics or csv
+        (every run of every cell) [default: by the suffix of --output].
     output
-        The file to write [default: stdout; history.html in the folder of runs].
-    html
-        The same as --format html.
+        The file to write, or its folder [default: history.html and so on in the working directory;
+        stdout for openmetrics and csv].
     all_
         On the terminal, also list the steady cells if there are many.
     fail_on
@@ -81,8 +82,19 @@ def history(
     from assay.console import console, print_json
     from assay.questions.history.findings import find
     from assay.questions.history.query import HistoryQuery
-    from assay.report.history.write import present
+    from assay.report.destination import destination
+    from assay.report.history.write import (
+        FOR_PROGRAMS,
+        HISTORY_SUFFIXES,
+        present,
+        print_for_programs,
+        write_history,
+    )
 
+    usual = Path("history-anonymous.html" if anonymize else "history.html")
+    target = None
+    if format_ not in FOR_PROGRAMS or output is not None or html:
+        target = destination(format_, output, usual, html=html, suffixes=HISTORY_SUFFIXES)
     root = runs or load_config(config).runs
     query = HistoryQuery.of(words, kernel, suite, system, since, until, least)
     found = find(root, query)
@@ -92,8 +104,10 @@ def history(
         found = history_without_names(found, root)
     if json:
         print_json(found)
+        write_history(found, None, target)
+    elif target is None and format_ in FOR_PROGRAMS:
+        print_for_programs(found, format_)
     else:
-        place = root / f"{'history-anonymous' if anonymize else 'history'}.html"
-        present(found, place, console(), "html" if html else format_, output, every=all_)
+        present(found, console(), target, every=all_)
     worse = any(cell.state == "regression" for cell in found.cells)
     return 1 if fail_on == "regression" and worse else 0

@@ -4,7 +4,7 @@ Examples::
 
     assay import HPL.out
     assay import --system fritz slurm-4711.out hpccoutf.txt
-    srun ./osu_latency | assay import -            the output of a job
+    srun ./osu_latency | assay import -    # the output of a job
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Examples::
 
-    assay references                              the clusters
-    assay references ping-pong latency            all figures with these words
+    assay references  # the clusters
+    assay references ping-pong latency  # all figures with these words
     assay references --cluster seth --kernel linpack
-    assay references seth.linpack.rate            one figure, with the words that print it
+    assay references seth.linpack.rate  # one figure, with the words that print it
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Examples::
 
-    assay report                                  the newest run, on the terminal
-    assay report 20260101T --format markdown      a run by part of its name
-    assay report --anonymize --output shared.html   without names of hosts, users, paths and sites
+    assay report  # the newest run, on the terminal
+    assay report 20260101T --format markdown  # a run by part of its name
+    assay report --anonymize --output shared.html  # without names of hosts, users, paths and sites
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+
 
 def report(
     run: str = "",
     *,
     runs: Path | None = None,
-    format_: Literal["html", "markdown", "json", "terminal"] = "html",
-    output: Path | None = None,
+    format_: ReportFormat = None,
+    output: ReportOutput = None,
+    html: ReportHtml = False,
     open_: Annotated[bool, Parameter(negative=())] = False,
     anonymize: Annotated[bool, Parameter(negative=())] = False,
     config: Path | None = None,
@@ -41,12 +44,9 @@ def report(
         A run's directory, or a unique part of its name [default: the newest].
     runs
         The folder of the runs [default: ./runs, or as in assay.toml].
-    format_
-        html (one self-contained file), markdown (with its figures as SVG files in the same folder),
-        json (for programs), or terminal (no file, only the summary).
     output
-        The file to write, or a folder for it [default: the run's own directory, or the current
-        one if the run is read-only].
+        The file to write, or its folder [default: report.html and so on in the run's own
+        directory, or in the working directory if the run is read-only].
     open_
         Open the HTML report in the browser.
     anonymize
@@ -57,7 +57,7 @@ def report(
     site
         The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
-        Print the report as JSON on stdout, and write no file.
+        Print the report as JSON on stdout; a file is written only if one is asked for.
     fail_on
         Exit with 1 if a result misses an [[expect]] of assay.toml.
     junit
@@ -66,15 +66,17 @@ def report(
         Print tables and all caveats and recommendations on the terminal, too.
     """
     import os
+    from dataclasses import replace
 
     from assay.campaign.commands.finish import Expected, check_expectations
     from assay.config import load_config
     from assay.console import console, print_json
-    from assay.records.directory import find_run
+    from assay.records.directory import REPORT, find_run
     from assay.records.model import RunData
     from assay.records.reading import read_run
-    from assay.report import build_report, print_summary, write_report
+    from assay.report import build_report, print_summary, write_asked
     from assay.report.anonymous.names import Names
+    from assay.report.destination import destination
     from assay.report.earlier_runs import read_history
     from assay.report.expectations.judge import earlier_values
     from assay.stats.cells.summarise import summarise_cells
@@ -83,6 +85,9 @@ def report(
     data: RunData | None = None
     names: Names | None = None
     directory = find_run(runs or found_config.runs, run)
+    usual = directory.path / ("report-anonymous.html" if anonymize else REPORT)
+    asked = format_ if json or format_ is not None or output is not None else "html"
+    target = destination(asked, output, usual, html=html)
     request = directory.request()
     if request is not None and request.members is not None:
         from assay.questions.nodes.findings import find
@@ -122,27 +127,25 @@ def report(
             names,
         )
     )
-    if json:
+    screen = None if json else console()
+    if screen is None:
         print_json(model)
-        return status
-    screen = console()
-    print_summary(model, screen, verbose=verbose)
-    if format_ == "terminal":
+    else:
+        print_summary(model, screen, verbose=verbose)
+    if target is None:
         return status
     if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
-        suffix = {"markdown": "md"}.get(format_, format_)
-        output = Path(f"{model.run}.{suffix}")
-        screen.print(
-            f"\nThe run is read-only: its report is written to {output} here; --output names "
-            "another place.",
-            markup=False,
-            soft_wrap=True,
-        )
-    place = output or (directory.path / "report-anonymous" if anonymize else directory.path)
-    (written,) = write_report(model, place, [format_])
-    screen.print(f"\nreport: {written}", markup=False, soft_wrap=True)
-    if open_ and format_ == "html":
+        target = replace(target, path=Path(f"{model.run}{target.path.suffix}"))
+        if screen is not None:
+            screen.print(
+                f"\nThe run is read-only: its report is written to {target.path} here; --output "
+                "names another place.",
+                markup=False,
+                soft_wrap=True,
+            )
+    write_asked(model, screen, target)
+    if open_ and target.form == "html":
         import webbrowser
 
-        webbrowser.open(written.resolve().as_uri())
+        webbrowser.open(target.path.resolve().as_uri())
     return status

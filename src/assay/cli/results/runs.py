@@ -3,9 +3,9 @@
 Examples::
 
     assay runs
-    assay runs --check                            compare sealed runs with their checksums
-    assay runs --follow                           the newest one that was submitted
-    assay runs --clean --yes                      end leftover jobs of runs
+    assay runs --check  # compare sealed runs with their checksums
+    assay runs --follow  # the newest one that was submitted
+    assay runs --clean --yes  # end leftover jobs of runs
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
@@ -10,15 +9,13 @@ from assay.questions.design.answer import answer
 from assay.questions.design.figures import figures
 from assay.questions.design.model import ClusterDesign
 from assay.questions.design.tables import front_table, spec_table, tables
-from assay.report import ShownFormat, present_report
+from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
+from assay.report.destination import Destination
 from assay.report.model import ReportModel
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-# The report without --output, in the working directory.
-USUAL = Path("design.html")
 
 
 def build_design(found: ClusterDesign) -> ReportModel:
@@ -44,15 +41,12 @@ def build_design(found: ClusterDesign) -> ReportModel:
 def present(
     found: ClusterDesign,
     console: Console,
-    form: ShownFormat | None,
-    output: Path | None,
-    usual: Path = USUAL,
+    target: Destination | None,
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a format or a file is named.
+    """Print the report, and write it if a file is asked for.
 
-    Without a file it is ``usual`` (``design.html``, or ``.md``, ``.json``). Raises AssayError if it
-    can't be written. ``verbose``: print tables and all sentences, too.
+    ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
-    present_report(build_design(found), console, form, output, usual, verbose=verbose)
+    present_report(build_design(found), console, target, verbose=verbose)

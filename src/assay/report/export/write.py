@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +14,33 @@ from assay.report.export.rows import result_rows
 ExportFormat = Literal[
     "csv", "parquet", "json", "openmetrics", "reframe", "reframe-perflog", "ramble"
 ]
+
+
+# Formats by the suffixes of files; those of frameworks have none of their own.
+_SUFFIXES: Mapping[str, ExportFormat] = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".json": "json",
+    ".prom": "openmetrics",
+    ".openmetrics": "openmetrics",
+}
+
+
+def export_format(named: ExportFormat | None, out: Path | None) -> ExportFormat:
+    """The named format, or that of the file's suffix; CSV on stdout and without a suffix.
+
+    Raises AssayError for a suffix that no format has.
+    """
+    if named is not None or out is None or not out.suffix:
+        return named or "csv"
+    try:
+        return _SUFFIXES[out.suffix.lower()]
+    except KeyError:
+        raise AssayError(
+            f"No format has the suffix {out.suffix}.",
+            where=f"--out {out}",
+            fix=f"Known are {', '.join(_SUFFIXES)}; or name the format with --format.",
+        ) from None
 
 
 def write_export(

@@ -3,64 +3,66 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from assay.report.destination import REPORT_SUFFIXES, Destination
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.questions.history.model import History
 
-HistoryFormat = Literal["terminal", "html", "openmetrics", "csv"]
+# A history's formats by the suffixes of its files.
+HISTORY_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    **REPORT_SUFFIXES,
+    "openmetrics": (".prom", ".openmetrics"),
+    "csv": (".csv",),
+}
+# Formats that are printed on stdout, if no file is named.
+FOR_PROGRAMS = ("openmetrics", "csv")
 
 
-def present(
-    history: History,
-    place: Path,
-    console: Console,
-    form: HistoryFormat | None,
-    output: Path | None,
-    *,
-    every: bool,
-) -> None:
-    """Print the history, or write it. ``place``: the default file of an HTML report.
+def present(history: History, console: Console, target: Destination | None, *, every: bool) -> None:
+    """Print the history, and write it if a file is asked for.
 
     Raises AssayError if a file can't be written.
     """
-    chosen = form or _by_suffix(output)
-    if chosen in ("openmetrics", "csv"):
-        from assay.report.history.openmetrics import history_csv, openmetrics
+    if target is None or target.form not in FOR_PROGRAMS:
+        from assay.report.history.terminal import print_history
 
-        text = openmetrics(history) if chosen == "openmetrics" else history_csv(history)
-        if output is None:
-            sys.stdout.buffer.write(text.encode())
-            sys.stdout.buffer.flush()
-        else:
-            _write(output, text)
+        print_history(history, console, every=every)
+    write_history(history, console, target)
+
+
+def write_history(history: History, console: Console | None, target: Destination | None) -> None:
+    """Write the history if a file is asked for. Raises AssayError if it can't be written.
+
+    ``console`` is None where stdout belongs to JSON.
+    """
+    if target is None:
         return
-    from assay.report.history.terminal import print_history
+    if target.form not in FOR_PROGRAMS:
+        from assay.report import write_asked
+        from assay.report.history.page import build_history
 
-    print_history(history, console, every=every)
-    if chosen != "html":
+        write_asked(build_history(history), console, target)
         return
-    from assay.report import write_report
-    from assay.report.history.page import build_history
+    from assay.records.files import OUTPUT, write_atomically
+    from assay.report import make_folder
 
-    (written,) = write_report(build_history(history), output or place, ["html"])
-    console.print(f"\nreport: {written}", markup=False, soft_wrap=True)
-
-
-def _by_suffix(output: Path | None) -> HistoryFormat:
-    if output is None:
-        return "terminal"
-    return "csv" if output.suffix == ".csv" else "html"
+    make_folder(target.path.parent, OUTPUT)
+    write_atomically(target.path, text_for_programs(history, target.form).encode(), option=OUTPUT)
 
 
-def _write(path: Path, text: str) -> None:
-    from assay.records.files import OUTPUT, cannot_write, write_atomically
+def print_for_programs(history: History, form: str) -> None:
+    """Print the history as CSV or OpenMetrics on stdout."""
+    sys.stdout.buffer.write(text_for_programs(history, form).encode())
+    sys.stdout.buffer.flush()
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(path.parent, error, OUTPUT) from None
-    write_atomically(path, text.encode(), option=OUTPUT)
+
+def text_for_programs(history: History, form: str) -> str:
+    """The history as CSV or OpenMetrics."""
+    from assay.report.history.openmetrics import history_csv, openmetrics
+
+    return openmetrics(history) if form == "openmetrics" else history_csv(history)

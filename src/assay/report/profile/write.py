@@ -18,8 +18,9 @@ from assay.questions.profile.traced.figures import figures as traced_figures
 from assay.questions.profile.traced.model import TraceFindings
 from assay.questions.profile.traced.tables import tables as traced_tables
 from assay.records.files import OUTPUT
-from assay.report import ShownFormat, chosen_format, make_folder, present_report
+from assay.report import make_folder, print_summary, write_asked
 from assay.report.build import report_without_cells, section_of
+from assay.report.destination import Destination
 from assay.report.model import CompanionFile, ReportModel, Section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
@@ -30,8 +31,6 @@ from assay.units import counted, format_minute
 if TYPE_CHECKING:
     from rich.console import Console
 
-# The report without --output, in the working directory.
-USUAL = Path("profile.html")
 _MOST_WORDS = 80  # characters of a command in the summary
 
 
@@ -119,28 +118,29 @@ def profile_json(found: ProfileFindings | None, traced: TraceFindings | None) ->
 
 def present(
     report: ReportModel,
-    console: Console,
-    form: ShownFormat | None,
-    output: Path | None,
+    console: Console | None,
+    target: Destination | None,
     trace: MatchedTrace | None = None,
     *,
     verbose: bool = False,
-    usual: Path = USUAL,
 ) -> None:
-    """Print a report, and write it if a format or a file is named.
+    """Print a report, and write it if a file is asked for.
 
-    Without a file it is ``usual`` (``profile.html``, or ``.md``, ``.json``).
+    ``console`` is None where stdout belongs to JSON: then the file is written only.
     ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
     ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
-    if trace is not None and chosen_format(form, output) in ("html", "markdown"):
-        timeline = _timeline_beside(output or usual)
+    if trace is not None and target is not None and target.form in ("html", "markdown"):
+        timeline = _timeline_beside(target.path)
         make_folder(timeline.parent, OUTPUT)
         contents = write_timeline(trace.trace, timeline, annotate(trace))
         title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
         report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
-        console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
-    present_report(report, console, form, output, usual, verbose=verbose)
+        if console is not None:
+            console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
+    if console is not None:
+        print_summary(report, console, verbose=verbose)
+    write_asked(report, console, target)
 
 
 def _timeline_beside(report: Path) -> Path:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
 from assay.questions.simulation.answer import answer, facts, times
 from assay.questions.simulation.model import SimulationFindings
-from assay.report import ShownFormat, present_report
+from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
+from assay.report.destination import Destination
 from assay.report.model import ReportModel
 from assay.units import counted
 
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def present(
-    found: SimulationFindings, console: Console, form: ShownFormat | None, output: Path | None
-) -> None:
-    """Print the report, and write it if a format or a file is named (``simulate.html``).
+def present(found: SimulationFindings, console: Console, target: Destination | None) -> None:
+    """Print the report, and write it if a file is asked for.
 
     Raises AssayError if it can't be written.
     """
-    present_report(build_simulation(found), console, form, output, Path("simulate.html"))
+    present_report(build_simulation(found), console, target)
 
 
 def build_simulation(found: SimulationFindings) -> ReportModel:

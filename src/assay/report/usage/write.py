@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
@@ -13,8 +12,9 @@ from assay.questions.usage.queue.figures import figures as queue_figures
 from assay.questions.usage.queue.tables import tables as queue_tables
 from assay.questions.usage.tables import log_table, span_table, tables
 from assay.questions.usage.words import summary_line
-from assay.report import ShownFormat, present_report
+from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
+from assay.report.destination import Destination
 from assay.report.model import ReportModel
 
 if TYPE_CHECKING:
@@ -44,14 +44,12 @@ def build_usage(found: UsageFindings) -> ReportModel:
 def present(
     found: UsageFindings,
     console: Console,
-    form: ShownFormat | None,
-    output: Path | None,
+    target: Destination | None,
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a format or a file is named.
+    """Print the report, and write it if a file is asked for.
 
-    Without a file it is ``usage.html`` (or ``.md``, ``.json``) in the working directory. Raises
-    AssayError if it can't be written. ``verbose``: print tables and all sentences, too.
+    ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
     """
-    present_report(build_usage(found), console, form, output, Path("usage.html"), verbose=verbose)
+    present_report(build_usage(found), console, target, verbose=verbose)
