@@ -9,6 +9,7 @@ again, for review in the diff.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,8 +17,11 @@ from pathlib import Path
 import pytest
 
 from assay.cli.app import COMMANDS, app, command_name, help_of
+from assay.plans.suites import suites
 from examples import PATHS, ROOT, examples, words_of
 
+# What follows "assay run" in prose.
+ORDINARY_WORDS = {"plan"}
 RECORDED = ROOT / "tests" / "data" / "help"
 
 
@@ -61,6 +65,14 @@ def test_the_command_line_accepts_each_example(line: str) -> None:
     words = words_of(line)
     if words:
         app.parse_args(words, print_error=False, exit_on_error=False)
+
+
+def test_suites_that_texts_advise_exist() -> None:
+    """`assay run WORD` in messages of the package names a suite, a file, an option or a variable."""
+    known = {*suites(), "SUITE", "PLAN", "DIR"}
+    for path in (ROOT / "src" / "assay").rglob("*.py"):
+        for word in re.findall(r"assay run ([a-z][\w-]*)\b(?![.=])", path.read_text("utf-8")):
+            assert word in known or word in ORDINARY_WORDS, f"{path}: assay run {word}"
 
 
 if __name__ == "__main__":

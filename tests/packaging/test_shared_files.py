@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
+import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -65,6 +71,97 @@ def test_bash_completes_commands_and_options():
     assert completed(["assay", "ru"]) == ["run", "runs"]
     assert completed(["assay", "lab", "d"]) == ["down"]
     assert completed(["assay", "run", "--pre"]) == ["--precision"]
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A working directory with two runs, and one for `assay` and the completions on PATH."""
+    for name in ("20260101T0910-quick", "20260201T0910-npb"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "manifest.json").write_text("{}")
+    return tmp_path
+
+
+ENVIRONMENT = {
+    "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+    "HOME": "/nonexistent",
+    "TERM": "dumb",
+}
+# Words before the cursor, and names that every shell offers for the last of them.
+COMPLETED = [
+    ("assay run n", {"network", "npb", "noise", "nersc-2003"}),
+    ("assay measure npb.l", {"npb.lu"}),
+    ("assay report 2026", {"20260101T0910-quick", "20260201T0910-npb"}),
+    ("assay compare 20260101T0910-quick 202602", {"20260201T0910-npb"}),
+    ("assay run --resume 202602", {"20260201T0910-npb"}),
+    ("assay history --suite line", set()),
+    ("assay history --suite lin", {"linpack"}),
+    ("assay lab up torus-2", {"torus-2d"}),
+]
+
+
+@pytest.mark.parametrize(("line", "names"), COMPLETED)
+def test_names_are_completed(line, names, place):
+    done = subprocess.run(
+        ["assay", "complete", "--", *line.split()], cwd=place, env=ENVIRONMENT,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert set(done.stdout.split()) == names
+
+
+@pytest.mark.parametrize(("line", "names"), COMPLETED[:4])
+def test_bash_offers_the_names(line, names, place):
+    script = PACKAGING / "share/bash-completion/completions/assay"
+    words = " ".join(line.split())
+    text = f'. "{script}"; COMP_WORDS=({words}); COMP_CWORD={len(line.split()) - 1}; ' \
+        '_assay_with_names; printf "%s\\n" "${COMPREPLY[@]}"'  # fmt: skip
+    done = subprocess.run(["bash", "-c", text], cwd=place, env=ENVIRONMENT, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert set(done.stdout.split()) == names
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="There is no fish on this machine.")
+@pytest.mark.parametrize(("line", "names"), COMPLETED[:4])
+def test_fish_offers_the_names(line, names, place):
+    script = PACKAGING / "share/fish/vendor_completions.d/assay.fish"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"], cwd=place,
+        env={**ENVIRONMENT, "HOME": str(place)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert names <= {row.split("\t")[0] for row in done.stdout.splitlines()}
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="There is no zsh on this machine.")
+def test_zsh_offers_the_names(place):
+    """In an interactive zsh: the only unambiguous name is inserted by the Tab key."""
+    (place / "typed").write_text(
+        f"fpath=({PACKAGING}/share/zsh/site-functions $fpath); autoload -Uz compinit; "
+        "compinit -u -D; PS1=PROMPT\n"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(place)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {**ENVIRONMENT, "TERM": "xterm"})
+    try:
+        read_until(terminal, b"", 0.5)
+        os.write(terminal, b". ./typed\n")
+        assert b"PROMPT" in read_until(terminal, b"PROMPT\x1b[K", 20)
+        os.write(terminal, b"assay measure npb.l\t")
+        # The typed text is echoed; after it comes what was missing.
+        seen = read_until(terminal, b"npb.l\x07u", 20)
+        assert re.sub(rb"[^a-z. ]", b"", seen).endswith(b"assay measure npb.lu")
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def read_until(terminal, wanted, patience):
+    """What a terminal shows, up to the wanted bytes or for so many seconds."""
+    seen, end = b"", time.monotonic() + patience
+    while time.monotonic() < end and not (wanted and wanted in seen):
+        if select.select([terminal], [], [], 0.1)[0]:
+            seen += os.read(terminal, 65536)
+    return seen
 
 
 @pytest.mark.parametrize(("shell", "path"), [

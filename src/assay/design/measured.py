@@ -34,7 +34,7 @@ def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
         raise AssayError(
             f"The run has no {' and no '.join(missing)} on one node.",
             where=str(run.path),
-            fix="Measure it: assay run speed.",
+            fix="Measure it: assay run quick.",
         )
     rates = [f'  "{label}" = {_figure(metric)},' for label, metric in _npb(cells)]
     lines = [

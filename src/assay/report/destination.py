@@ -6,7 +6,6 @@ one, or else that of the file's suffix. Without ``--output`` it has the command'
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +56,7 @@ def destination(
         return None
     if output is None:
         return None if form is None else Destination(form, _with_suffix(usual, form, suffixes))
-    if output.is_dir() or str(output).endswith(os.sep):
+    if output.is_dir():
         form = form or next(iter(suffixes))
         return Destination(form, output / _with_suffix(Path(usual.name), form, suffixes))
     of_suffix = format_of(output, suffixes)

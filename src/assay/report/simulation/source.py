@@ -90,7 +90,7 @@ def _linpack(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
             f"{'--ranks' if ranks is None else '--rate'} is missing.",
             where=name,
             fix=f'Such as: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "40 Gflop/s"; '
-            "`assay run speed` measures the rate of DGEMM.",
+            "`assay run quick` measures the rate of DGEMM.",
         )
     number = float(parse_quantity(rate, "flop/s", where="--rate"))
     if not 0.0 < number < 1e18:
