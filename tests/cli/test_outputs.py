@@ -47,7 +47,7 @@ COMMANDS = {
     "usage": ("usage machine.swf", "usage"),
     "design": ("design cluster.toml", "design"),
     "simulate": (
-        "simulate linpack.1000 --on seth.toml --ranks 4 --rate 1Gflop/s --draws 1",
+        "simulate npb.ep.S --on seth.toml --ranks 4 --rate 1Mop/s --draws 1",
         "simulate",
     ),
     "profile": ("profile --read app.profile", "profile"),
