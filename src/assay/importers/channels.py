@@ -8,7 +8,7 @@ from functools import cache
 from assay.importers import document_importers, text_importers
 from assay.importers.decoding import Document, DocumentText, starts_document
 from assay.importers.lines import Labels, RawLine
-from assay.importers.model import Line, Output, TextImporter
+from assay.importers.model import Line, Output, Result, TextImporter
 
 _DIGIT = re.compile(r"\d")
 _DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
@@ -63,11 +63,11 @@ class _Channel:
     def feed(self, line: Line, whole: bool = True) -> None:
         signature = _signature(line.text)
         if self._document is not None and not signature and not self._cuts(line):
-            self._continue(line)
+            self._continue(line, whole)
         elif signature is None and starts_document(line.text):
             self._cut()
             self._document = DocumentText()
-            self._continue(line)
+            self._continue(line, whole)
         else:
             self._cut()
             self._text(line, signature, whole)
@@ -103,26 +103,34 @@ class _Channel:
     def _cuts(self, line: Line) -> bool:
         """Whether a document begins here and cuts off the present one."""
         assert self._document is not None
-        inside = self._document.holds_documents and not line.text.startswith("<?xml")
-        return starts_document(line.text) and not inside
+        return starts_document(line.text) and self._document.is_cut_by(line.text)
 
-    def _continue(self, line: Line) -> None:
+    def _continue(self, line: Line, whole: bool) -> None:
         assert self._document is not None
         problem = self._document.add(line)
         if problem:
             self._out.skip(self._document.first, problem)
             self._document = None
         elif self._document.whole:
+            rest = self._document.rest.lstrip(" \t,;")
             document, self._document = self._document.decode(), None
             if isinstance(document, Document):
                 self._dispatch(document)
             else:
                 self._out.skip(*document)
+            if rest:  # further documents on the same line, or text
+                self.feed(Line(line.number, rest), whole)
 
     def _dispatch(self, document: Document) -> None:
-        for importer in document_importers().values():
+        for name, importer in document_importers().items():
             if importer.takes(document.value):
-                importer.read(document.value, self._out)
+                for problem in document.problems:
+                    self._out.skip(*problem)
+                counted = _Counted(self._out)
+                importer.read(document.value, counted)
+                if not counted.reported:
+                    what = f"This {document.kind} of {name.replace('_', ' ')} has no result."
+                    self._out.skip(document.line, what)
                 return
         self._out.skip(document.line, f"This {document.kind} is not the output of a known tool.")
 
@@ -132,6 +140,22 @@ class _Channel:
                 self._document.first, f"The {self._document.kind} that begins here is incomplete."
             )
             self._document = None
+
+
+class _Counted:
+    """Passes results and skipped parts on. ``reported``: how many of them there were."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self.reported = 0
+
+    def result(self, result: Result) -> None:
+        self.reported += 1
+        self._out.result(result)
+
+    def skip(self, line: int, what: str) -> None:
+        self.reported += 1
+        self._out.skip(line, what)
 
 
 def _as_before(text: str, before: str) -> bool:

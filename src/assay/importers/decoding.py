@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -16,7 +16,7 @@ from assay.importers.numbers import number
 
 # Maximum bytes of a document. Decoded, it takes about ten times as much memory.
 LARGEST = 64 << 20
-_DEEPEST = 200
+DEEPEST = 200  # levels of nested objects and lists
 
 _START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:\{|$)|<\?xml\b|<PhoronixTestSuite>')
 _END_OF_XML = "</PhoronixTestSuite>"
@@ -27,12 +27,14 @@ _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?
 @dataclass(frozen=True)
 class Document:
     """A decoded document. JSON: dicts, lists, ``Text`` for strings, ``FoundValue`` for finite
-    numbers, ``Unusable`` for others, bool and None. XML: ``Element``.
+    numbers, ``Unusable`` for others, bool and None. XML: ``Element``. ``problems``: lines, and
+    sentences on parts that were left out.
     """
 
     value: object
     kind: str
     line: int
+    problems: Sequence[tuple[int, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -72,19 +74,27 @@ class Element:
         return found.text.strip() if found else ""
 
 
+def _blanks(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))
+
+
 def starts_document(text: str) -> bool:
     """Whether a line begins like a document."""
+    text = text.lstrip(" \t")
     return bool(text) and text[0] in "{[<" and _START.match(text) is not None
 
 
 class DocumentText:
-    """Collects a document line by line."""
+    """Collects a document line by line. ``rest``: what follows it on its last line."""
 
     def __init__(self) -> None:
         self.first = 0
         self.kind = ""
         self.whole = False
-        self.holds_documents = False
+        self.rest = ""
+        self._margin = 0  # blanks before it
+        self._indented: bool | None = None  # None: there is no second line yet
+        self._last = ""  # bracket, mark or other character that the text ends with
         self._lines: list[str] = []
         self._numbers: list[int] = []
         self._depth = 0
@@ -95,15 +105,19 @@ class DocumentText:
         text = line.text
         if not self._lines:
             self.first = line.number
-            self.kind = "XML document" if text.startswith("<") else "JSON document"
-            self.holds_documents = text.startswith(("[", "<"))
+            self.kind = "XML document" if text.lstrip().startswith("<") else "JSON document"
+            self._margin = _blanks(text)
+        elif self._indented is None and text.strip():
+            self._indented = _blanks(text) > self._margin
         self._size += len(text)
         if self._size > LARGEST:
             return f"This {self.kind} is larger than {LARGEST >> 20} MiB."
         if self.kind == "XML document":
             end = text.find(_END_OF_XML)
             self.whole = end >= 0
-            text = text[: end + len(_END_OF_XML)] if self.whole else text
+            if self.whole:
+                end += len(_END_OF_XML)
+                text, self.rest = text[:end], text[end:]
         else:
             for bracket in _BRACKETS.finditer(text):
                 if bracket[0] == '"':
@@ -112,15 +126,30 @@ class DocumentText:
                     self._depth += 1
                 elif bracket[0] in "}]":
                     self._depth -= 1
-                if self._depth > _DEEPEST:
+                if self._depth > DEEPEST:
                     return f"The {self.kind} that begins here is nested too deeply."
                 if self._depth == 0:
-                    text = text[: bracket.end()]
+                    text, self.rest = text[: bracket.end()], text[bracket.end() :]
                     self.whole = True
                     break
+            self._last = text.rstrip()[-1:] or self._last
         self._lines.append(text)
         self._numbers.append(line.number)
         return None
+
+    def is_cut_by(self, text: str) -> bool:
+        """Whether a line begins another document, so that this one was cut off.
+
+        An object or list may begin wherever a value may: after a bracket, a colon or a comma. In
+        an indented document none begins at the start of a line.
+        """
+        begins = text.lstrip(" \t")
+        if self.kind == "XML document" or begins.startswith("<"):
+            inside_xml = self.kind == "XML document"
+            return begins.startswith("<?xml") or begins.startswith("<") != inside_xml
+        if self._last not in ("[", "{", ":", ","):
+            return True
+        return bool(self._indented) and _blanks(text) <= self._margin
 
     def decode(self) -> Document | tuple[int, str]:
         """The document; if it is damaged, the line and a sentence."""
@@ -139,19 +168,27 @@ class DocumentText:
                 parse_constant=numbers.number,
                 object_pairs_hook=_unique,
             )
-        except json.JSONDecodeError as error:
-            place = min(error.lineno, len(self._numbers))
-            return self._numbers[place - 1], "The JSON document is damaged here."
-        except ValueError as error:
-            return self.first, f"The JSON document that begins here is damaged: {error}."
+        except ValueError:
+            return self._decode_leniently(text)
         except RecursionError:
             return self.first, "The JSON document is nested too deeply."
         return Document(strings.placed(value), self.kind, self.first)
 
+    def _decode_leniently(self, text: str) -> Document | tuple[int, str]:
+        from assay.importers.repairs import Irreparable, LenientReader
+
+        try:
+            reader = LenientReader(text, self._numbers)
+            value = reader.read()
+        except Irreparable as error:
+            return error.line, str(error)
+        return Document(value, self.kind, self.first, reader.problems)
+
     def _decode_xml(self) -> Document | tuple[int, str]:
         builder = _Builder(self._numbers)
         try:
-            builder.parser.Parse("\n".join(self._lines).encode("utf-8", "replace"), True)
+            text = "\n".join(self._lines).lstrip(" \t")  # none may precede the declaration
+            builder.parser.Parse(text.encode("utf-8", "replace"), True)
         except (expat.ExpatError, ValueError):
             place = min(builder.parser.CurrentLineNumber, len(self._numbers))
             return self._numbers[max(place, 1) - 1], "The XML document is damaged here."
@@ -161,6 +198,7 @@ class DocumentText:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of these pairs. Raises ValueError for a key that occurs twice."""
     decoded = dict(pairs)
     if len(decoded) != len(pairs):
         raise ValueError("a key occurs twice in one object")
@@ -221,7 +259,7 @@ class _Builder:
 
     def _start(self, name: str, _: object) -> None:
         element = Element(name, self._lines[self.parser.CurrentLineNumber - 1])
-        if len(self._open) > _DEEPEST:
+        if len(self._open) > DEEPEST:
             raise ValueError("nested too deeply")
         if self._open:
             self._open[-1].elements.append(element)

@@ -1,4 +1,7 @@
-"""Reads plain or gzip files as numbered lines of clean text, in bounded memory.
+"""Reads plain or compressed files as numbered lines of clean text, in bounded memory.
+
+Compression (gzip, bzip2, xz) and UTF-16 are recognised by the first bytes, and a byte order mark is
+no part of a line.
 
 Additions of terminals and launchers to a tool's lines are removed: control sequences, carriage
 returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
@@ -7,15 +10,17 @@ returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and In
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, cast
 
 import msgspec
 
@@ -25,8 +30,25 @@ from assay.errors import AssayError
 LONGEST_LINE = 1 << 20
 STDIN = "-"
 
-_GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_MARK = "\ufeff"  # the byte order mark; concatenated files have one in their middle
+
+
+class _Buffered(Protocol):
+    """A file of bytes that can be looked into."""
+
+    def peek(self, size: int, /) -> bytes: ...
+    def readline(self, size: int = ..., /) -> bytes: ...
+
+
+# Compressed files by their first bytes.
+_PACKED: dict[bytes, Callable[[BinaryIO], _Buffered]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": lambda file: bz2.BZ2File(file),
+    b"\xfd7zXZ\x00": lambda file: lzma.LZMAFile(file),  # noqa: SIM115
+}
+_LONGEST_MAGIC = max(map(len, _PACKED))
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 # ECMA-48 control sequences and operating system commands (such as a window's title).
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
@@ -79,21 +101,27 @@ class SourceFile:
 
     def _read(self, file: BinaryIO) -> Iterator[RawLine]:
         counted = io.BufferedReader(_Counting(file, self._take), 1 << 16)
-        start = counted.peek(2)[:2]
-        if start in _UTF16:
-            raise AssayError(
-                "The file is in UTF-16.",
-                where=self.name,
-                fix="Convert it: iconv -f UTF-16 -t UTF-8.",
-            )
-        if start != _GZIP:
-            yield from self._lines(counted.readline)
+        start = counted.peek(_LONGEST_MAGIC)
+        unpack = next((how for magic, how in _PACKED.items() if start.startswith(magic)), None)
+        if unpack is None:
+            yield from self._decoded(counted)
             return
         try:
-            with gzip.GzipFile(fileobj=counted) as unpacked:
-                yield from self._lines(unpacked.readline)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+            yield from self._decoded(unpack(counted))
+        except _DAMAGED:
             self.problem = "The compressed data end early or are damaged."
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            self.problem = "The compressed data are damaged."  # so says bz2
+
+    def _decoded(self, file: _Buffered) -> Iterator[RawLine]:
+        if file.peek(2)[:2] not in _UTF16:
+            yield from self._lines(file.readline)
+            return
+        bytes_ = cast(BinaryIO, file)
+        text = io.TextIOWrapper(bytes_, encoding="utf-16", errors="replace", newline="\n")
+        yield from self._lines(lambda most: text.readline(most).encode("utf-8", "replace"))
 
     def _take(self, content: bytes) -> None:
         self._sum.update(content)
@@ -134,7 +162,7 @@ class _Counting(io.RawIOBase):
 
 def clean(text: str) -> str:
     """A line without newline, control sequences, and text overwritten by a carriage return."""
-    text = text.rstrip("\r\n")
+    text = text.rstrip("\r\n").lstrip(_MARK)
     if "\x1b" in text:
         text = _CONTROL.sub("", text)
     if "\r" in text:

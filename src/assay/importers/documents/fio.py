@@ -15,21 +15,11 @@ from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import KIB, NS, US, scaled
 
 _DIRECTIONS = ("read", "write", "trim")
-# Options of a job that define its cell, as given.
-_OPTIONS = (
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "size",
-    "ioengine",
-    "iodepth",
-    "numjobs",
-    "direct",
-    "runtime",
-    "fsync",
-    "rwmixread",
+# Options of a job that say nothing about what it measures; all others define its cell, as given.
+_ASIDE = re.compile(
+    r"name|description|(?:write_|log_|output|status|eta|read_iolog|per_job_logs).*|.*_log"
 )
+_MOST_OPTIONS = 60
 _LATENCIES = {"slat": "time.submission", "clat": "time.completion", "lat": "time"}
 _PARTS = {"mean": "", "min": ".min", "max": ".max", "stddev": ".stddev"}
 
@@ -65,10 +55,10 @@ class FioImporter:
         options = job.get("job options")
         options = common | (options if isinstance(options, dict) else {})
         parameters = {"job": FoundValue(str(name), str(name), name.line)}
-        for option in _OPTIONS:
-            value = options.get(option)
-            if isinstance(value, Text):
-                parameters[option] = FoundValue(str(value), str(value), value.line)
+        for option, value in list(options.items())[:_MOST_OPTIONS]:
+            if isinstance(value, Text) and not _ASIDE.fullmatch(option):
+                # An option without a value is on.
+                parameters[option] = FoundValue(str(value) or "on", "", value.line)
         error = job.get("error")
         failed = isinstance(error, FoundValue) and error.value != 0
         old = re.match(r"[12]\.", version) is not None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from assay.importers.decoding import Text, Unusable
-from assay.importers.model import FoundValue, Output, Result, Series
+from assay.importers.model import FoundValue, Output, Result, Series, slug
 from assay.importers.numbers import scaled, unit_of
 
 _FIELDS = frozenset(
@@ -33,6 +33,20 @@ _FIELDS = frozenset(
         "skipped",
         "skip_message",
         "label",
+    )
+)
+# Entries of the context that are not settings.
+_CONTEXT = frozenset(
+    (
+        "date",
+        "host_name",
+        "executable",
+        "num_cpus",
+        "mhz_per_cpu",
+        "caches",
+        "load_avg",
+        "library_version",
+        "json_schema_version",
     )
 )
 _TIMES = {"real_time": "time", "cpu_time": "time.cpu"}
@@ -60,6 +74,10 @@ class GoogleBenchmarkImporter:
         common = {}
         if isinstance(program, Text):
             common["program"] = FoundValue(str(program).rpartition("/")[2], "", program.line)
+        for name, value in context.items():
+            # Also the keys that a program or --benchmark_context adds.
+            if isinstance(value, Text) and value and name not in _CONTEXT:
+                common[slug(name)] = FoundValue(str(value), "", value.line)
         entries = [e for e in document["benchmarks"] if isinstance(e, dict)]
         measured = {_name(e) for e in entries if e.get("run_type", "iteration") == "iteration"}
         groups: dict[str, list[dict[str, object]]] = {}
@@ -91,6 +109,9 @@ class GoogleBenchmarkImporter:
         first = entries[0].get("run_name") or entries[0]["name"]
         assert isinstance(first, Text)
         parameters = {**common, "benchmark": FoundValue(name, "", first.line)}
+        label = entries[0].get("label")
+        if isinstance(label, Text) and label:
+            parameters["label"] = FoundValue(str(label), "", label.line)
         threads = entries[0].get("threads")
         if isinstance(threads, FoundValue):
             parameters["threads"] = threads

@@ -24,6 +24,24 @@ _METRICS: dict[str, tuple[str, str, int]] = {
     "closeTime": ("time.close", "s", 1),
     "totalTime": ("time", "s", 1),
 }
+# Entries of ``Parameters`` that change what is measured, where they are not 0.
+_MODES = {
+    "useO_DIRECT": "direct",
+    "collective": "collective",
+    "fsync": "fsync",
+    "fsyncPerWrite": "fsync_per_write",
+    "reorderTasks": "reorder_tasks",
+    "reorderTasksRandom": "reorder_tasks_random",
+    "randomOffset": "random_offset",
+    "useSharedFilePointer": "shared_file_pointer",
+    "useStridedDatatype": "strided_datatype",
+    "useFileView": "file_view",
+    "interTestDelay": "delay",
+    "deadlineForStonewalling": "stonewalling_time",
+    "stoneWallingWearOut": "stonewalling_wear_out",
+    "memoryPerTask": "memory_per_task",
+    "memoryPerNode": "memory_per_node",
+}
 _SIZES = {"transferSize": "transfer_bytes", "blockSize": "block_bytes"}
 
 
@@ -43,17 +61,32 @@ class IorJsonImporter:
         """One result per operation of each test."""
         assert isinstance(document, dict)
         version = document.get("Version")
+        command = document.get("Command line")
+        given = None
+        if isinstance(command, Text):
+            given = setting("Command line", str(command), command.line)
         for test in document["tests"]:
-            self._test(test, str(version) if isinstance(version, Text) else None, out)
+            name = str(version) if isinstance(version, Text) else None
+            self._test(test, name, {} if given is None else dict([given]), out)
 
-    def _test(self, test: Mapping[str, object], version: str | None, out: Output) -> None:
+    def _test(
+        self,
+        test: Mapping[str, object],
+        version: str | None,
+        given: Mapping[str, FoundValue],
+        out: Output,
+    ) -> None:
         options = test["Options"]
-        parameters = dict(_parameters(options if isinstance(options, dict) else {}))
+        parameters = {**given, **dict(_parameters(options if isinstance(options, dict) else {}))}
         exact = test.get("Parameters")
         for name, parameter in _SIZES.items():
             size = exact.get(name) if isinstance(exact, dict) else None
             if isinstance(size, FoundValue):
                 parameters[parameter] = size
+        for name, parameter in _MODES.items():
+            mode = exact.get(name) if isinstance(exact, dict) else None
+            if isinstance(mode, FoundValue) and mode.value:
+                parameters[parameter] = mode
         # A version writes the results within the options.
         results = test.get("Results", options.get("Results") if isinstance(options, dict) else None)
         operations: dict[str, dict[str, list[FoundValue]]] = {}

@@ -42,6 +42,9 @@ _ELEMENTS = re.compile(rf"Number of elements:\s*({WHOLE})\s*")
 _WORDS = {
     "implementation": re.compile(r"(?:Implementation:|Using)\s*([A-Za-z][\w +.-]{0,40}?)\s*"),
     "precision": re.compile(r"Precision:\s*(double|float)\s*"),
+    "memory": re.compile(r"Memory:\s*(\S.{0,40}?)\s*"),
+    "reduction": re.compile(r"Reduction kernel config:\s*(\S.{0,80}?)\s*"),
+    "order": re.compile(r"Running .{0,60} in (\w+) order"),
     "device": re.compile(r"Using (?:\w+ )?device:?\s+(\S.{0,80}?)\s*"),
 }
 _TIMES = re.compile(rf"Running (?:.{{0,60}}\s)?({WHOLE}) times\b.*")

@@ -88,8 +88,9 @@ for _mode in ("Star", "Single"):
             {f"{_mode}RandomAccess{_lcg}_GUPs": ("rate", "op/s", _GIGA)},
             {f"RandomAccess{_lcg}_N": "n"},
         )
+_THREADS = "omp_get_max_threads"  # 0 without OpenMP
 _METRICS = {name for metrics, _ in _TESTS.values() for name in metrics}
-_COUNTS = {name for _, counts in _TESTS.values() for name in counts} | {"CommWorldProcs"}
+_COUNTS = {name for _, counts in _TESTS.values() for name in counts} | {"CommWorldProcs", _THREADS}
 
 
 class HpccImporter(TextImporter):
@@ -170,12 +171,13 @@ class HpccImporter(TextImporter):
             if found is not None and isinstance(found.value, int | float) and found.value >= 0:
                 series.append(Series(metric, unit, [found]))
         parameters = {}
-        for name, parameter in {"CommWorldProcs": "ranks", **counts}.items():
+        common = {"CommWorldProcs": "ranks", _THREADS: "max_threads"}
+        for name, parameter in {**common, **counts}.items():
             count = self._number(name, _ONE)
             if count is None:
                 continue
             # A test that was not run has a size of -1, and an uninitialised rate.
-            if parameter != "threads" and float(count.value) <= 0:
+            if "threads" not in parameter and float(count.value) <= 0:
                 return
             parameters[parameter] = count
         if not any(float(s.found[0].value) > 0 for s in series if s.metric != "errors"):

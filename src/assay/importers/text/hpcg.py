@@ -26,6 +26,9 @@ _COUNTS = {
     "Global nx": "nx",
     "Global ny": "ny",
     "Global nz": "nz",
+    "npx": "npx",
+    "npy": "npy",
+    "npz": "npz",
 }
 _RATES = {"Raw DDOT": "ddot", "Raw WAXPBY": "waxpby", "Raw SpMV": "spmv", "Raw MG": "mg"}
 _RATES |= {"Raw Total": "raw", "Total with convergence overhead": "with_overhead"}

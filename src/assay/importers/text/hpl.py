@@ -23,6 +23,8 @@ _ROW = re.compile(
 _LIKE_ROW = re.compile(r"[A-Z]{1,2}\d\w{0,8}\s+\d")
 _CHECK = re.compile(r"\|\|A\s*x\s*-\s*b\|\|.*?=\s*(\S+)\s+\.\.\.\.\.\.\s+(PASSED|FAILED)\s*")
 _LIKE_CHECK = re.compile(r"\|\|A\s*x\s*-\s*b\|\|.*\.\.\.\.\.\.")
+# Lines of the header that hold for all rows; what varies from row to row is in the variant.
+_SETTING = re.compile(r"(SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.{0,60})")
 _GFLOPS = Decimal(10) ** 9
 
 
@@ -35,6 +37,7 @@ class HplImporter(TextImporter):
         super().__init__(out)
         self._tool, self._code = "HPL", "hpl"
         self._version: str | None = None
+        self._settings: dict[str, FoundValue] = {}
         self._vendor_line = -_SAME_HEADER
         self._row: tuple[dict[str, FoundValue], list[Series]] | None = None
         self._passed: list[bool] = []
@@ -59,11 +62,15 @@ class HplImporter(TextImporter):
         elif header := _HEADER.match(text):
             self.leave()
             self._header(header[1], header[2], line.number)
+        elif setting := _SETTING.fullmatch(text):
+            self.leave()
+            self._settings[setting[1].lower()] = words(setting[2], line.number)
         elif text.startswith("HPL ERROR"):
             self.out.skip(line.number, f"HPL reports: {text[:120]}")
 
     def _header(self, name: str, version: str, line: int) -> None:
         """Set tool, code and version. A vendor's HPL is another code that prints both headers."""
+        self._settings = {}
         if name != "HPLinpack":
             self._tool, self._code, self._version = name, name.lower(), version
             self._vendor_line = line
@@ -79,6 +86,7 @@ class HplImporter(TextImporter):
         parameters = {"variant": words(variant, line)}
         for name, printed in (("n", n), ("nb", nb), ("p", p), ("q", q)):
             parameters[name] = FoundValue(int(printed), printed, line)
+        parameters |= self._settings
         self._row = (
             parameters,
             [

@@ -24,6 +24,7 @@ from assay.importers.model import (
     words,
 )
 from assay.importers.numbers import KIB, MIB, number
+from assay.importers.settings import command_options
 
 _HEADER = re.compile(r"IOR-(\d\S*?): MPI Coordinated Test of Parallel I/O\s*")
 _SETTING = re.compile(r"([A-Za-z][\w ()]{1,24}?)\s*[:=]\s+(\S.*?)\s*")
@@ -81,6 +82,12 @@ _WORDS = {
     "type": "type",
     "ordering in a file": "ordering",
     "ordering inter file": "ordering_between_files",
+    "memorybuffer": "memory_buffer",
+    "memoryBuffer": "memory_buffer",
+    "dataAccess": "data_access",
+    "GPUDirect": "gpu_direct",
+    "stonewallingTime": "stonewalling_time",
+    "stoneWallingWearOut": "stonewalling_wear_out",
 }
 _COUNTS = {
     "nodes": "nodes",
@@ -152,7 +159,7 @@ class IorImporter(TextImporter):
     def _setting(self, name: str, said: str, line: int) -> None:
         if name in ("api", "test filename") and self._rows:
             self._flush()
-            self._settings = {}
+            self._settings = {k: v for k, v in self._settings.items() if k == "options"}
         if found := setting(name, said, line):
             self._settings[found[0]] = found[1]
 
@@ -284,6 +291,10 @@ def _summary_columns(text: str) -> list[str]:
 
 def setting(name: str, said: str, line: int) -> tuple[str, FoundValue] | None:
     """The parameter of one of IOR's options, by its name in the output; None for others."""
+    if name.lower() in ("command line", "command line used"):
+        # Sizes, counts and the file have lines of their own.
+        options = command_options(said, line, alone="HVhknrvw", valued="abdfiostT")
+        return ("options", options) if options is not None else None
     if name in _WORDS:
         return _WORDS[name], words(said, line)
     if name in _BYTES and (size := _SIZE.fullmatch(said)):

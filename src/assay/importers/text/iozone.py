@@ -9,8 +9,18 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, slug
+from assay.importers.model import (
+    FoundValue,
+    Line,
+    Output,
+    Result,
+    Series,
+    TextImporter,
+    slug,
+    words,
+)
 from assay.importers.numbers import FIELD, KIB, US, number
+from assay.importers.settings import command_options
 
 _VERSION = re.compile(r"\s*Version \$Revision: ([\d.]+) \$\s*")
 _UNIT = re.compile(r"\s*Output is in (kBytes|Kbytes|KBytes|kbytes|operations|[Mm]icroseconds)\b.*")
@@ -60,6 +70,22 @@ _THROUGHPUT = re.compile(
 _SETTING = re.compile(r"\s*(Record Size|File size set to)\s+(\d{1,15})\s*(kB|KB)\s*")
 
 
+_COMMAND = re.compile(r"\s*Command line used:\s*(\S.*?)\s*")
+# Modes that are printed if an option requests them, and change what is measured.
+_MODES = {
+    "direct": re.compile(r"\s*(O_DIRECT feature enabled)\b.*", re.I),
+    "flush": re.compile(r"\s*(Include fsync in write timing)\b.*"),
+    "close": re.compile(r"\s*(Include close in write timing)\b.*"),
+    "sync": re.compile(r"\s*(SYNC Mode)\b.*"),
+    "purge": re.compile(r"\s*(Purge Mode On)\b.*"),
+    "stride": re.compile(r"\s*File stride size set to\s+(\d.*?)\.?\s*"),
+    "throughput": re.compile(r"\s*Throughput test with\s+(\d{1,6}\s+\w+)\b.*"),
+    "cpu_cache": re.compile(r"\s*Processor cache size set to\s+(\d+\s+\w+)\.?\s*"),
+    "retest": re.compile(r"\s*(No retest option selected)\b.*"),
+    "stonewall": re.compile(r"\s*(Stonewall disabled)\b.*"),
+}
+
+
 class IozoneImporter(TextImporter):
     """See the module."""
 
@@ -75,6 +101,7 @@ class IozoneImporter(TextImporter):
         self._columns: list[str] = []
         self._above = ""
         self._settings: dict[str, FoundValue] = {}
+        self._modes: dict[str, FoundValue] = {}
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -97,7 +124,20 @@ class IozoneImporter(TextImporter):
             if found is not None and isinstance(found.value, int):
                 size = FoundValue(found.value * KIB, found.printed, found.line)
                 self._settings[name] = size
+        elif not self._columns:
+            self._mode(text, line.number)
         self._above = text
+
+    def _mode(self, text: str, line: int) -> None:
+        if command := _COMMAND.fullmatch(text):
+            options = command_options(
+                command[1], line, alone="aARw", valued="bdfgilnqrstuy", listed="F"
+            )
+            if options is not None:
+                self._modes["options"] = options
+        for name, pattern in _MODES.items():
+            if mode := pattern.fullmatch(text):
+                self._modes[name] = words(mode[1], line)
 
     def _head(self, text: str, line: int) -> None:
         known = text.split()[2:] == _LOWER and self._above.split() == _UPPER
@@ -155,7 +195,7 @@ class IozoneImporter(TextImporter):
                 code="iozone",
                 tool="IOzone",
                 version=self._version,
-                parameters={"op": FoundValue(operation, "", line)} | parameters,
+                parameters={"op": FoundValue(operation, "", line)} | parameters | self._modes,
                 series=[series],
             )
         )

@@ -15,7 +15,10 @@ from assay.importers.numbers import WHOLE, number
 _TEST = re.compile(r"Test:\s*(\S+)")
 _COUNT = re.compile(rf"Using ({WHOLE}) (work groups|threads)")
 _ENTRY = re.compile(r"([A-Z][\w/ ().]{1,30}?):\s+(\S+)(?: sec)?")
+# Where the memory of the streams is: "Allocate: Process running on hwthread 0 (Domain S0) - …".
+_ALLOCATED = re.compile(r"Allocate: Process running on (?:core|hwthread) \d+ \(Domain (\w+)\).*")
 _MEGA = Decimal(10) ** 6
+_MOST_DOMAINS = 64
 _METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "Time": ("time", "s", 1),
     "MFlops/s": ("flops", "flop/s", _MEGA),
@@ -49,11 +52,20 @@ class LikwidBenchImporter(TextImporter):
             return
         elif test := _TEST.fullmatch(text):
             self._parameters["test"] = words(test[1], line.number)
+        elif allocated := _ALLOCATED.fullmatch(text):
+            self._allocate(allocated[1], line.number)
         elif count := _COUNT.fullmatch(text):
             name = "groups" if count[2] == "work groups" else "threads"
             self._parameters[name] = FoundValue(int(count[1]), count[1], line.number)
         elif entry := _ENTRY.fullmatch(text):
             self._entry(entry[1], entry[2], line.number)
+
+    def _allocate(self, domain: str, line: int) -> None:
+        before = self._parameters.get("domains")
+        domains = [] if before is None else str(before.value).split(",")
+        if domain not in domains and len(domains) < _MOST_DOMAINS:
+            found = ",".join([*domains, domain])
+            self._parameters["domains"] = FoundValue(found, "", before.line if before else line)
 
     def _entry(self, name: str, printed: str, line: int) -> None:
         if name in _COUNTS:

@@ -12,11 +12,13 @@ import re
 
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter, slug
 from assay.importers.numbers import FIELD, number
+from assay.importers.settings import command_options
 
 _HEADER = re.compile(
     r"mdtest-(\d\S*) was launched with (\d{1,9}) total task\(s\)"
     r" on (\d{1,9}) node(?:\(s\)|s)?\.?\s*"
 )
+_COMMAND = re.compile(r"Command line used:\s*(\S.*)")
 _SUMMARY = re.compile(
     r"SUMMARY(?: (rate|time))?\s*(?:\(in [^)]+\))?:.*?\(of (\d{1,9}) iterations?\)\s*"
 )
@@ -49,6 +51,10 @@ class MdtestImporter(TextImporter):
                 "ranks": FoundValue(int(header[2]), header[2], line.number),
                 "nodes": FoundValue(int(header[3]), header[3], line.number),
             }
+        elif command := _COMMAND.fullmatch(text):
+            options = command_options(command[1], line.number, alone="vV", valued="dfiV")
+            if options is not None:
+                self._settings["options"] = options
         elif items := _ITEMS.fullmatch(text):
             self._settings["items"] = FoundValue(int(items[2]), items[2], line.number)
         elif summary := _SUMMARY.fullmatch(text):

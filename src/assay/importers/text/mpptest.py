@@ -56,8 +56,9 @@ class MpptestImporter(TextImporter):
         """Process a line."""
         text = line.text.strip()
         if _HEAD.fullmatch(text):
+            kind = self._operation
             self.leave()
-            self._table = True
+            self._table, self._operation = True, kind
         elif title := _TITLE.fullmatch(text):
             self.leave()
             self._operation = words(title[1], line.number) if title[1] else None
@@ -88,7 +89,8 @@ class MpptestImporter(TextImporter):
                 code="mpptest",
                 tool="mpptest",
                 version=None,
-                parameters={
+                parameters=({} if self._operation is None else {"type": self._operation})
+                | {
                     "bytes": FoundValue(int(row[4]), row[4], line),
                     "distance": FoundValue(int(row[3]), row[3], line),
                     "from": FoundValue(int(row[1]), row[1], line),

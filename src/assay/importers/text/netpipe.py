@@ -15,7 +15,15 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from assay.importers.model import FoundValue, Line, Result, Series, TextImporter
+from assay.importers.model import (
+    FoundValue,
+    Line,
+    Output,
+    Result,
+    Series,
+    TextImporter,
+    words,
+)
 from assay.importers.numbers import FIELD, WHOLE, number, unit_of
 
 _OLD = re.compile(
@@ -33,6 +41,14 @@ _GIGA_ROW = re.compile(
     r"(\d{1,12})((?: {1,9}\d{1,9}\.\d{3}){3}) {1,7}(\d{1,9}\.\d{2})"
     r"(?: {1,10}\d{1,6}\.\d{2} (?:GFlops|GB/sec))?"
 )
+# What is printed before the rows if options are given, and changes what is measured.
+_MODES = (
+    r"Passing data in both directions|Streaming in one direction|Performance measured without cache"
+    r"|Preposting (?:asynchronous )?receives|Using synchronous sends|Using (?:the )?MPI_\w+"
+    r"|Bi-?directional|Invalidat\w+ cache"
+)
+_MODE = re.compile(rf"(?:{_MODES}).{{0,80}}", re.ASCII)
+_BUFFERS = re.compile(r"Send and receive buffers are (\d{1,15}) and (\d{1,15}) bytes.*")
 _LIKE_ROW = re.compile(r"\d{1,4}:\s+\d[\d.]* .*(?:-->|times)")
 _OLD_MEGABIT = Decimal(1 << 20) / 8
 _NEW_UNITS = {
@@ -51,17 +67,31 @@ class NetpipeImporter(TextImporter):
     """See the module."""
 
     SIGNATURE = (
-        r"Send and receive buffers are \d+ and \d+ bytes|Now starting (?:the )?main loop"
+        rf"{_MODES}|Send and receive buffers are \d+ and \d+ bytes|Now starting (?:the )?main loop"
         r"|\d{1,4}:\s+\d+(?:\.\d{3})?\s+(?:bytes|B|KB|MB|GB|TB)\s+\d+ times -->"
         r"|\d{1,12} \d{1,9}\.\d{6}\s{1,12}\d{1,6}\.\d{8}\s*$"
         r"|\d{1,12}(?: {1,9}\d{1,9}\.\d{3}){3} {1,7}\d{1,9}\.\d{2}(?:\s|$)"
     )
     UNLABELLED = r"\s*\d{1,4}:\s+\d+(?:\.\d{3})?\s+(?:bytes|B|KB|MB|GB|TB)\s+\d+ times"
 
+    def __init__(self, out: Output) -> None:
+        super().__init__(out)
+        self._settings: dict[str, FoundValue] = {}
+        self._rows = False
+
     def feed(self, line: Line) -> None:
         """Process a line."""
         text = line.text.strip()
-        if old := _OLD.fullmatch(text):
+        if _MODE.fullmatch(text):
+            self._begin()
+            number_ = len([name for name in self._settings if name.startswith("mode")]) + 1
+            self._settings["mode" if number_ == 1 else f"mode_{number_}"] = words(text, line.number)
+        elif buffers := _BUFFERS.fullmatch(text):
+            self._begin()
+            for place, name in ((1, "send_buffer_bytes"), (2, "receive_buffer_bytes")):
+                found = FoundValue(int(buffers[place]), buffers[place], line.number)
+                self._settings[name] = found
+        elif old := _OLD.fullmatch(text):
             size = FoundValue(int(old[1]), old[1], line.number)
             time = number(old[4], line.number, _factor(old[5]))
             self._put(size, number(old[3], line.number, _OLD_MEGABIT), time, old[2])
@@ -85,6 +115,15 @@ class NetpipeImporter(TextImporter):
             self._of_file(giga[1], giga[2].split(), giga[3], line.number)
         elif _LIKE_ROW.match(text):
             self.out.skip(line.number, "This row of NetPIPE is damaged.")
+
+    def _begin(self) -> None:
+        """A line before the rows: those after the last rows belong to another run."""
+        if self._rows:
+            self._settings, self._rows = {}, False
+
+    def leave(self) -> None:
+        """Another tool's output: what comes after it is another run."""
+        self._settings, self._rows = {}, False
 
     def _of_file(self, whole: str, rates: list[str], usec: str, line: int) -> None:
         """A row of version 5's np.out. A rate that is printed as 0 is left out."""
@@ -125,12 +164,13 @@ class NetpipeImporter(TextImporter):
         self._result(size, series)
 
     def _result(self, size: FoundValue, series: Sequence[Series]) -> None:
+        self._rows = True
         self.out.result(
             Result(
                 code="netpipe",
                 tool="NetPIPE",
                 version=None,
-                parameters={"bytes": size},
+                parameters={"bytes": size} | self._settings,
                 series=series,
             )
         )

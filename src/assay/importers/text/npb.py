@@ -24,7 +24,7 @@ _JAVA = re.compile(
 )
 _JAVA_LINE = re.compile(r"\s*\*(.*?)\*?\s*")
 _BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\s*")
-_ITEM = re.compile(r"\s{0,4}([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
+_ITEM = re.compile(r"\s*([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
 _VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
 # As NASA's names have it ("NPB3.4-OMP"), and as words of the headers of ports.
 _MODEL = re.compile(r"NPB[\d.]+-(?:MZ-)?(\w+)")
@@ -45,6 +45,12 @@ _COUNTS = {
     "Threads requested": "threads",
     "Number of threads": "threads",
     "Avail threads": "available_threads",
+}
+# How the program was compiled: other options are another code.
+_BUILD = {
+    **dict.fromkeys(("FC", "F77", "MPIFC", "MPIF77", "CC", "MPICC", "UCC"), "compiler"),
+    **dict.fromkeys(("FFLAGS", "CFLAGS"), "flags"),
+    "RAND": "random",
 }
 _METRICS = {
     "Time in seconds": ("time", "s", Decimal(1)),
@@ -171,6 +177,8 @@ class NpbImporter(TextImporter):
                 block.verdict, block.verified = _VERDICTS[verdict], True
             else:
                 block.damaged = key
+        elif key in _BUILD and printed and _BUILD[key] not in block.parameters:
+            block.parameters[_BUILD[key]] = words(printed, line)
         elif key == "Version" and re.fullmatch(r"\d[\w.]{0,15}", printed):
             block.version = printed
 
