@@ -35,8 +35,9 @@ LAYOUTS: dict[str, Callable[[str], bytes]] = {
     "UTF-16": lambda text: text.encode("utf-16"),
     "UTF-16, big-endian": lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
     "gzip": lambda text: gzip.compress(text.encode()),
-    "two members of gzip": lambda text: gzip.compress(text.encode()[:99])
-    + gzip.compress(text.encode()[99:]),
+    "two members of gzip": lambda text: (
+        gzip.compress(text.encode()[:99]) + gzip.compress(text.encode()[99:])
+    ),
     "bzip2": lambda text: bz2.compress(text.encode()),
     "xz": lambda text: lzma.compress(text.encode()),
     "no indentation": lambda text: re.sub(r"^[ \t]+", "", text, flags=re.M).encode(),
@@ -183,9 +184,7 @@ def test_equal_duplicates_are_one(tmp_path: Path) -> None:
         ('"iops" : 3', '"iops" : 1.#INF', "'1.#INF' is not a number"),
     ],
 )
-def test_only_what_is_ambiguous_is_left_out(
-    old: str, new: str, named: str, tmp_path: Path
-) -> None:
+def test_only_what_is_ambiguous_is_left_out(old: str, new: str, named: str, tmp_path: Path) -> None:
     found = probe(OLD_FIO.replace(old, new, 1), tmp_path / "fio")
     assert found.value("fio", "bandwidth") == 12 * 1024
     assert found.values("fio", "rate") == ([] if named else [3])
@@ -194,7 +193,9 @@ def test_only_what_is_ambiguous_is_left_out(
     assert len(found.skipped) == bool(named)
 
 
-@pytest.mark.parametrize("content", ["{]", '{"a": }}', '{"a" 1}', '{"fio version": [}', "{,", "[:]"])
+@pytest.mark.parametrize(
+    "content", ["{]", '{"a": }}', '{"a" 1}', '{"fio version": [}', "{,", "[:]"]
+)
 def test_lost_structure_is_named(content: str, tmp_path: Path) -> None:
     found = probe(content + "\n", tmp_path / "bad")
     assert found.results == [] and len(found.skipped) <= 2

@@ -53,7 +53,15 @@ NPB = {
     "npb-3.3-mpi.out": (
         "nasa-npb.cg",
         {"time": 21.47, "rate": 2548.31e6, "rate.per_process": 637.08e6},
-        {"class": "B", "size": "75000", "iterations": 75, "ranks": 4, "compiled_ranks": 4},
+        {
+            "class": "B",
+            "size": "75000",
+            "iterations": 75,
+            "ranks": 4,
+            "compiled_ranks": 4,
+            "compiler": "mpif77",
+            "flags": "-O3",
+        },
         True,
         "3.3.1",
     ),

@@ -27,11 +27,23 @@ _HEADER = re.compile(
     r"#\s*(?:Intel\s?\(R\)|PALLAS) MPI Benchmark(?:s| Suite)\s+V?(\S.*?),?\s+"
     r"(?:MPI-?\w+|RMA|P2P|MT|\w+) part.*"
 )
-_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S.*?)\s*")
+_BENCHMARK = re.compile(r"(?:#\s*)?Benchmarking\s+(\S.*?)\s*")
 _RANKS = re.compile(r"#\s*#processes\s*=\s*(\d{1,9})\b.*")
+_WAITING = re.compile(r"#\s*\(\s*(\d{1,9}) additional processes waiting in MPI_Barrier\s*\).*")
 _GROUPS = re.compile(r"#\s*\(\s*(\d{1,9}) groups of (\d{1,9}) processes.*")
 _MODE = re.compile(r"#\s*MODE:\s*(\S.*?)\s*")
-_COLUMNS = re.compile(r"#(?:bytes|repetitions|processes)\b.*")
+_COLUMNS = re.compile(r"#?(?:bytes|repetitions|processes)\s+#?(?:repetitions|bytes|t_|t\[|M).*")
+# Lines of the header that hold for all of its tables.
+_TYPE = re.compile(r"#\s*(MPI_Datatype|MPI_Datatype for reductions|MPI_Op)\s*:\s*(\S+)\s*")
+_CALL = re.compile(r"#\s*(\S*IMB-\w+\s.*)")
+# Options of a call that change what is measured; others choose benchmarks, sizes and repetitions.
+_OPTION = re.compile(
+    r"-(off_cache|root_shift|sync|imb_barrier|mem_alloc_type|warm_up|thread_level|window_size"
+    r"|multi|map|data_type|red_data_type|contig_type|malloc_algo|barrier|aggregate_mode|zero_size"
+    r"|memory_type|gpu_select)\s+(\S+)"
+)
+# What else is printed above a table, other than the additional processes that wait.
+_ABOVE = re.compile(r"#\s*([A-Za-z][\w -]{1,30}?)\s*[=:]\s*(\S{1,40})\s*")
 _ROW = re.compile(r"\s*\d+\s+\S.*")
 _METRICS: dict[str, tuple[str, str, Decimal | None]] = {
     "t[usec]": ("time", "s", US),
@@ -60,12 +72,16 @@ _MOST_ROWS = 10_000
 class ImbImporter(TextImporter):
     """See the module."""
 
-    SIGNATURE = r"#\s*(?:Intel\s?\(R\)|PALLAS) MPI Benchmark|#\s*Benchmarking\s+[A-Z]\S"
+    SIGNATURE = (
+        r"#\s*(?:Intel\s?\(R\)|PALLAS) MPI Benchmark|#\s*Benchmarking\s+[A-Z]\S"
+        r"|Benchmarking\s+[A-Z][A-Za-z_]+\s*$"
+    )
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
         self._version: str | None = None
         self._code = ""
+        self._common: dict[str, FoundValue] = {}  # of all tables below a header
         self._settings: dict[str, FoundValue] = {}
         self._columns: list[str] = []
         self._reported = False
@@ -77,13 +93,15 @@ class ImbImporter(TextImporter):
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._end()
-            self._version, self._code = header[1], ""
+            self._version, self._code, self._common = header[1], "", {}
             self._reported, self._unit = False, None
         elif benchmark := _BENCHMARK.fullmatch(text):
             self._end()
-            self._code, self._settings = f"imb.{slug(benchmark[1])}", {}
+            self._code, self._settings = f"imb.{slug(benchmark[1])}", dict(self._common)
         elif ranks := _RANKS.fullmatch(text):
             self._settings["ranks"] = FoundValue(int(ranks[1]), ranks[1], line.number)
+        elif waiting := _WAITING.fullmatch(text):
+            self._settings["waiting"] = FoundValue(int(waiting[1]), waiting[1], line.number)
         elif groups := _GROUPS.fullmatch(text):
             for place, name in ((1, "groups"), (2, "ranks")):
                 self._settings[name] = FoundValue(int(groups[place]), groups[place], line.number)
@@ -91,7 +109,14 @@ class ImbImporter(TextImporter):
             self._end()
             self._settings["mode"] = words(mode[1], line.number)
         elif _COLUMNS.fullmatch(text):
-            self._head(text[1:].split(), line.number)
+            self._head(text.split(), line.number)
+        elif kind := _TYPE.fullmatch(text):
+            self._common[slug(kind[1].removeprefix("MPI_"))] = words(kind[2], line.number)
+        elif (call := _CALL.fullmatch(text)) and (options := _OPTION.findall(call[1])):
+            given = " ".join(sorted(f"-{name} {value}" for name, value in options))
+            self._common["options"] = FoundValue(given, "", line.number)
+        elif self._code and not self._columns and (above := _ABOVE.fullmatch(text)):
+            self._settings[slug(above[1])] = words(above[2], line.number)
         elif self._columns and _ROW.fullmatch(line.text):
             self._row(text.split(), line.number)
 

@@ -20,12 +20,14 @@ from assay.importers.model import (
     words,
 )
 from assay.importers.numbers import PERCENT, US, WHOLE, number
+from assay.importers.settings import HeaderSettings
 
 _HEADER = re.compile(
-    r"#\s+(OSU|OMB(?: Python)?|OMB-Py)\s+(.+?)\s+(?:Test|Benchmark)?\s*\(?(?:[vV]ersion |v)"
+    r"(?:#\s*)?(OSU|OMB(?: Python)?|OMB-Py)\s+(.+?)\s+(?:Test|Benchmark)?\s*\(?(?:[vV]ersion |v)"
     r"\s*(\d[\w.]*)\)?\s*"
 )
 _COLUMN = re.compile(r"\S+(?: \S+)*")
+_LIBRARIES = r"MPI(?:_\w+)?|OpenSHMEM|UPC|NCCL|RCCL|CUDA|Python"
 _UNIT = re.compile(r"(.*?)\s*\(\s*(us|MB/s|%)\s*\)|(.*)")
 _SETTING = re.compile(r"\[\s*([a-z][a-z ]{0,30}):\s*(\d{1,9})\s*\]")
 _NOTE = re.compile(
@@ -80,51 +82,69 @@ _WORDS = (
 class OsuImporter(TextImporter):
     """See the module."""
 
-    SIGNATURE = r"#\s+(?:OSU|OMB(?: Python)?|OMB-Py)\s+\S.*?(?:[vV]ersion |v)\s*\d"
+    # Some benchmarks and versions begin no line with "#", and neither do copies without comments.
+    SIGNATURE = (
+        r"#\s*(?:OSU|OMB(?: Python)?|OMB-Py)\s+\S.*?(?:[vV]ersion |v)\s*\d"
+        rf"|(?:OSU|OMB|OMB-Py) (?:{_LIBRARIES})\b.{{3,60}}?(?:[vV]ersion |v)\d[\w.]*\)?\s*$"
+    )
 
     def __init__(self, out: Output) -> None:
         super().__init__(out)
         self._code = ""
         self._version: str | None = None
-        self._settings: dict[str, FoundValue] = {}
+        self._settings = HeaderSettings()
         self._columns: list[tuple[str, str, Decimal]] = []
         self._sized = False
+        self._bare = False  # whether the header has lost its comment sign, and so all comments
 
     def feed(self, line: Line) -> None:
         """Process a line."""
         text = line.text.strip()
         if header := _HEADER.fullmatch(text):
             self._begin(header, line.number)
+            self._bare = not text.startswith("#")
         elif init := _INIT.fullmatch(text):
             self._init(init, line.number)
         elif text.startswith("#"):
-            self._comment(text, line.number)
+            self._comment(text, line)
+        elif self._code and not self._columns and not _LIKE_ROW.match(line.text):
+            if self._bare:
+                self._comment(f"#{text}", line)
+            else:
+                self._head(_COLUMN.findall(text), text, line.number)
         elif self._columns and _LIKE_ROW.match(line.text):
             self._row(text.split(), line.number)
 
     def _begin(self, header: re.Match[str], line: int) -> None:
-        self._settings, self._columns = {}, []
+        self._settings, self._columns = HeaderSettings(), []
         self._version = header[3]
         title = header[2]
         self._code = _program(title)
         library = re.match(r"(MPI|OpenSHMEM|UPC\+?\+?|NCCL|RCCL|CUDA)(?:-(\w+))?\b", title)
         if library and library[2]:
-            self._settings["device"] = words(library[2], line)
+            self._settings.found["device"] = words(library[2], line)
 
-    def _comment(self, text: str, line: int) -> None:
-        for name, printed in _SETTING.findall(text):
-            self._settings[slug(name)] = FoundValue(int(printed), printed, line)
+    def _comment(self, text: str, line: Line) -> None:
+        """The head of a table; any other comment before it is a setting of the measurement."""
+        if self._columns:
+            return
+        settings = _SETTING.findall(text)
+        for name, printed in settings:
+            self._settings.found[slug(name)] = FoundValue(int(printed), printed, line.number)
         if note := _NOTE.fullmatch(text):
-            found = number(note[2], line)
-            self._settings[slug(note[1])] = found or words(note[2], line)
+            found = number(note[2], line.number)
+            self._settings.found[slug(note[1])] = found or words(note[2], line.number)
+            return
         # Two blanks separate columns; a single blank is part of a name.
         names: list[str] = _COLUMN.findall(text[1:].strip())
-        if not self._columns and any("(" in n or n.lower() in _COLUMNS for n in names):
-            self._head(names, text, line)
+        # A line with " = " says how a column is computed: "Overall = Coll. Init + Compute".
+        if not settings and not self._head(names, text, line.number) and " = " not in text:
+            self._settings.take(text.lstrip("# "), line)
 
-    def _head(self, names: list[str], text: str, line: int) -> None:
-        if text.startswith("# Overall = ") or " = " in text:
-            return
+    def _head(self, names: list[str], text: str, line: int) -> bool:
+        """Whether the line is the head of a table, whose columns are then known."""
+        if " = " in text or not any("(" in n or n.lower() in _COLUMNS for n in names):
+            return False
         sized = names[0] == "Size"
         columns = []
         for name in names[sized:]:
@@ -133,9 +153,10 @@ class OsuImporter(TextImporter):
                 # Other comments have parentheses too, such as the device of a buffer.
                 if sized:
                     self.out.skip(line, f"The column '{name}' is unknown.")
-                return
+                return sized
             columns.append(column)
         self._columns, self._sized = columns, sized
+        return True
 
     def _row(self, fields: list[str], line: int) -> None:
         verified = None
@@ -145,7 +166,7 @@ class OsuImporter(TextImporter):
         if len(fields) != len(columns) + self._sized:
             self.out.skip(line, "The number of fields in this row differs from the header's.")
             return
-        parameters = dict(self._settings)
+        parameters = dict(self._settings.found)
         if self._sized:
             size = number(fields.pop(0), line)
             if size is None or not isinstance(size.value, int) or size.value < 0:
@@ -174,7 +195,7 @@ class OsuImporter(TextImporter):
                 return
             series.append(Series(metric, "s", [found]))
         ranks = FoundValue(int(init[1]), init[1], line)
-        self._put(self._settings | {"ranks": ranks}, series, None)
+        self._put(self._settings.found | {"ranks": ranks}, series, None)
 
     def _put(
         self, parameters: dict[str, FoundValue], series: list[Series], verified: bool | None
