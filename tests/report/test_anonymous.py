@@ -353,11 +353,11 @@ def test_the_numbers_of_a_history_stay(months):
 
 
 @pytest.mark.long
-def test_an_anonymous_history_has_its_own_default_file(months, capsysbinary):
+def test_an_anonymous_history_has_its_own_default_file(months, tmp_path, monkeypatch, capsysbinary):
+    monkeypatch.chdir(tmp_path)
     history(runs=months, html=True, anonymize=True)
     assert printed(capsysbinary).rstrip().endswith("history-anonymous.html")
-    assert not (months / "history.html").exists()
-    (months / "history-anonymous.html").unlink()
+    assert [path.name for path in tmp_path.iterdir()] == ["history-anonymous.html"]
 
 
 def names_with(**kinds: str) -> Names:
