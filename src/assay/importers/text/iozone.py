@@ -17,7 +17,6 @@ from assay.importers.model import (
     Series,
     TextImporter,
     slug,
-    words,
 )
 from assay.importers.numbers import FIELD, KIB, US, number
 from assay.importers.settings import command_options
@@ -79,7 +78,7 @@ _MODES = {
     "sync": re.compile(r"\s*(SYNC Mode)\b.*"),
     "purge": re.compile(r"\s*(Purge Mode On)\b.*"),
     "stride": re.compile(r"\s*File stride size set to\s+(\d.*?)\.?\s*"),
-    "throughput": re.compile(r"\s*Throughput test with\s+(\d{1,6}\s+\w+)\b.*"),
+    "throughput": re.compile(r"\s*Throughput test with\s+(\d{1,6}\s+(?:process|thread)\w*)\b.*"),
     "cpu_cache": re.compile(r"\s*Processor cache size set to\s+(\d+\s+\w+)\.?\s*"),
     "retest": re.compile(r"\s*(No retest option selected)\b.*"),
     "stonewall": re.compile(r"\s*(Stonewall disabled)\b.*"),
@@ -137,7 +136,8 @@ class IozoneImporter(TextImporter):
                 self._modes["options"] = options
         for name, pattern in _MODES.items():
             if mode := pattern.fullmatch(text):
-                self._modes[name] = words(mode[1], line)
+                # Nothing printed: tabs have become blanks.
+                self._modes[name] = FoundValue(" ".join(mode[1].split()), "", line)
 
     def _head(self, text: str, line: int) -> None:
         known = text.split()[2:] == _LOWER and self._above.split() == _UPPER
