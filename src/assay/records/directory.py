@@ -19,6 +19,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
+from assay.plain_files import is_plain, plain_folder, read_plain, reading
 from assay.records.files import (
     append_line,
     cannot_read,
@@ -150,7 +151,7 @@ class RunDirectory:
         """The launches whose end assay recorded; torn lines are skipped. Raises AssayError."""
         path = self.path / LAUNCHES
         try:
-            lines = path.read_bytes().split(b"\n")
+            lines = read_plain(path).split(b"\n")
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -164,8 +165,11 @@ class RunDirectory:
         return records
 
     def streams(self) -> list[Path]:
-        """The raw streams, in the order of their launches."""
-        return sorted(self.raw.glob("*.jsonl"))
+        """The raw streams, in the order of their launches. Raises AssayError."""
+        try:
+            return sorted(plain_folder(self.raw).glob("*.jsonl"))
+        except OSError as error:
+            raise cannot_read(self.raw, error) from None
 
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run and random hexadecimal digits."""
@@ -203,7 +207,7 @@ class RunDirectory:
         """
         path = self.path / SEAL
         try:
-            content = path.read_bytes()
+            content = read_plain(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -229,12 +233,12 @@ class RunDirectory:
         """
         path = self.path / SEAL
         try:
-            seal = _decode(path.read_bytes(), Seal, path)
+            seal = _decode(read_plain(path), Seal, path)
             found = self._sealable()
             changed = [
                 name
                 for name, digest in seal.files.items()
-                if not (self.path / name).is_file() or _sha256(self.path / name) != digest
+                if not is_plain(self.path / name) or _sha256(self.path / name) != digest
             ]
         except OSError as error:
             raise cannot_read(Path(error.filename or path), error) from None
@@ -247,7 +251,9 @@ class RunDirectory:
     def _sealable(self) -> list[str]:
         """The files that a seal holds, by their paths in the run."""
         paths = sorted(
-            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
+            path.relative_to(self.path)
+            for path in self.path.rglob("*")
+            if path.is_symlink() or path.is_file()
         )
         return [
             str(path)
@@ -269,7 +275,7 @@ class _Versioned(msgspec.Struct):
 def _read(path: Path, kind: type[_T], schema: int) -> _T:
     """A file of a run. Raises AssayError if it isn't there, or is of another version."""
     try:
-        content = path.read_bytes()
+        content = read_plain(path)
     except FileNotFoundError:
         if is_run(path.parent):
             raise Damaged(
@@ -314,7 +320,7 @@ def _check_time(utc: float, path: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
+    with reading(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -322,7 +328,7 @@ def list_runs(root: Path) -> list[RunDirectory]:
     """The runs under ``root``, oldest first; none if there is no such folder."""
     if not root.is_dir():
         return []
-    clear_leftovers(root)
+    clear_leftovers(root.resolve())
     return [
         RunDirectory(path)
         for path in sorted(root.iterdir())

@@ -29,6 +29,7 @@ from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.model.replication import Replication
 from assay.model.sessions import session_of
+from assay.plain_files import ensure_file
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, Measurement, RunData
@@ -303,7 +304,7 @@ class Campaign:
         return _with_lost(record, self._executor.lost_hosts(order))
 
     def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
-        order.stream.touch()
+        ensure_file(order.stream)
         record = LaunchRecord(
             launch=order.launch,
             toolchain=order.toolchain,

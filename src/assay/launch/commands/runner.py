@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 EXIT_MEASUREMENT = 4
+# How the stream is opened: as assay opens files of a run, without following a link.
+_STREAM = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 CANNOT_START = 127
 # Linux's energy counters (RAPL), and a power (W) that no package exceeds: it bounds the time in
 # which a counter wraps at most once. native/harness/energy reads them likewise for kernels.
@@ -48,7 +50,7 @@ def main(path: str) -> int:
         spec = json.load(file)
     signal.signal(signal.SIGTERM, _hand_on)
     begun = time.monotonic()
-    stream = os.open(spec["stream"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    stream = os.open(spec["stream"], _STREAM, 0o666)
 
     def write(**record: object) -> None:
         os.write(stream, json.dumps(record, allow_nan=False).encode() + b"\n")
