@@ -13,6 +13,7 @@ import os
 import secrets
 import stat
 import string
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,7 +35,7 @@ def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
     return found
 
 
-def reading(path: Path) -> BinaryIO:
+def reading(path: Path) -> BufferedReader:
     """A regular file, opened to be read. Raises OSError."""
     return os.fdopen(open_plain(path, os.O_RDONLY), "rb")
 

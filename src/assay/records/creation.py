@@ -14,6 +14,7 @@ from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError
 from assay.model.plan import Plan
 from assay.plain_files import new_folder
+from assay.records.access.trust import check_place
 from assay.records.directory import MANIFEST, MEMBERS, RAW, RunDirectory
 from assay.records.files import cannot_write, pretty_json, temporary_prefix, write_atomically
 from assay.records.jobs import FOLDER as JOBS_FOLDER
@@ -101,6 +102,7 @@ def run_stem(utc: float, system: str, suite: str) -> str:
 
 def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirectory:
     """Create a run's directory under an unused name; ``fill`` writes its first files."""
+    check_place(root)
     try:
         root.mkdir(parents=True, exist_ok=True)
         temporary = new_folder(temporary_prefix(stem), root)

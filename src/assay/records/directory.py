@@ -17,12 +17,15 @@ from typing import TypeVar
 
 import msgspec
 
+from assay.config import HOST_NAME
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
 from assay.plain_files import is_plain, plain_folder, read_plain, reading
+from assay.records.access.trust import is_own
 from assay.records.files import (
     append_line,
     cannot_read,
+    cannot_write,
     clear_leftovers,
     hold,
     pretty_json,
@@ -32,7 +35,7 @@ from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
 from assay.records.members.packs import is_packed, packed_members
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
-from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
+from assay.records.request import REQUEST, REQUEST_SCHEMA, TAG, RunRequest
 from assay.records.summary import RunSummary
 
 MANIFEST = "manifest.json"
@@ -82,6 +85,7 @@ class RunDirectory:
         self.path = path
         self.raw = path / RAW
         self._launches = 0
+        self._folders: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -123,6 +127,7 @@ class RunDirectory:
                 where=str(self.path),
                 fix="`assay runs --follow` shows the state of the job.",
             )
+        self._check_member()
         manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
         rule = manifest.plan.replication
         _check_time(manifest.utc, self.path / MANIFEST)
@@ -130,6 +135,16 @@ class RunDirectory:
         if min(given) <= 0.0 and not manifest.imported:
             raise _not_written("invalid times in the plan", self.path / MANIFEST)
         return manifest
+
+    def _check_member(self) -> None:
+        """Raises AssayError if a member of a group is a link, or lies in one."""
+        if self.path.parent.name != MEMBERS:
+            return
+        for folder in (self.path.parent, self.path):
+            try:
+                plain_folder(folder)
+            except OSError as error:
+                raise cannot_read(folder, error) from None
 
     def facts(self) -> Facts:
         """The manifest's facts about the machine; raises AssayError as ``manifest`` does."""
@@ -141,6 +156,7 @@ class RunDirectory:
             return None
         request = _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
         _check_time(request.utc, self.path / REQUEST)
+        _check_names(request, self.path / REQUEST)
         return request
 
     def begin(self, manifest: Manifest) -> None:
@@ -173,10 +189,26 @@ class RunDirectory:
 
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run and random hexadecimal digits."""
+        self._check_unmoved()
         # Listed once: listing a folder of thousands takes longer than beginning a launch.
         self._launches = self._launches or len(self.streams())
         self._launches += 1
         return f"{self._launches - 1:04d}-{os.urandom(3).hex()}"
+
+    def _check_unmoved(self) -> None:
+        """Raises AssayError if the run's folders are other ones than at its first launch here."""
+        try:
+            here = [path.stat() for path in (self.path, plain_folder(self.raw))]
+        except OSError as error:
+            raise cannot_write(Path(error.filename or self.raw), error) from None
+        found = tuple((status.st_dev, status.st_ino) for status in here)
+        self._folders = self._folders or found
+        if found != self._folders:
+            raise Damaged(
+                "The run's folder was replaced by another one while it was measured.",
+                where=str(self.path),
+                fix="Look who can write to the folder of the runs.",
+            )
 
     def append_launch(self, record: LaunchRecord) -> None:
         """Add one line to ``launches.jsonl``."""
@@ -319,6 +351,15 @@ def _check_time(utc: float, path: Path) -> None:
         raise _not_written("an invalid time", path)
 
 
+def _check_names(request: RunRequest, path: Path) -> None:
+    """Raises Damaged for a tag or hosts that could be an option of a command, or match any job."""
+    if not TAG.fullmatch(request.tag):
+        raise _not_written(f"'{request.tag[:40]}' is no tag of jobs", path)
+    for host in request.hosts or ():
+        if not HOST_NAME.fullmatch(host):
+            raise _not_written(f"'{host[:80]}' is no name of a host", path)
+
+
 def _sha256(path: Path) -> str:
     with reading(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -352,6 +393,8 @@ def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDire
     if name and is_run(Path(name)):
         return RunDirectory(Path(name))
     runs = [run for run in list_runs(root) if not (incomplete and run.complete)]
+    if not name and incomplete:  # in a folder that users share, this user's own
+        runs = [run for run in runs if is_own(run.path)] or runs
     if not name:
         if not runs:
             kind = "unfinished run" if incomplete else "run"

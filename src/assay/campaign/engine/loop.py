@@ -90,9 +90,10 @@ def left_out_text(measurement: Measurement) -> str:
 class Campaign:
     """Executes the plan of one run directory, or the session of it that ``make_state`` selects.
 
-    ``patience``: seconds without records after which a launch is given up. ``ending``: seconds in
-    which its ranks have to end after the end of their stream. ``deadline``: Unix time; no
-    measurement is begun that would not end before it, and a launch under way then is stopped.
+    ``manifest``: the run's, if it has been read. ``patience``: seconds without records after which
+    a launch is given up. ``ending``: seconds in which its ranks have to end after the end of their
+    stream. ``deadline``: Unix time; no measurement is begun that would not end before it, and a
+    launch under way then is stopped.
     """
 
     def __init__(
@@ -102,12 +103,13 @@ class Campaign:
         observer: Observer,
         make_state: Callable[[Manifest], CampaignState],
         *,
+        manifest: Manifest | None = None,
         patience: float = PATIENCE,
         ending: float = ENDING,
         deadline: float | None = None,
     ) -> None:
         self._run = run
-        self._manifest = run.manifest()
+        self._manifest = manifest or run.manifest()
         self._executor = executor
         self._observer = observer
         self._patience = patience

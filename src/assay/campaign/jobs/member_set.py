@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from assay.campaign.jobs.batch import assay_words, environment
 from assay.errors import AssayError
+from assay.launch.remote import check_host
 from assay.plain_files import read_plain, writing
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook
@@ -90,7 +91,7 @@ class MemberSet:
         try:
             self._processes.append(
                 subprocess.Popen(
-                    [remote_shell, host, command],
+                    [remote_shell, check_host(host), command],
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=subprocess.STDOUT,

@@ -70,6 +70,7 @@ def report(
     from assay.campaign.commands.finish import Expected, check_expectations
     from assay.config import load_config
     from assay.console import console, print_json
+    from assay.records.access.trust import is_own
     from assay.records.directory import find_run
     from assay.records.model import RunData
     from assay.records.reading import read_run
@@ -129,12 +130,14 @@ def report(
     print_summary(model, screen, verbose=verbose)
     if format_ == "terminal":
         return status
-    if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
+    read_only = not os.access(directory.path, os.W_OK)  # such as in an archive
+    if output is None and (read_only or not is_own(directory.path)):
+        why = "is read-only" if read_only else "is another user's"
         suffix = {"markdown": "md"}.get(format_, format_)
         output = Path(f"{model.run}.{suffix}")
         screen.print(
-            f"\nThe run is read-only: its report is written to {output} here; --output names "
-            "another place.",
+            f"\nThe run {why}: its report is written to {output} here; --output names another "
+            "place.",
             markup=False,
             soft_wrap=True,
         )

@@ -1,1 +1,1 @@
-"""Access to the files of runs: without following links, and only to runs of this user."""
+"""Who may go on with a run."""
