@@ -134,7 +134,7 @@ def report(
     if output is None and (read_only or not is_own(directory.path)):
         why = "is read-only" if read_only else "is another user's"
         suffix = {"markdown": "md"}.get(format_, format_)
-        output = Path(f"{model.run}.{suffix}")
+        output = Path(f"{Path(model.run).name}.{suffix}")  # what a manifest says is no path
         screen.print(
             f"\nThe run {why}: its report is written to {output} here; --output names another "
             "place.",
