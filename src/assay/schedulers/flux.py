@@ -90,8 +90,8 @@ class FluxScheduler(Batch):
         return _ascii(words[-1]) if words else ""
 
     def cancel_command(self, job: str) -> list[str]:
-        """flux-cancel(1)."""
-        return [*_flux(), "cancel", job]
+        """flux-cancel(1); Python's argparse knows the end of options."""
+        return [*_flux(), "cancel", "--", job]
 
     def has_ended(self, answer: CommandResult) -> bool:
         """False: ``gone`` matches Flux's messages on ended jobs."""
