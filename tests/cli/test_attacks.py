@@ -18,7 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from attacks import ASSAY, ATTACKER, Scratch, give, plant_modules, stand_in_slurm, state_of
+from attacks import (
+    ASSAY,
+    ATTACKER,
+    Scratch,
+    give,
+    plant_modules,
+    stand_in_slurm,
+    state_of,
+    unfinish,
+)
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 long = pytest.mark.long
@@ -30,8 +39,9 @@ def made() -> Iterator[Scratch]:
     """A complete run and one that lacks all its launches, once for all tests."""
     with tempfile.TemporaryDirectory(prefix="assay-attacks-") as folder:
         scratch = Scratch(Path(folder))
-        scratch.unfinished().rename(Path(folder) / "unfinished")
         scratch.run().rename(Path(folder) / "complete")
+        shutil.copytree(Path(folder) / "complete", Path(folder) / "unfinished")
+        unfinish(Path(folder) / "unfinished")
         yield scratch
 
 
@@ -77,6 +87,7 @@ def test_the_run_of_another_user_is_not_gone_on_with(
     assert state_of(scratch.path) == before
 
 
+@long
 @as_root
 def test_ones_own_run_is_chosen_among_those_of_others(made: Scratch, scratch: Scratch) -> None:
     left(made, scratch, "unfinished", "20260101T000000Z-x-mine")
@@ -99,7 +110,7 @@ def test_what_everybody_may_write_is_not_gone_on_with(
     (run / place).resolve().chmod(0o777)
     said = refused(scratch, "run", "--resume", "--here", says="may be written by everybody")
     inside = place not in ("..", "../..")
-    assert ("assay report" if inside else "--runs") in said
+    assert ("chmod -R go-w" if inside else "--runs") in said
 
 
 @long
@@ -200,13 +211,14 @@ def test_ones_own_link_to_the_folder_of_runs_is_followed(made: Scratch, scratch:
         done = scratch.assay("run", "--resume", *words, "--here", "--no-report")
         assert done.returncode == 0, done.stderr
         (run / "seal.json").unlink()
-        (run / "launches.jsonl").unlink()
+        (run / "launches.jsonl").unlink(missing_ok=True)
     assert scratch.assay("report", "linked").returncode == 0
 
 
 # ---- reading ---------------------------------------------------------------------------------
 
 
+@long
 @as_root
 def test_the_run_of_another_user_can_be_read(made: Scratch, scratch: Scratch) -> None:
     run = left(made, scratch, "complete")
@@ -242,7 +254,7 @@ def _shown(scratch: Scratch, words: list[str]) -> str:
 @pytest.mark.parametrize(
     ("name", "reader"),
     [
-        pytest.param(name, reader, marks=[] if (name, reader[0]) == ("raw", "report") else long)
+        pytest.param(name, reader, marks=[] if (name, reader) == ("raw", _READERS[0]) else long)
         for name in ("manifest.json", "launches.jsonl", "raw", "stream", "seal.json", "parquet")
         for reader in _READERS
     ],
@@ -294,7 +306,8 @@ def test_a_member_of_a_group_is_no_link(made: Scratch, scratch: Scratch, name: s
         (group / "members" / name).symlink_to(hidden / "00000")
     for reader in _READERS[:6]:
         assert SECRET not in _shown(scratch, reader)
-    refused(scratch, "run", "--resume", "--here", says="is a link")
+    if name != "00000":  # of which the seal seems to be there: nothing is left to measure
+        refused(scratch, "run", "--resume", "--here", says="is a link")
 
 
 # ---- Python's modules in the current folder --------------------------------------------------
@@ -490,13 +503,14 @@ def test_a_planted_host_is_no_option_of_the_remote_shell(scratch: Scratch) -> No
 # ---- permissions -----------------------------------------------------------------------------
 
 
+@long
 @pytest.mark.parametrize(
     ("mask", "unwanted", "wanted"),
     [
         ("077", 0o077, 0o600),
-        pytest.param("002", 0o002, 0o664, marks=long),
-        pytest.param("022", 0o022, 0o644, marks=long),
-        pytest.param("027", 0o027, 0o640, marks=long),
+        ("002", 0o002, 0o664),
+        ("022", 0o022, 0o644),
+        ("027", 0o027, 0o640),
     ],
 )
 def test_the_umask_is_respected(scratch: Scratch, mask: str, unwanted: int, wanted: int) -> None:

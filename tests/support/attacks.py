@@ -73,16 +73,6 @@ class Scratch:
         (name,) = set(self.names()) - known
         return self.runs / name
 
-    def unfinished(self) -> Path:
-        """A run that lacks its launches, as after a kill at its beginning."""
-        run = self.run()
-        for path in (run / "seal.json", run / "launches.jsonl", *run.glob("*.parquet")):
-            path.unlink()
-        shutil.rmtree(run / "raw")
-        (run / "raw").mkdir()
-        self.ran.unlink()
-        return run
-
     def names(self) -> list[str]:
         return sorted(path.name for path in self.runs.iterdir()) if self.runs.exists() else []
 
@@ -100,6 +90,14 @@ class Scratch:
         lines = [{"event": "submitted", "number": 1, "utc": 1.0e9, **job} for job in jobs]
         (run / "jobs.jsonl").write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in lines))
         return run
+
+
+def unfinish(run: Path) -> None:
+    """Take all launches from a run, as after a kill at its beginning: they would run again."""
+    for path in (run / "seal.json", run / "launches.jsonl", *run.glob("*.parquet")):
+        path.unlink()
+    shutil.rmtree(run / "raw")
+    (run / "raw").mkdir()
 
 
 def give(*paths: Path) -> None:

@@ -7,7 +7,9 @@ commands or write files. Reading such a run is harmless, and is always possible.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,7 +84,7 @@ def is_own(run: Path) -> bool:
 
 
 def _parts(run: Path) -> Iterator[Path]:
-    with os.scandir(run) as entries:
+    with contextlib.suppress(OSError), os.scandir(run) as entries:
         yield from sorted(Path(entry.path) for entry in entries)
     packs = run / _MEMBERS / "packs"
     if packs.is_dir():
@@ -94,21 +96,22 @@ def _link_in(folder: Path) -> Path | None:
     try:
         with os.scandir(folder) as entries:
             return next((Path(each.path) for each in entries if each.is_symlink()), None)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # there is no such folder
         return None
 
 
 def _refused(run: Path, path: Path, why: str) -> NotTrusted:
-    named = run if path == run else f"the run {run.name}"
     if why == "is a link":
         fix = "Remove the link, and see who can write there."
+    elif (path == run or run in path.parents) and why.startswith("may be"):
+        fix = f"If nobody has changed it: chmod -R go-w {shlex.quote(str(run))}"
     elif path == run or run in path.parents:
-        fix = f"`assay report {run}` shows {named}; to measure, begin a run of your own."
+        fix = f"`assay report {shlex.quote(str(run))}` shows it; to measure, begin your own run."
     else:
         fix = (
-            "Keep runs where only you can write, such as --runs ~/runs, or close this folder "
-            "(chmod go-w). If you trust all members of a group that shares it, set "
-            f"{TRUSTED_GROUPS} to the group's name."
+            "Reading is possible (`assay report`). To measure, keep runs where only you can write "
+            "(--runs DIR), or close this folder (chmod go-w). If you trust all members of a group "
+            f"that shares it, set {TRUSTED_GROUPS} to the group's name."
         )
     return NotTrusted(
         f"This {why}, and going on with a run executes what its files say.",
