@@ -6,11 +6,14 @@ made by chown, which needs root.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 import shutil
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -158,3 +161,32 @@ def stand_in_slurm(folder: Path) -> dict[str, str]:
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_LOG": str(folder / "log")}
+
+
+_OPENED, _IS_FOLDER, _NO_WAIT = 0x20, 0x40000000, 0o4000  # inotify(7)
+
+
+@contextlib.contextmanager
+def opened_in(folder: Path) -> Iterator[Callable[[], list[str]]]:
+    """What any process opens in a folder and those below it, by name, meanwhile (inotify(7))."""
+    library = ctypes.CDLL(None, use_errno=True)
+    watch = library.inotify_init1(_NO_WAIT)
+    assert watch >= 0
+    for each in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        assert library.inotify_add_watch(watch, os.fsencode(each), _OPENED) >= 0
+
+    def names() -> list[str]:
+        found = []
+        with contextlib.suppress(BlockingIOError):
+            while events := os.read(watch, 1 << 16):
+                while events:
+                    _, mask, _, length = struct.unpack_from("iIII", events)
+                    name = events[16 : 16 + length].rstrip(b"\0").decode()
+                    found.append(f"{name or folder.name}{'/' if mask & _IS_FOLDER else ''}")
+                    events = events[16 + length :]
+        return found
+
+    try:
+        yield names
+    finally:
+        os.close(watch)

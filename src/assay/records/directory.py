@@ -270,7 +270,7 @@ class RunDirectory:
             changed = [
                 name
                 for name, digest in seal.files.items()
-                if not is_plain(self.path / name) or _sha256(self.path / name) != digest
+                if not self._is_inside(name) or _sha256(self.path / name) != digest
             ]
         except OSError as error:
             raise cannot_read(Path(error.filename or path), error) from None
@@ -279,6 +279,15 @@ class RunDirectory:
         if MANIFEST not in seal.files:
             changed.append(f"{SEAL} (names no {MANIFEST})")
         return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
+
+    def _is_inside(self, name: str) -> bool:
+        """Whether a name is that of a file in the run, and no link leads to it."""
+        path = self.path / name
+        if ".." in path.parts or not path.is_relative_to(self.path) or not is_plain(path):
+            return False
+        return not any(
+            folder.is_symlink() for folder in path.parents if self.path in folder.parents
+        )
 
     def _sealable(self) -> list[str]:
         """The files that a seal holds, by their paths in the run."""
