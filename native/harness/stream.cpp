@@ -10,6 +10,13 @@
 #include <string_view>
 
 namespace assay {
+namespace {
+
+// A link in a run may lead anywhere; the permissions are what the umask leaves.
+constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+constexpr mode_t kPermissions = 0666;
+
+}  // namespace
 
 Stream::Stream(const std::string& path) : path_(path) {
   if (path == "-") {
@@ -17,7 +24,7 @@ Stream::Stream(const std::string& path) : path_(path) {
     descriptor_ = STDOUT_FILENO;
     return;
   }
-  descriptor_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  descriptor_ = open(path.c_str(), kFlags, kPermissions);
   if (descriptor_ < 0) {
     fail(std::string("can't be opened for writing: ") + std::strerror(errno));
     return;

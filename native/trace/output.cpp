@@ -25,7 +25,7 @@ namespace {
 class File {
  public:
   explicit File(const char* path) {
-    descriptor_ = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    descriptor_ = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor_ < 0) problem_ = errno;
   }
 

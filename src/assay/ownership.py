@@ -1,12 +1,31 @@
-"""Checks whether another user than this one and root can have written or can replace a file."""
+"""Checks whether another user than this one and root can have written or can replace a file.
+
+Checked are the owner, the permissions of everybody and of the group, and POSIX access control lists
+(acl(5)), which show in the group's permissions. Who is in a group is asked of the system's
+databases. Access control lists of NFSv4 and the exports of a file server are not seen from here.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import os
 import pwd
 import stat
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+
+# Names of groups, with commas between them, whose members the user trusts as much as himself.
+TRUSTED_GROUPS = "ASSAY_TRUSTED_GROUPS"
+# acl(5), as the kernel keeps it: a version, then tag, permissions and id of each entry.
+_ACL = "system.posix_acl_access"
+_ACL_VERSION = (2).to_bytes(4, "little")
+_USER, _OWN_GROUP, _GROUP = 0x02, 0x04, 0x08
+_WRITE = 0o2
+# Links that the kernel follows in a path (path_resolution(7)).
+_LINKS = 40
 
 
 def why_untrusted(path: Path) -> str | None:
@@ -15,50 +34,170 @@ def why_untrusted(path: Path) -> str | None:
     The answer continues a sentence: "belongs to 'x'", "may be written by everybody". A link and its
     target are both checked. Raises OSError if the path doesn't exist.
     """
-    for status in (path.lstat(), path.stat()):
-        why = _why(status)
-        if why:
-            return why
-    return None
+    return _why(path, path.lstat()) or _why(path, path.stat())
+
+
+def why_untrusted_link(path: Path) -> str | None:
+    """As ``why_untrusted``, for the path itself: a link is never followed, and is a reason.
+
+    Raises OSError if the path doesn't exist.
+    """
+    status = path.lstat()
+    return "is a link" if stat.S_ISLNK(status.st_mode) else _why(path, status)
 
 
 def untrusted_above(path: Path) -> tuple[Path, str] | None:
     """The first folder above ``path``, from the root down, in which others can replace an entry.
 
     A folder that all may write to is accepted if its sticky bit protects the entries, as in
-    ``/tmp``. Missing folders are skipped. Links in the path and their targets are both checked.
+    ``/tmp``. Missing folders are skipped. Links in the path are checked as the folders are, and so
+    is the way to their targets.
     """
-    for folder in (*reversed(path.absolute().parents), *reversed(path.resolve().parents)):
+    whole = path.absolute()
+    for place in _way(whole):
+        if place == whole:
+            continue
         try:
-            states = (folder.lstat(), folder.stat())
+            why = _why(place, place.lstat(), sticky=True)
         except OSError:
             continue
-        why = next(filter(None, (_why(status, sticky=True) for status in states)), None)
         if why:
-            return folder, why
+            return place, why
     return None
 
 
-def _why(status: os.stat_result, *, sticky: bool = False) -> str | None:
+def foreign_link(path: Path) -> tuple[Path, str] | None:
+    """The first link on the way to ``path``, itself included, that another user made.
+
+    Whoever makes it decides where a file is created. None if there is none.
+    """
+    for place in _way(path.absolute()):
+        try:
+            status = place.lstat()
+        except OSError:
+            return None
+        if stat.S_ISLNK(status.st_mode) and status.st_uid not in (os.geteuid(), 0):
+            return place, f"is a link that {_belongs(status.st_uid)}"
+    return None
+
+
+def _way(path: Path) -> Iterator[Path]:
+    """The folders and links that the system passes to resolve an absolute path, and the path."""
+    left = _LINKS
+
+    def follow(path: Path) -> Iterator[Path]:
+        nonlocal left
+        for place in (*reversed(path.parents), path):
+            yield place
+            with contextlib.suppress(OSError):
+                target = place.readlink()
+                left -= 1
+                if left > 0:
+                    yield from follow(place.parent / target)
+
+    return follow(path)
+
+
+def _why(path: Path, status: os.stat_result, *, sticky: bool = False) -> str | None:
     if status.st_uid not in (os.geteuid(), 0):
-        return f"belongs to {_user(status.st_uid)}"
+        return _belongs(status.st_uid)
     if stat.S_ISLNK(status.st_mode):  # a link has no permissions of its own
         return None
     if sticky and status.st_mode & stat.S_ISVTX:
         return None
     if status.st_mode & stat.S_IWOTH:
         return "may be written by everybody"
-    if status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid):
-        return f"may be written by the group {_group(status.st_gid)}"
-    return None
+    if not status.st_mode & stat.S_IWGRP:
+        return None
+    # With an access control list these bits are its mask: the most that an entry can permit.
+    writers = _acl_writers(path)
+    users, listed = writers if writers is not None else ([], [None])
+    groups = [status.st_gid if group is None else group for group in listed]
+    for user in users:
+        if user not in (os.geteuid(), 0):
+            return f"may be written by {_user(user)} (an access control list)"
+    return next(filter(None, map(_why_group, groups)), None)
 
 
-def _own_group(group: int) -> bool:
-    """Whether it is this user's private group, the one with the user's name."""
+def _acl_writers(path: Path) -> tuple[list[int], list[int | None]] | None:
+    """The named users, and the groups, that a file's access control list lets write.
+
+    None for the file's own group. None in place of a pair if the file has no such list.
+    """
     try:
-        return grp.getgrgid(group).gr_name == pwd.getpwuid(os.geteuid()).pw_name
+        content = os.getxattr(path, _ACL)
+    except OSError:
+        return None
+    entries = content[4 : 4 + (len(content) - 4) // 8 * 8]
+    if content[:4] != _ACL_VERSION:
+        return None
+    users: list[int] = []
+    groups: list[int | None] = []
+    for tag, permissions, number in struct.iter_unpack("<HHI", entries):
+        if not permissions & _WRITE:
+            continue
+        if tag == _USER:
+            users.append(number)
+        elif tag == _GROUP:
+            groups.append(number)
+        elif tag == _OWN_GROUP:
+            groups.append(None)
+    return users, groups
+
+
+def _why_group(group: int) -> str | None:
+    """Why a group is not this user's alone; None if it is."""
+    trusted = os.environ.get(TRUSTED_GROUPS, "").split(",")
+    if _group(group).strip("'") in filter(None, map(str.strip, trusted)):
+        return None
+    others = _others_in(group, os.geteuid())
+    if others is None:
+        return None
+    return f"may be written by the group {_group(group)}{others}"
+
+
+@lru_cache(maxsize=64)
+def _others_in(group: int, user: int) -> str | None:
+    """None if only ``user`` is in the group; else words on who is, empty for any other group.
+
+    It must be the user's private group, the one with the user's name, and nobody but the user and
+    root may be in it: as one of its members, or with it as the primary group. Where the database
+    can't list all users (LDAP without enumeration), the latter can't be asked; then the group must
+    be the user's primary one and have the user's number, as user-private groups of such databases
+    have.
+    """
+    try:
+        found, me = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:  # no entry in the databases: containers
-        return os.geteuid() == 0 == group
+        return None if user == 0 == group else ""
+    if found.gr_name != me.pw_name:
+        return ""
+    known = pwd.getpwall()
+    numbers = {each.pw_name: each.pw_uid for each in known}
+    members = {name for name in found.gr_mem if _number(name, numbers) not in (user, 0)}
+    members |= {
+        each.pw_name for each in known if each.pw_gid == group and each.pw_uid not in (user, 0)
+    }
+    if members:
+        first = sorted(members)
+        return f", which has other members ({', '.join(first[:3])}{', …' if first[3:] else ''})"
+    enumerated = user in numbers.values()
+    if enumerated or group == me.pw_gid == user:
+        return None
+    return ", whose members can't be listed"
+
+
+def _number(name: str, known: dict[str, int]) -> int | None:
+    if name in known:
+        return known[name]
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return None
+
+
+def _belongs(user: int) -> str:
+    return f"belongs to {_user(user)}"
 
 
 def _user(number: int) -> str:

@@ -153,7 +153,7 @@ def test_flux_arrays_are_jobs_that_know_their_numbers(put: Put, calls, tmp_path:
     )
     put("flux", when="*cancel*")
     scheduler.cancel([job])
-    assert calls()[-2:] == ["flux cancel fAb", "flux cancel fAc"]
+    assert calls()[-2:] == ["flux cancel -- fAb", "flux cancel -- fAc"]
 
 
 def test_half_an_array_of_flux_is_taken_back(put: Put, calls, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_half_an_array_of_flux_is_taken_back(put: Put, calls, tmp_path: Path) ->
     )
     with pytest.raises(AssayError, match="queue x not configured"):
         FluxScheduler().submit(a_request(tmp_path, 3), tmp_path)
-    assert calls()[-1] == "flux cancel fAb"
+    assert calls()[-1] == "flux cancel -- fAb"
 
 
 def test_within_a_job_of_flux_the_instance_around_it_is_asked(

@@ -27,7 +27,7 @@ std::uint32_t put(std::uint8_t* to, std::uint64_t value) {  // LEB128
 }  // namespace
 
 bool TraceFile::open(const char* path) noexcept {
-  const int low = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int low = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (low < 0) {
     problem_ = errno;
     return false;

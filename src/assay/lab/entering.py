@@ -75,7 +75,7 @@ def on_lab(name: str, config: Config) -> Config:
     check_root()
     cluster = find_lab(name)
     if not network.is_inside(cluster.hosts[0].namespace):
-        _become(cluster, cluster.hosts[0], [sys.executable, *sys.orig_argv[1:]])
+        _become(cluster, cluster.hosts[0], _own_words())
     hosts = ClusterConfig(
         tuple(host.addresses[0] for host in cluster.hosts),
         str(cluster.remote_shell),
@@ -84,6 +84,12 @@ def on_lab(name: str, config: Config) -> Config:
     )
     system = msgspec.structs.replace(config.system, name=f"lab {name}")
     return replace(config, cluster=hosts, scheduler=None, system=system)
+
+
+def _own_words() -> list[str]:
+    """This process's command line, again without the current folder on Python's path."""
+    safe = [] if sys.flags.safe_path else ["-P"]
+    return [sys.executable, *safe, *sys.orig_argv[1:]]
 
 
 def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:

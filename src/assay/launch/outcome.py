@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.errors import AssayError
+from assay.plain_files import reading
 from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
 from assay.records.stream import Stream, read_stream
 
@@ -84,7 +85,7 @@ def last_output(*paths: Path) -> str:
     """The last ``KEPT_OUTPUT`` bytes of the first of these files that isn't empty."""
     for path in paths:
         try:
-            with path.open("rb") as file:
+            with reading(path) as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - KEPT_OUTPUT))
                 text = file.read(KEPT_OUTPUT).decode("utf-8", "replace").strip()

@@ -7,6 +7,7 @@ import ctypes
 import os
 from pathlib import Path
 
+from assay.plain_files import open_plain, reading
 from assay.records.files import write_atomically
 
 # Bytes of a program's output on disk above which its middle is freed while the program runs.
@@ -23,7 +24,7 @@ def curb(path: Path) -> None:
     The program's file offset doesn't change: its further output follows a hole.
     """
     try:
-        status = path.stat()
+        status = path.lstat()
         if status.st_blocks * 512 <= MOST or status.st_size <= 2 * KEPT:
             return
         if not _punch(path, KEPT, status.st_size - 2 * KEPT):
@@ -34,7 +35,7 @@ def curb(path: Path) -> None:
 
 def _punch(path: Path, offset: int, length: int) -> bool:
     """fallocate(2): returns whether the file system could punch the hole."""
-    with path.open("r+b") as file:
+    with os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
         punch = ctypes.CDLL(None, use_errno=True).fallocate
         punch.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
         status: int = punch(file.fileno(), _PUNCH_HOLE | _KEEP_SIZE, offset, length)
@@ -44,10 +45,10 @@ def _punch(path: Path, offset: int, length: int) -> bool:
 def cap(path: Path) -> None:
     """Shorten a long output of a program that has ended to its beginning and end."""
     with contextlib.suppress(FileNotFoundError):
-        size = path.stat().st_size
+        size = path.lstat().st_size
         if size <= 4 * KEPT:
             return
-        with path.open("rb") as file:
+        with reading(path) as file:
             head = file.read(KEPT)
             file.seek(size - KEPT)
             tail = file.read(KEPT).lstrip(b"\0")

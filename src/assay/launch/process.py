@@ -14,6 +14,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.launch import warden
 from assay.launch.output import curb
+from assay.plain_files import writing
 
 # The warden ends a launch in milliseconds, and gives up after 10 s; later it is itself killed.
 _WARDEN_PATIENCE = 15.0
@@ -44,7 +45,7 @@ class LaunchProcess:
         words = [where, str(rank_program), *command]
         watched = [sys.executable, "-I", "-S", warden.__file__, *words]
         try:
-            with out.open("wb") as out_file, err.open("wb") as err_file:
+            with writing(out) as out_file, writing(err) as err_file:
                 self._warden = subprocess.Popen(
                     watched,
                     stdin=subprocess.PIPE,

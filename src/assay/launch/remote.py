@@ -6,7 +6,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -16,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import assay
+from assay.config import HOST_NAME
 from assay.config.profiles import SITE
 from assay.errors import AssayError
+from assay.launch.isolated import python_words
 
 # Maximum number of concurrent remote shells: enough for hundreds of hosts within seconds, and few
 # enough for a login daemon's or a scheduler's limits.
@@ -99,6 +99,17 @@ def run_on_hosts(
     return {host: replies[host] for host in hosts}
 
 
+def check_host(host: str) -> str:
+    """The host. Raises AssayError for a text that a remote shell could take for an option."""
+    if not HOST_NAME.fullmatch(host):
+        shown = host if host.isprintable() else ascii(host)[1:-1]
+        raise AssayError(
+            f"'{shown[:80]}' is not a host's name or address.",
+            fix="Correct the hosts in [cluster] of assay.toml, or see what the scheduler reports.",
+        )
+    return host
+
+
 def silent_hosts(remote_shell: str, hosts: Sequence[str], *, patience: float) -> tuple[str, ...]:
     """The hosts on which ``true`` doesn't succeed within ``patience`` seconds."""
     replies = run_on_hosts(remote_shell, hosts, "true", patience=patience)
@@ -114,13 +125,14 @@ def remote_command(words: Sequence[str]) -> str:
     return f"cd {shlex.quote(str(Path.cwd()))} && exec {shlex.join(['env', *assigned, *words])}"
 
 
-def python_command(*words: str) -> str:
-    """A shell command for ``python -m WORDS…`` on another host, with this Python and assay."""
-    package = str(Path(assay.__file__).resolve().parents[1])
-    known = os.environ.get("PYTHONPATH")
-    path = f"PYTHONPATH={package}:{known}" if known else f"PYTHONPATH={package}"
-    site = [f"{SITE}={os.environ[SITE]}"] if SITE in os.environ else []
-    return remote_command(["env", path, *site, sys.executable, "-m", *words])
+def python_command(module: str, *words: str) -> str:
+    """A shell command for ``python -m MODULE WORDS…`` on another host, with this Python and assay.
+
+    What is in the folder there can't take the place of Python's modules (``isolated.py``).
+    """
+    names = [name for name in ("PYTHONPATH", SITE) if name in os.environ]
+    carried = [f"{name}={os.environ[name]}" for name in names]
+    return remote_command(["env", *carried, *python_words(module, *words)])
 
 
 class _Asked:
@@ -129,7 +141,7 @@ class _Asked:
     """
 
     def __init__(self, remote_shell: str, host: str, command: str) -> None:
-        self.host = host
+        self.host = check_host(host)
         self._out: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._err: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._since = time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from assay.errors import AssayError, nearest
 
 # The name of a Linux interface, or of a fabric device's port ("mlx5_0:1").
-_NAME = re.compile(r"[\w.:@-]{1,32}", re.ASCII)
+_NAME = re.compile(r"[\w.:@][\w.:@-]{0,31}", re.ASCII)
 DEFAULT = "default"
 
 

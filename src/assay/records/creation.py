@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ from assay import __version__
 from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError
 from assay.model.plan import Plan
+from assay.plain_files import new_folder
+from assay.records.access.trust import check_place
 from assay.records.directory import MANIFEST, MEMBERS, RAW, RunDirectory
 from assay.records.files import cannot_write, pretty_json, temporary_prefix, write_atomically
 from assay.records.jobs import FOLDER as JOBS_FOLDER
@@ -101,10 +102,10 @@ def run_stem(utc: float, system: str, suite: str) -> str:
 
 def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirectory:
     """Create a run's directory under an unused name; ``fill`` writes its first files."""
+    check_place(root)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=temporary_prefix(stem), dir=root))
-        temporary.chmod(0o755)
+        temporary = new_folder(temporary_prefix(stem), root)
     except OSError as error:
         raise cannot_write(root, error) from None
     try:

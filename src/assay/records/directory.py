@@ -17,11 +17,15 @@ from typing import TypeVar
 
 import msgspec
 
+from assay.config import HOST_NAME
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
+from assay.plain_files import is_plain, plain_folder, read_plain, reading
+from assay.records.access.trust import is_own
 from assay.records.files import (
     append_line,
     cannot_read,
+    cannot_write,
     clear_leftovers,
     hold,
     pretty_json,
@@ -31,7 +35,7 @@ from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.jobs import JOBS
 from assay.records.members.packs import is_packed, packed_members
 from assay.records.model import MANIFEST_SCHEMA, LaunchRecord, Manifest
-from assay.records.request import REQUEST, REQUEST_SCHEMA, RunRequest
+from assay.records.request import REQUEST, REQUEST_SCHEMA, TAG, RunRequest
 from assay.records.summary import RunSummary
 
 MANIFEST = "manifest.json"
@@ -81,6 +85,7 @@ class RunDirectory:
         self.path = path
         self.raw = path / RAW
         self._launches = 0
+        self._folders: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -122,6 +127,7 @@ class RunDirectory:
                 where=str(self.path),
                 fix="`assay runs --follow` shows the state of the job.",
             )
+        self._check_member()
         manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
         rule = manifest.plan.replication
         _check_time(manifest.utc, self.path / MANIFEST)
@@ -129,6 +135,16 @@ class RunDirectory:
         if min(given) <= 0.0 and not manifest.imported:
             raise _not_written("invalid times in the plan", self.path / MANIFEST)
         return manifest
+
+    def _check_member(self) -> None:
+        """Raises AssayError if a member of a group is a link, or lies in one."""
+        if self.path.parent.name != MEMBERS:
+            return
+        for folder in (self.path.parent, self.path):
+            try:
+                plain_folder(folder)
+            except OSError as error:
+                raise cannot_read(folder, error) from None
 
     def facts(self) -> Facts:
         """The manifest's facts about the machine; raises AssayError as ``manifest`` does."""
@@ -140,6 +156,7 @@ class RunDirectory:
             return None
         request = _read(self.path / REQUEST, RunRequest, REQUEST_SCHEMA)
         _check_time(request.utc, self.path / REQUEST)
+        _check_names(request, self.path / REQUEST)
         return request
 
     def begin(self, manifest: Manifest) -> None:
@@ -150,7 +167,7 @@ class RunDirectory:
         """The launches whose end assay recorded; torn lines are skipped. Raises AssayError."""
         path = self.path / LAUNCHES
         try:
-            lines = path.read_bytes().split(b"\n")
+            lines = read_plain(path).split(b"\n")
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -164,15 +181,34 @@ class RunDirectory:
         return records
 
     def streams(self) -> list[Path]:
-        """The raw streams, in the order of their launches."""
-        return sorted(self.raw.glob("*.jsonl"))
+        """The raw streams, in the order of their launches. Raises AssayError."""
+        try:
+            return sorted(plain_folder(self.raw).glob("*.jsonl"))
+        except OSError as error:
+            raise cannot_read(self.raw, error) from None
 
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run and random hexadecimal digits."""
+        self._check_unmoved()
         # Listed once: listing a folder of thousands takes longer than beginning a launch.
         self._launches = self._launches or len(self.streams())
         self._launches += 1
         return f"{self._launches - 1:04d}-{os.urandom(3).hex()}"
+
+    def _check_unmoved(self) -> None:
+        """Raises AssayError if the run's folders are other ones than at its first launch here."""
+        try:
+            here = [path.stat() for path in (self.path, plain_folder(self.raw))]
+        except OSError as error:
+            raise cannot_write(Path(error.filename or self.raw), error) from None
+        found = tuple((status.st_dev, status.st_ino) for status in here)
+        self._folders = self._folders or found
+        if found != self._folders:
+            raise Damaged(
+                "The run's folder was replaced by another one while it was measured.",
+                where=str(self.path),
+                fix="Look who can write to the folder of the runs.",
+            )
 
     def append_launch(self, record: LaunchRecord) -> None:
         """Add one line to ``launches.jsonl``."""
@@ -203,7 +239,7 @@ class RunDirectory:
         """
         path = self.path / SEAL
         try:
-            content = path.read_bytes()
+            content = read_plain(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -229,12 +265,12 @@ class RunDirectory:
         """
         path = self.path / SEAL
         try:
-            seal = _decode(path.read_bytes(), Seal, path)
+            seal = _decode(read_plain(path), Seal, path)
             found = self._sealable()
             changed = [
                 name
                 for name, digest in seal.files.items()
-                if not (self.path / name).is_file() or _sha256(self.path / name) != digest
+                if not self._is_inside(name) or _sha256(self.path / name) != digest
             ]
         except OSError as error:
             raise cannot_read(Path(error.filename or path), error) from None
@@ -244,10 +280,21 @@ class RunDirectory:
             changed.append(f"{SEAL} (names no {MANIFEST})")
         return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
 
+    def _is_inside(self, name: str) -> bool:
+        """Whether a name is that of a file in the run, and no link leads to it."""
+        path = self.path / name
+        if ".." in path.parts or not path.is_relative_to(self.path) or not is_plain(path):
+            return False
+        return not any(
+            folder.is_symlink() for folder in path.parents if self.path in folder.parents
+        )
+
     def _sealable(self) -> list[str]:
         """The files that a seal holds, by their paths in the run."""
         paths = sorted(
-            path.relative_to(self.path) for path in self.path.rglob("*") if path.is_file()
+            path.relative_to(self.path)
+            for path in self.path.rglob("*")
+            if path.is_symlink() or path.is_file()
         )
         return [
             str(path)
@@ -269,7 +316,7 @@ class _Versioned(msgspec.Struct):
 def _read(path: Path, kind: type[_T], schema: int) -> _T:
     """A file of a run. Raises AssayError if it isn't there, or is of another version."""
     try:
-        content = path.read_bytes()
+        content = read_plain(path)
     except FileNotFoundError:
         if is_run(path.parent):
             raise Damaged(
@@ -313,8 +360,17 @@ def _check_time(utc: float, path: Path) -> None:
         raise _not_written("an invalid time", path)
 
 
+def _check_names(request: RunRequest, path: Path) -> None:
+    """Raises Damaged for a tag or hosts that could be an option of a command, or match any job."""
+    if not TAG.fullmatch(request.tag):
+        raise _not_written(f"'{request.tag[:40]}' is no tag of jobs", path)
+    for host in request.hosts or ():
+        if not HOST_NAME.fullmatch(host):
+            raise _not_written(f"'{host[:80]}' is no name of a host", path)
+
+
 def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
+    with reading(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -322,7 +378,7 @@ def list_runs(root: Path) -> list[RunDirectory]:
     """The runs under ``root``, oldest first; none if there is no such folder."""
     if not root.is_dir():
         return []
-    clear_leftovers(root)
+    clear_leftovers(root.resolve())
     return [
         RunDirectory(path)
         for path in sorted(root.iterdir())
@@ -346,6 +402,8 @@ def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDire
     if name and is_run(Path(name)):
         return RunDirectory(Path(name))
     runs = [run for run in list_runs(root) if not (incomplete and run.complete)]
+    if not name and incomplete:  # in a folder that users share, this user's own
+        runs = [run for run in runs if is_own(run.path)] or runs
     if not name:
         if not runs:
             kind = "unfinished run" if incomplete else "run"

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,24 +16,24 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.locking import take_lock
+from assay.plain_files import new_sibling, open_plain, plain_folder
 
 BUSY = "Another assay is working on this run."
 # The options that name the folder of runs, and the file of an output.
 RUNS = "--runs DIR"
 OUTPUT = "--output FILE"
 OUT = "--out FILE"
+_APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _KEPT = "complete data are kept, and `assay run --resume` continues the run."
 
 
-def write_atomically(path: Path, content: bytes, *, mode: int = 0o644, option: str = RUNS) -> None:
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o666, option: str = RUNS) -> None:
     """Write a temporary sibling, fsync, rename: the file is new or unchanged. Raises AssayError.
 
-    ``option``: as for ``cannot_write``.
+    ``mode``: its permissions, less those of the umask. ``option``: as for ``cannot_write``.
     """
     try:
-        descriptor, temporary = tempfile.mkstemp(
-            prefix=temporary_prefix(path.name), dir=path.parent
-        )
+        descriptor, temporary = new_sibling(temporary_prefix(path.name), path.parent, mode)
     except OSError as error:
         raise cannot_write(path, error, option) from None
     try:
@@ -42,10 +41,9 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o644, option: s
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise cannot_write(path, error, option) from None
 
 
@@ -68,9 +66,12 @@ def _host_digest() -> str:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove incomplete files that killed processes left in a folder; errors are ignored."""
+    """Remove this user's incomplete files that killed processes left in a folder.
+
+    Errors are ignored. A link in place of the folder isn't followed.
+    """
     with contextlib.suppress(OSError):
-        for path in list(folder.iterdir()):
+        for path in list(plain_folder(folder).iterdir()):
             if path.name.startswith(".") and _left_over(path):
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path, ignore_errors=True)
@@ -80,6 +81,9 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def _left_over(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        if path.lstat().st_uid != os.geteuid():
+            return False
     named = _TEMPORARY.fullmatch(path.name)
     if named is not None and named[1] == _host_digest():
         return not Path(f"/proc/{named[2]}").exists()
@@ -93,7 +97,7 @@ def _left_over(path: Path) -> bool:
 def append_line(path: Path, line: bytes) -> None:
     """Append one line by one write, then fsync; an incomplete last line is ended first."""
     try:
-        with path.open("ab+") as stream:
+        with os.fdopen(open_plain(path, _APPENDING), "ab+") as stream:
             torn = False
             if stream.tell() > 0:
                 stream.seek(-1, os.SEEK_END)
@@ -114,7 +118,7 @@ def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
     lock.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = open_plain(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise cannot_write(path, error) from None
     try:
@@ -155,6 +159,7 @@ def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
         errno.EROFS: f"The file system is read-only: {elsewhere}",
         errno.EACCES: f"You may not write there: {elsewhere}",
         errno.EPERM: f"You may not write there: {elsewhere}",
+        errno.ELOOP: "Remove the link, if you know who made it, or begin a new run elsewhere.",
     }
     reason = error.strerror or str(error)
     fix = fixes.get(error.errno or 0, f"N{elsewhere[1:]}")

@@ -18,6 +18,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
+from assay.plain_files import plain_folder, read_plain
 from assay.records.files import append_line, hold, write_atomically
 
 JOBS = "jobs.jsonl"
@@ -152,7 +153,7 @@ class JobBook:
     def events(self) -> list[JobEvent]:
         """All complete lines, in the order written."""
         try:
-            lines = (self.run / JOBS).read_bytes().split(b"\n")
+            lines = read_plain(self.run / JOBS).split(b"\n")
         except OSError:
             return []
         events = []
@@ -192,7 +193,7 @@ class JobBook:
         if task is not None and (found := self.task_ends(number).get(task)) is not None:
             return found
         try:
-            content = self._end_path(number, task).read_bytes()
+            content = self._read(self._end_path(number, task))
             return msgspec.json.decode(content, type=JobEnd)
         except (OSError, *UNREADABLE):
             return None
@@ -208,9 +209,13 @@ class JobBook:
     def task_ends(self, number: int) -> dict[int, JobEnd]:
         """The end records of a job's tasks, by task; the last one of each."""
         try:
-            return read_task_ends(self.ends_path(number).read_bytes())
+            return read_task_ends(self._read(self.ends_path(number)))
         except OSError:
             return {}
+
+    def _read(self, path: Path) -> bytes:
+        plain_folder(self.folder)
+        return read_plain(path)
 
     def write_end(self, end: JobEnd, task: int | None = None) -> None:
         """Write a job's end record. Raises AssayError if it can't be written."""

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
+from assay.plain_files import reading
 from assay.records.files import cannot_read
 from assay.records.schema import SampleSeries
 
@@ -94,7 +95,7 @@ class StoredSeries(Sequence[SampleSeries]):
 
     def _read(self) -> list[SampleSeries]:
         try:
-            with self._path.open("rb") as stream:
+            with reading(self._path) as stream:
                 stream.seek(self._offset)
                 return _decoder.decode(stream.read(self._length)).series
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,8 @@ from assay.plans.app import App
 
 REQUEST_SCHEMA = 1
 REQUEST = "request.json"
+# The common part of the names of a run's jobs.
+TAG = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 
 
 class JobShape(msgspec.Struct, frozen=True):

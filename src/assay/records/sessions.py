@@ -13,6 +13,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.model.sessions import SessionState
+from assay.plain_files import read_plain
 from assay.records.files import append_line
 
 SESSIONS = "sessions.jsonl"
@@ -47,7 +48,7 @@ def append_session(run: Path, event: SessionEvent) -> None:
 def read_sessions(run: Path) -> list[SessionEvent]:
     """The complete lines, in the order written; none for a run of one session."""
     try:
-        lines = (run / SESSIONS).read_bytes().split(b"\n")
+        lines = read_plain(run / SESSIONS).split(b"\n")
     except OSError:
         return []
     events = []

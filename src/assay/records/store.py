@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.errors import AssayError
+from assay.plain_files import is_plain, read_plain
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.listing import RunListing, describe_run
 from assay.records.summary import Identity, RunSummary, machine_identity
@@ -115,7 +116,7 @@ class Store:
         bad = []
         for run, _ in self._with_tables(ALL):
             try:
-                table = pl.read_parquet(run.path / MEASUREMENTS)
+                table = pl.read_parquet(read_plain(run.path / MEASUREMENTS))
             except (OSError, pl.exceptions.PolarsError):
                 bad.append(run.name)
                 continue
@@ -155,6 +156,8 @@ class Store:
         for run, summary in reversed(runs):
             found = summary.covariates
             if found is None:  # an older seal without the names: read the table's schema
+                if not is_plain(run.path / MEASUREMENTS):
+                    continue
                 columns = pl.read_parquet_schema(run.path / MEASUREMENTS)
                 found = tuple(n.removeprefix(COVARIATE) for n in columns if n.startswith(COVARIATE))
             names |= dict.fromkeys(found)
@@ -212,6 +215,7 @@ def _scan(
     """One table of all these runs, each row with its run's name, suite and system."""
     import polars as pl
 
+    runs = [found for found in runs if is_plain(found[0].path / name)]
     if not runs:
         return pl.LazyFrame(schema={**schema, **dict.fromkeys(_OF_RUN, pl.String)})
     paths = [str(run.path / name) for run, _ in runs]

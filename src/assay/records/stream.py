@@ -12,6 +12,7 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
+from assay.plain_files import reading
 from assay.records.files import cannot_read
 from assay.records.lazy_samples import StoredSeries
 from assay.records.schema import (
@@ -130,7 +131,7 @@ def read_stream(path: Path, *, samples: bool = True) -> Stream:
     """
     stream = Stream()
     try:
-        with path.open("rb") as file:
+        with reading(path) as file:
             _read_lines(file, path, stream, samples)
     except FileNotFoundError:
         return Stream()
@@ -174,7 +175,7 @@ class StreamTail:
     def records(self) -> Iterator[StreamRecord]:
         """As ``new``, one by one, so that a backlog is never in memory as a whole."""
         try:
-            with self._path.open("rb") as stream:
+            with reading(self._path) as stream:
                 stream.seek(self._offset)
                 while content := stream.read(_PIECE):
                     self._offset += len(content)

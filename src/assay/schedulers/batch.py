@@ -70,6 +70,8 @@ class Batch(ABC):
     script_on_stdin = False
     # A bash expression for the number of an array's task.
     task = "0"
+    # What it calls a job, in all of its notations.
+    job_id = re.compile(r"(?!)")
     # Matches messages of its commands on jobs that have ended or are unknown.
     gone = re.compile(r"(?!)")
 
@@ -170,6 +172,22 @@ class Batch(ABC):
         """The names in the scheduler of those of these jobs that it still knows."""
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
+    def checked(self, ids: Iterable[str]) -> list[str]:
+        """These ids, each once. Raises AssayError for one that is no id of this scheduler.
+
+        Ids are read from files and from the output of commands, and become arguments of commands,
+        where another text could be an option.
+        """
+        found = list(dict.fromkeys(ids))
+        for job in found:
+            if not self.job_id.fullmatch(job):
+                shown = job if job.isprintable() else ascii(job)[1:-1]
+                raise AssayError(
+                    f"'{shown[:80]}' is no id of a job of {self.title}.",
+                    fix="The record of the run's jobs (jobs.jsonl) was damaged or edited.",
+                )
+        return found
+
     def array_limit(self) -> int | None:
         """The largest number of tasks of an array; None: no limit is known."""
         return None
@@ -180,7 +198,7 @@ class Batch(ABC):
 
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; jobs that have ended or are unknown are skipped."""
-        for job in ids:
+        for job in self.checked(ids):
             answer = self.run(self.cancel_command(job))
             if answer.status == 0 or self.gone.search(answer.said) or self.has_ended(answer):
                 continue
@@ -216,7 +234,7 @@ class Batch(ABC):
                 fix="Correct [scheduler] in assay.toml.",
             )
         job = self.submitted_id(answer.out)
-        if not job:
+        if not self.job_id.fullmatch(job):
             raise AssayError(
                 f"{self.title} accepted the job, but its id can't be read.",
                 where=str(script),

@@ -48,6 +48,11 @@ _FORMAT = "{id.f58}|{status}|{returncode}|{exception.type}|{exception.note}"
 _ACCOUNTED = "{id.f58}|{status}|{runtime}|{nodelist}"
 # RFC 19: a job's id in base 58 begins with ƒ, or with f where that can't be written.
 _ID = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]+")
+# RFC 19: the same id in decimal, hexadecimal and dotted hexadecimal digits.
+_JOB = (
+    r"[ƒf][1-9A-HJ-NP-Za-km-z]{1,12}|\d{1,20}|0x[0-9a-f]{1,16}"
+    r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){3}"
+)
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+-]+", re.ASCII)
 # An array is submitted as separate jobs; its id joins their ids.
 _SEPARATOR = ","
@@ -61,6 +66,7 @@ class FluxScheduler(Batch):
     command = "flux"
     # Each job of an array gets its number as a variable when it is submitted.
     task = f'"${TASK_VARIABLE}"'
+    job_id = re.compile(f"(?:{_JOB})(?:,(?:{_JOB}))*", re.ASCII)
     gone = re.compile(r"inactive|unknown|not found|No such", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -84,8 +90,8 @@ class FluxScheduler(Batch):
         return _ascii(words[-1]) if words else ""
 
     def cancel_command(self, job: str) -> list[str]:
-        """flux-cancel(1)."""
-        return [*_flux(), "cancel", job]
+        """flux-cancel(1); Python's argparse knows the end of options."""
+        return [*_flux(), "cancel", "--", job]
 
     def has_ended(self, answer: CommandResult) -> bool:
         """False: ``gone`` matches Flux's messages on ended jobs."""
@@ -136,11 +142,11 @@ class FluxScheduler(Batch):
 
     def cancel(self, ids: Iterable[str]) -> None:
         """End these jobs; jobs that have ended or are unknown are skipped."""
-        super().cancel(job for whole in ids for job in whole.split(_SEPARATOR))
+        super().cancel([job for whole in ids for job in whole.split(_SEPARATOR)])
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """flux-jobs(1)."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         single = [job for whole in requested for job in whole.split(_SEPARATOR)]
         statuses = self._statuses(single) if single else {}
         forgotten = JobStatus("unknown", "Flux does not know the job")
@@ -152,7 +158,7 @@ class FluxScheduler(Batch):
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         """The names of these jobs; for an array that of its first job."""
-        first = {_ascii(whole.split(_SEPARATOR)[0]): whole for whole in ids}
+        first = {_ascii(whole.split(_SEPARATOR)[0]): whole for whole in self.checked(ids)}
         if not first:
             return {}
         answer = self.run([*_flux(), "jobs", "-a", "-n", "--format={id.f58}|{name}", *first])
@@ -166,7 +172,7 @@ class FluxScheduler(Batch):
 
         Arrays are omitted, since Flux has no accounting for their jobs together.
         """
-        requested = {_ascii(job): job for job in ids if _SEPARATOR not in job}
+        requested = {_ascii(job): job for job in self.checked(ids) if _SEPARATOR not in job}
         if not requested:
             return {}
         answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_ACCOUNTED}", *requested])

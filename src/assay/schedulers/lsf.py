@@ -58,6 +58,8 @@ class LsfScheduler(Batch):
     script_on_stdin = True
     # Indices of LSF's arrays begin with 1.
     task = '"$((LSB_JOBINDEX - 1))"'
+    # bjobs(1): a job, or an element of an array.
+    job_id = re.compile(r"\d{1,18}(?:\[\d{1,9}\])?", re.ASCII)
     gone = re.compile(r"no matching job|already finished|is not found", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -104,7 +106,7 @@ class LsfScheduler(Batch):
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """bjobs(1), in every state, as JSON; LSF forgets a job about an hour after its end."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         answer = self.run(["bjobs", "-a", "-json", "-o", _FIELDS, *requested])
@@ -118,7 +120,7 @@ class LsfScheduler(Batch):
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
         """bjobs(1): run_time and cpu_used; LSF forgets a job about an hour after its end."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         found: dict[str, JobAccounting] = {}

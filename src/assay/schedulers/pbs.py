@@ -78,6 +78,12 @@ def _is_pro() -> bool:
 class _Pbs(Batch):
     """What all PBS have in common."""
 
+    # PBS Reference Guide, "Job identifier": of a job, an array, or one of its subjobs.
+    job_id = re.compile(
+        r"\d{1,18}(?:\[\d{0,9}\])?(?:\.[A-Za-z0-9][A-Za-z0-9.-]{0,254})?(?:@[A-Za-z0-9.-]{1,255})?",
+        re.ASCII,
+    )
+
     def array_limit(self) -> int | None:
         """pbs_server_attributes(7B): max_array_size; Torque's is max_job_array_size."""
         answer = self.run(["qstat", "-B", "-f"])
@@ -126,7 +132,7 @@ class PbsScheduler(_Pbs):
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """qstat(1B): full, with finished jobs and single subjobs, as JSON."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         answer = self._asked("-t", requested, history=True)
@@ -136,7 +142,7 @@ class PbsScheduler(_Pbs):
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """qstat(1B): ``resources_used`` of finished jobs."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         answer = self._asked("", requested, history=True)
@@ -199,7 +205,7 @@ class ClassicPbsScheduler(_Pbs):
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         """qstat(1B) of Torque: full, with single tasks; it forgets a job minutes after its end."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         answer = self.run(["qstat", "-f", "-t", *requested])
@@ -209,7 +215,7 @@ class ClassicPbsScheduler(_Pbs):
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
         """qstat(1B) of Torque: ``resources_used``, for some minutes after the end."""
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         return _accounted(requested, _read_full(self.run(["qstat", "-f", *requested]).out))

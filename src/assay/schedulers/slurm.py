@@ -87,6 +87,8 @@ class SlurmScheduler(Batch):
     command = "sbatch"
     task = '"$SLURM_ARRAY_TASK_ID"'
     names_nodes = True
+    # squeue(1), --jobs: a job, tasks of an array, a part of a heterogeneous job.
+    job_id = re.compile(r"\d{1,18}(?:_(?:\d{1,9}|\[[\d,%-]{1,200}\])|\+\d{1,9})?", re.ASCII)
     gone = re.compile(r"invalid job id|already completing or completed", re.I)
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -106,6 +108,10 @@ class SlurmScheduler(Batch):
     def submit_command(self, script: Path) -> list[str]:
         """``--parsable`` prints the id only; an absolute path can't be read as an option."""
         return ["sbatch", "--parsable", str(script.absolute())]
+
+    def cancel_command(self, job: str) -> list[str]:
+        """scancel(1); quiet about jobs that have ended."""
+        return ["scancel", "-Q", "--", job]
 
     def submitted_id(self, output: str) -> str:
         """From "123" or "123;cluster"; a site's plugins may print other lines before."""
@@ -173,7 +179,7 @@ class SlurmScheduler(Batch):
 
         squeue keeps a job for some minutes after its end, but does not report its exit status.
         """
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         found = self._queue(requested) if requested else {}
         for job in requested:
             if job not in found or any(status.ended for status in found[job].values()):
@@ -185,7 +191,7 @@ class SlurmScheduler(Batch):
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
         """The names of those of these jobs that squeue lists."""
-        requested = ",".join(dict.fromkeys(ids))
+        requested = ",".join(self.checked(ids))
         if not requested:
             return {}
         answer = self.run(["squeue", "--noheader", f"--jobs={requested}", "--format=%F|%j"])
@@ -200,7 +206,7 @@ class SlurmScheduler(Batch):
         With --allocations, which omits the steps' lines, there would be no CPU time. Sites that
         don't gather CPU times report zero.
         """
-        requested = list(dict.fromkeys(ids))
+        requested = self.checked(ids)
         if not requested:
             return {}
         answer = self.run(

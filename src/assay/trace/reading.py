@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.errors import AssayError
+from assay.plain_files import read_plain, reading
 from assay.trace.model import (
     PROFILE_VERSION,
     RUN_SCHEMA,
@@ -61,7 +62,7 @@ def read_run(folder: Path) -> ProfiledRun:
     """How the program was run. Raises AssayError if the folder is not that of a profile."""
     path = folder / RUN_FILE
     try:
-        run = msgspec.json.decode(path.read_bytes(), type=ProfiledRun)
+        run = msgspec.json.decode(read_plain(path), type=ProfiledRun)
     except OSError as error:
         raise AssayError(
             f"This is not the folder of a profile: {RUN_FILE} can't be read "
@@ -121,7 +122,7 @@ def _read_rank(path: Path) -> RankProfile:
 def _records(path: Path) -> Iterator[ProfileRecord]:
     decoder = msgspec.json.Decoder(ProfileRecord)
     try:
-        with path.open("rb") as lines:
+        with reading(path) as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     record: ProfileRecord = decoder.decode(line)

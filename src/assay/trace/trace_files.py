@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError
+from assay.plain_files import read_plain
 from assay.trace.native import COLUMNS, Columns, checksum, decode
 
 MAGIC = b"assay-trace 1\n"
@@ -132,7 +133,7 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
     Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
     """
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
     except OSError as error:
         raise AssayError(f"It can't be read: {error.strerror}.", where=str(path)) from None
     if not data.startswith(MAGIC):

@@ -71,7 +71,10 @@ def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
     from assay.campaign.jobs.clean import leftovers
     from assay.console import console, print_json
 
-    found = leftovers(list_runs(root), config, end=end)
+    others: list[str] = []
+    found = leftovers(list_runs(root), config, others, end=end)
+    for sentence in others:
+        console(stderr=True).print(f"Left alone: {sentence}", soft_wrap=True, markup=False)
     if as_json:
         print_json(found)
         return 0

@@ -12,6 +12,7 @@ from assay.campaign.jobs.follow import Ending
 from assay.campaign.jobs.member_set import MemberSet, assign
 from assay.campaign.jobs.run_watch import GroupWatch
 from assay.config import ClusterConfig
+from assay.records.access.trust import check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.group import GroupData, read_group, unfinished_members
 from assay.records.jobs import JobBook, JobEvent
@@ -35,6 +36,7 @@ def measure_members(
     Raises AssayError if that can't be started.
     """
     assert request.members is not None
+    check_trusted_run(run.path)
     book = JobBook(run.path)
     with book.submitting():
         missing = unfinished_members(run.path, request.members)

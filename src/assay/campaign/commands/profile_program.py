@@ -23,6 +23,7 @@ from assay.kernels.builds.toolchain import Flavour, Toolchain
 from assay.kernels.builds.trace import build_trace
 from assay.kernels.program_mpi import LAUNCHERS, ProgramRefused, is_static_mpi, parallel_of
 from assay.kernels.toolchains import detect_toolchains, mpi_of_launcher
+from assay.ownership import why_untrusted
 from assay.records.files import cannot_write, pretty_json, write_atomically
 from assay.trace.call_sites import find_places
 from assay.trace.matrix import MATRIX_FILE, matrix_text
@@ -233,8 +234,15 @@ def new_profile_folder(folder: Path | None) -> Path:
             chosen = _numbered(f"profile-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
         else:
             chosen.mkdir(parents=True, exist_ok=True)
+        why = why_untrusted(chosen)
     except OSError as error:
         raise cannot_write(chosen or Path.cwd(), error, "--folder FOLDER") from None
+    if why is not None:
+        raise AssayError(
+            f"This {why}, and links in it would lead the program's profile elsewhere.",
+            where=str(chosen),
+            fix="Name another with --folder FOLDER.",
+        )
     if recorded_files(chosen):
         raise AssayError(
             "The folder holds a profile already.",

@@ -31,6 +31,7 @@ from assay.campaign.jobs.submission import (
 from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
+from assay.records.access.trust import check_place, check_trusted_run
 from assay.records.creation import create_requested
 from assay.records.directory import RunDirectory, find_run
 from assay.records.request import RunOptions, RunRequest
@@ -65,6 +66,7 @@ def begin(options: RunOptions, how: StartOptions) -> int:
     """Begin a run; returns the exit status. Raises AssayError."""
     # The scripts of jobs, if there may be jobs; else what this machine would measure.
     scripts_alone = how.dry_run and not how.here and how.config.scheduler is not None
+    check_place(how.root)
     away = where(how.config, submit=how.submit or scripts_alone, here=how.here) == "away"
     if not away and how.detach:
         raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
@@ -84,6 +86,7 @@ def begin(options: RunOptions, how: StartOptions) -> int:
 def resume_run(name: str, how: StartOptions) -> int:
     """Resume an unfinished run; returns the exit status. Raises AssayError."""
     run = find_run(how.root, name, incomplete=True)
+    check_trusted_run(run.path)
     request = run.request()
     if run.begun and run.manifest().imported:
         raise AssayError(
@@ -207,6 +210,7 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
             fix="Request fewer nodes.",
         )
     order = _order(alone, how, members, away=False)
+    check_trusted_run(order.root / order.stem)
     request_here = msgspec.structs.replace(order.request, job=None, scheduler=None)
     run = create_requested(order.root, order.stem, request_here)
     request = run.request()

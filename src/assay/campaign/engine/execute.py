@@ -123,6 +123,7 @@ def execute_campaign(
                 bench.executor,
                 display or Notes(console),
                 lambda manifest: state_of(manifest, session),
+                manifest=manifest,
                 patience=bench.patience,
                 deadline=deadline,
             )

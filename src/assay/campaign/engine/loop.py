@@ -29,6 +29,7 @@ from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.model.replication import Replication
 from assay.model.sessions import session_of
+from assay.plain_files import ensure_file
 from assay.plans.schedule import block_order
 from assay.records.directory import RunDirectory
 from assay.records.model import LaunchRecord, Manifest, Measurement, RunData
@@ -89,9 +90,10 @@ def left_out_text(measurement: Measurement) -> str:
 class Campaign:
     """Executes the plan of one run directory, or the session of it that ``make_state`` selects.
 
-    ``patience``: seconds without records after which a launch is given up. ``ending``: seconds in
-    which its ranks have to end after the end of their stream. ``deadline``: Unix time; no
-    measurement is begun that would not end before it, and a launch under way then is stopped.
+    ``manifest``: the run's, if it has been read. ``patience``: seconds without records after which
+    a launch is given up. ``ending``: seconds in which its ranks have to end after the end of their
+    stream. ``deadline``: Unix time; no measurement is begun that would not end before it, and a
+    launch under way then is stopped.
     """
 
     def __init__(
@@ -101,12 +103,13 @@ class Campaign:
         observer: Observer,
         make_state: Callable[[Manifest], CampaignState],
         *,
+        manifest: Manifest | None = None,
         patience: float = PATIENCE,
         ending: float = ENDING,
         deadline: float | None = None,
     ) -> None:
         self._run = run
-        self._manifest = run.manifest()
+        self._manifest = manifest or run.manifest()
         self._executor = executor
         self._observer = observer
         self._patience = patience
@@ -303,7 +306,7 @@ class Campaign:
         return _with_lost(record, self._executor.lost_hosts(order))
 
     def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
-        order.stream.touch()
+        ensure_file(order.stream)
         record = LaunchRecord(
             launch=order.launch,
             toolchain=order.toolchain,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,13 +14,18 @@ from assay.campaign.jobs.group_jobs import GroupJob
 from assay.config import Config, SchedulerConfig
 from assay.config.profiles import SITE
 from assay.errors import AssayError
+from assay.launch.isolated import python_words
+from assay.ownership import TRUSTED_GROUPS
+from assay.records.access.trust import check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
 # Environment variables of the user that the job needs too; not all schedulers pass them on.
-HANDED_ON = ("ASSAY_CACHE", SITE, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+HANDED_ON = (
+    *("ASSAY_CACHE", SITE, TRUSTED_GROUPS, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+)
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
@@ -39,7 +43,7 @@ def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
 
 def assay_words() -> tuple[str, ...]:
     """The command that starts this assay on another node."""
-    return (sys.executable, "-m", "assay")
+    return python_words("assay")
 
 
 def environment() -> dict[str, str]:
@@ -95,6 +99,7 @@ def submit(
     ``after``: number of the job that this one continues, known to have ended; if another process
     has submitted a later job, that one is returned. Raises AssayError.
     """
+    check_trusted_run(run.path)
     book = JobBook(run.path)
     with book.submitting():
         known = book.jobs()
@@ -114,6 +119,7 @@ def submit_group(
 
     Raises GroupRefused if not all are accepted; those that are accepted remain.
     """
+    check_trusted_run(run.path)
     book = JobBook(run.path)
     with book.submitting():
         _check_idle(run, book, scheduler)

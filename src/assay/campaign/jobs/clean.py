@@ -6,6 +6,8 @@ which it was submitted: schedulers reuse ids over the years.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from assay.campaign.jobs.batch import scheduler_of
@@ -13,8 +15,10 @@ from assay.config import Config
 from assay.errors import AssayError
 from assay.lab.cluster import remove_leftovers
 from assay.lab.network import orphaned_namespaces
+from assay.records.access.trust import NotTrusted, check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook
+from assay.schedulers.model import SchedulerSilent
 
 
 class Leftover(msgspec.Struct, frozen=True):
@@ -31,16 +35,32 @@ class Leftover(msgspec.Struct, frozen=True):
     ended: bool = False
 
 
-def leftovers(runs: list[RunDirectory], config: Config, *, end: bool) -> list[Leftover]:
-    """The leftovers; ``end``: end them. Raises AssayError, including SchedulerSilent."""
-    found = [each for run in runs for each in _jobs(run, config, end=end)]
+def leftovers(
+    runs: list[RunDirectory], config: Config, others: list[str], *, end: bool
+) -> list[Leftover]:
+    """The leftovers; ``end``: end them. Raises AssayError, including SchedulerSilent.
+
+    ``others`` gets a sentence for each run whose jobs are left alone, since another user may have
+    written it.
+    """
+    found = [each for run in runs for each in _jobs(run, config, others, end=end)]
     labs = sorted(orphaned_namespaces())
     if end and labs:
         remove_leftovers()
     return found + [Leftover("lab", name, "its owner has ended", ended=end) for name in labs]
 
 
-def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:
+def _is_named(reported: str, tag: str, number: int) -> bool:
+    """Whether a scheduler's name of a job is that of the run's job.
+
+    Some schedulers add the task's number in brackets or cut long names, but not the tag.
+    """
+    name = f"assay-{tag}-{number}"
+    whole = re.fullmatch(rf"{re.escape(name)}(?:\[.*)?", reported) is not None
+    return whole or (len(reported) > len(f"assay-{tag}") and name.startswith(reported))
+
+
+def _jobs(run: RunDirectory, config: Config, others: list[str], *, end: bool) -> list[Leftover]:
     book = JobBook(run.path)
     stories = [story for story in book.jobs() if story.job and story.ended is None]
     try:
@@ -49,17 +69,27 @@ def _jobs(run: RunDirectory, config: Config, *, end: bool) -> list[Leftover]:
         return []
     if request is None:
         return []
+    try:
+        check_trusted_run(run.path)
+    except NotTrusted as error:
+        others.append(str(error))
+        return []
     scheduler = scheduler_of(request.scheduler or config.scheduler)
     ids = [story.job for story in stories]
-    known = scheduler.status(ids)
-    names = scheduler.names(ids)
+    try:
+        known = scheduler.status(ids)
+        names = scheduler.names(ids)
+    except SchedulerSilent:
+        raise
+    except AssayError as error:
+        others.append(f"{run.path}: {error}")
+        return []
     found = []
     for story in stories:
         status = known.get(story.job)
         if status is None or status.state not in ("queued", "running"):
             continue
-        # Some schedulers cut long names or add the task's number: the tag identifies the run.
-        if not names.get(story.job, "").startswith(f"assay-{request.tag}"):
+        if not _is_named(names.get(story.job, ""), request.tag, story.number):
             continue
         if end:
             scheduler.cancel([story.job])

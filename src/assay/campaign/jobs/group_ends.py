@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from assay.plain_files import reading
 from assay.records.group import describe_each
 from assay.records.jobs import JOBS, JobBook, JobEnd, read_task_ends
 
@@ -66,7 +67,7 @@ class GroupEnds:
         if not self._changed(path):
             return
         try:
-            with path.open("rb", buffering=0) as file:
+            with reading(path) as file:
                 file.seek(begin)
                 new = file.read(self._seen[path][1] - begin) or b""
         except OSError:

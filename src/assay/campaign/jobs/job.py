@@ -39,6 +39,7 @@ from assay.config import Config, load_config
 from assay.console import harmless
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
+from assay.records.access.trust import NotTrusted, check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
 from assay.records.jobs import How, JobBook, JobEnd, JobEvent
@@ -91,6 +92,9 @@ def work(path: Path, turn: JobTurn, console: Console) -> int:
             end = part.end("time")
         except (Interruption, KeyboardInterrupt):
             end = part.end("warned" if part.near_its_end() else "asked")
+        except NotTrusted as error:  # nothing is written into it, not even how the job ended
+            print(harmless(f"assay: {error}"), file=sys.stderr)
+            return 1
         except AssayError as error:
             refused = error.what == BUSY
             end = part.end("refused" if refused else "failed", error)
@@ -120,6 +124,7 @@ class _Part:
             _end_with_parent()
         allocation = allocation_here()
         self._request = wait_for(RunDirectory(self._path).request, self._path)
+        check_trusted_run(self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
             self._note(

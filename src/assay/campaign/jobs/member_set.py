@@ -12,6 +12,8 @@ from typing import BinaryIO
 
 from assay.campaign.jobs.batch import assay_words, environment
 from assay.errors import AssayError
+from assay.launch.remote import check_host
+from assay.plain_files import read_plain, writing
 from assay.records.directory import RunDirectory
 from assay.records.jobs import JobBook
 from assay.records.members.packs import PACKED_FROM
@@ -83,13 +85,13 @@ class MemberSet:
 
     def _start(self, remote_shell: str, host: str, command: str) -> None:
         output = self._book.output_path(self._number, len(self._processes))
-        file = output.open("wb")
+        file = writing(output)
         self._outputs.append(output)
         self._files.append(file)
         try:
             self._processes.append(
                 subprocess.Popen(
-                    [remote_shell, host, command],
+                    [remote_shell, check_host(host), command],
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=subprocess.STDOUT,
@@ -134,6 +136,7 @@ class MemberSet:
         said = []
         for host, process, output in zip(self._hosts, self._processes, self._outputs, strict=False):
             if process.returncode not in (0, None):
-                lines = output.read_text("utf-8", "replace").strip().splitlines()
+                text = read_plain(output).decode("utf-8", "replace")
+                lines = text.strip().splitlines()
                 said.append(f"{host}: {lines[-1] if lines else f'exit {process.returncode}'}")
         return "\n".join(said)

@@ -17,6 +17,7 @@ from assay.config import Config, SchedulerConfig, load_config
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.launch.outcome import last_output
+from assay.records.access.trust import check_place, check_trusted_run
 from assay.records.files import cannot_write, write_atomically
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 from assay.system.doctor.diagnosis import Diagnosis
@@ -40,12 +41,14 @@ def examine_by_job(
     itself a finding. Raises AssayError if there is no scheduler, or the folder can't be created.
     """
     scheduler = scheduler_of(options)
+    check_place(root)
     try:
         root.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".doctor-", dir=root)).absolute()
     except OSError as error:
         raise cannot_write(root, error) from None
     try:
+        check_trusted_run(folder)  # its script is executed
         request = _request(config, options, folder)
         try:
             job = scheduler.submit(request, folder)

@@ -27,6 +27,7 @@ from assay.campaign.machine.bench import machine_for
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
 from assay.config import Config, SchedulerConfig
 from assay.errors import INTERRUPTED, AssayError
+from assay.records.access.trust import check_trusted_run
 from assay.records.creation import create_requested, run_stem
 from assay.records.directory import RunDirectory
 from assay.records.group import unfinished_members
@@ -187,6 +188,7 @@ def submit_run(order: Submission, console: Console) -> RunDirectory:
     scheduler = scheduler_of(order.request.scheduler)
     for note in order.notes:
         _say(console, note)
+    check_trusted_run(order.root / order.stem)
     run = create_requested(order.root, order.stem, order.request)
     request = run.request()
     assert request is not None
@@ -235,6 +237,7 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
 
     Raises AssayError.
     """
+    check_trusted_run(run.path)
     jobs = JobBook(run.path).jobs()
     if not jobs or request.scheduler is None:
         raise AssayError(

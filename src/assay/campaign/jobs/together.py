@@ -11,6 +11,7 @@ from assay.campaign.jobs.job import allocation_here, wait_for
 from assay.campaign.jobs.member_set import MemberSet, assign
 from assay.console import harmless
 from assay.errors import AssayError
+from assay.records.access.trust import check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.group import read_group
 from assay.records.jobs import JobBook, JobEnd
@@ -34,6 +35,7 @@ def work_together(path: Path, number: int, walltime: float | None) -> int:
         try:
             run = RunDirectory(path)
             request = wait_for(run.request, path)
+            check_trusted_run(path)
             members = wait_for(lambda: book.job(number).members, path)
             ends = None if walltime is None else began + walltime
             return _measure(run, request, number, members, ends)

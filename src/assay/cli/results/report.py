@@ -71,6 +71,7 @@ def report(
     from assay.campaign.commands.finish import Expected, check_expectations
     from assay.config import load_config
     from assay.console import console, print_json
+    from assay.records.access.trust import is_own
     from assay.records.directory import REPORT, find_run
     from assay.records.model import RunData
     from assay.records.reading import read_run
@@ -134,11 +135,14 @@ def report(
         print_summary(model, screen, verbose=verbose)
     if target is None:
         return status
-    if output is None and not os.access(directory.path, os.W_OK):  # such as in an archive
-        target = replace(target, path=Path(f"{model.run}{target.path.suffix}"))
+    read_only = not os.access(directory.path, os.W_OK)  # such as in an archive
+    if output is None and (read_only or not is_own(directory.path)):
+        # What a manifest says is no path.
+        target = replace(target, path=Path(f"{Path(model.run).name}{target.path.suffix}"))
+        why = "is read-only" if read_only else "is another user's"
         if screen is not None:
             screen.print(
-                f"\nThe run is read-only: its report is written to {target.path} here; --output "
+                f"\nThe run {why}: its report is written to {target.path} here; --output "
                 "names another place.",
                 markup=False,
                 soft_wrap=True,

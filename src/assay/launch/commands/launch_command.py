@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,8 +76,11 @@ def prepare_command(
         "measurements": measurements,
     }
     path = order.stream.with_suffix(".job.json")
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(spec)) + b"\n")
-    return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute())]
+    content = msgspec.json.format(msgspec.json.encode(spec)) + b"\n"
+    write_atomically(path, content)
+    # It names commands, and lies in a folder that others may be able to write to.
+    digest = hashlib.sha256(content).hexdigest()
+    return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute()), digest]
 
 
 def rankfile_text(placement: Placement, names: Sequence[str]) -> str:

@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 EXIT_MEASUREMENT = 4
+# How the stream is opened: as assay opens files of a run, without following a link.
+_STREAM = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 CANNOT_START = 127
 # Linux's energy counters (RAPL), and a power (W) that no package exceeds: it bounds the time in
 # which a counter wraps at most once. native/harness/energy reads them likewise for kernels.
@@ -42,13 +44,20 @@ class Failed(Exception):
     """The reason why a command yielded no time."""
 
 
-def main(path: str) -> int:
-    """Run the measurements of the spec file; returns the exit status."""
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        spec = json.load(file)
+def main(path: str, digest: str = "") -> int:
+    """Run the measurements of the spec file; returns the exit status.
+
+    ``digest``: the SHA-256 of the file as it was written, empty if unknown.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123
+        content = file.read()
+    if digest and hashlib.sha256(content).hexdigest() != digest:
+        os.write(2, f"{path}: this is not what assay wrote; nothing is run\n".encode())
+        return CANNOT_START
+    spec = json.loads(content)
     signal.signal(signal.SIGTERM, _hand_on)
     begun = time.monotonic()
-    stream = os.open(spec["stream"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    stream = os.open(spec["stream"], _STREAM, 0o666)
 
     def write(**record: object) -> None:
         os.write(stream, json.dumps(record, allow_nan=False).encode() + b"\n")
@@ -404,4 +413,4 @@ def _overhead() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:3]))

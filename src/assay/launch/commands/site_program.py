@@ -15,6 +15,7 @@ from assay.kernels.builds.toolchain import Flavour, Toolchain
 from assay.kernels.outside import HPL_INPUT
 from assay.launch.commands import result_reader, seat
 from assay.launch.executor import LaunchOrder
+from assay.launch.isolated import python_words
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.records.schema import MeasurementOrder
@@ -48,7 +49,7 @@ def site_entry(
             "files": {HPL_INPUT: text} if text else {},
             "program": program,
             "sha256": parameters["sha256"],
-            "reader": [sys.executable, "-P", "-m", result_reader.__name__],
+            "reader": python_words(result_reader.__name__),
             "expected": {
                 "kernel": entry.kernel,
                 "benchmark": parameters["benchmark"],

@@ -28,6 +28,7 @@ from assay.launch.node_sets import choose_hosts
 from assay.launch.outcome import judge
 from assay.model.placement import Placement
 from assay.model.rank_order import seats_by_rank
+from assay.plain_files import appending, ensure_file
 from assay.records.model import LaunchRecord
 from assay.records.schema import (
     EXIT_MEASUREMENT,
@@ -190,7 +191,7 @@ class FakeLaunch:
         self._due = time.monotonic()
         self._steps = self._run()
         try:
-            order.stream.touch()
+            ensure_file(order.stream)
         except OSError as error:
             raise AssayError(
                 f"The stream can't be written: {error.strerror}.",
@@ -264,7 +265,7 @@ class FakeLaunch:
         if full:
             line = line[: (self._room or 0) - self._written]
         try:
-            with self._order.stream.open("ab") as stream:
+            with appending(self._order.stream) as stream:
                 stream.write(line)
         except OSError as error:
             raise _Ended(EXIT_STREAM, said=f"assay-fake: {error.strerror}") from None

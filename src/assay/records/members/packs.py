@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.plain_files import new_folder, open_plain, plain_folder, reading
 from assay.records.files import cannot_read, cannot_write, temporary_prefix
 
 # Members of a group from which on they are packed, and the number of packs.
@@ -59,16 +60,22 @@ def packed_members(members: Path) -> dict[int, PackedMember]:
     """
     found: dict[int, PackedMember] = {}
     try:
-        for pack in sorted((members / FOLDER).glob("*.tar")):
+        for pack in sorted(_packs(members).glob("*.tar")):
             found |= _members_of(pack)[0]
     except OSError as error:
         raise cannot_read(members / FOLDER, error) from None
     return found
 
 
+def _packs(members: Path) -> Path:
+    """The folder of the packs. Raises OSError if it is a link, or in a folder that is one."""
+    return plain_folder(plain_folder(members) / FOLDER)
+
+
 def is_packed(members: Path, number: int) -> bool:
     """Whether a member is in its pack."""
     try:
+        _packs(members)
         return number in _members_of(pack_of(members, number))[0]
     except OSError:
         return False
@@ -84,13 +91,13 @@ def pack_member(folder: Path, *more: Path) -> bool:
     pack = pack_of(folder.parent, number)
     content = _archive(folder, more)
     try:
-        pack.parent.mkdir(exist_ok=True)
+        _packs(folder.parent).mkdir(exist_ok=True)
         with _held(pack.with_suffix(".lock")) as held:
             if not held:
                 return False
             _append(pack, number, content)
         # Renamed first: a folder of which a part is removed would be an unfinished run.
-        gone = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
+        gone = new_folder(temporary_prefix(folder.name), folder.parent)
         folder.rename(gone / folder.name)
         shutil.rmtree(gone, ignore_errors=True)
         for path in more:
@@ -105,7 +112,7 @@ def unpacked(member: PackedMember) -> Iterator[Path]:
     """A temporary folder with the member's files. Raises AssayError if it can't be read."""
     with tempfile.TemporaryDirectory(prefix="assay-member-") as folder:
         try:
-            with member.pack.open("rb") as file:
+            with reading(member.pack) as file:
                 file.seek(member.offset)
                 content = file.read(member.size)
         except OSError as error:
@@ -157,7 +164,7 @@ def _members_of(pack: Path) -> tuple[dict[int, PackedMember], int]:
     found: dict[int, PackedMember] = {}
     end = 0
     try:
-        file = pack.open("rb")
+        file = reading(pack)
     except FileNotFoundError:
         return found, end
     with file:
@@ -185,7 +192,7 @@ def _append(pack: Path, number: int, content: bytes) -> None:
     header.size, header.mtime, header.mode = len(content), int(time.time()), 0o644
     padding = -len(content) % _BLOCK
     entry = header.tobuf(tarfile.USTAR_FORMAT) + content + bytes(padding + 2 * _BLOCK)
-    with pack.open("r+b" if pack.exists() else "w+b") as file:
+    with os.fdopen(open_plain(pack, os.O_RDWR | os.O_CREAT), "r+b") as file:
         file.seek(end)
         file.write(entry)
         file.truncate()

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.decoding import UNREADABLE
+from assay.plain_files import read_plain
 from assay.questions.nodes.grouping import groupings
 from assay.records.directory import NODES
 from assay.records.group import GroupData
@@ -118,13 +119,13 @@ def _files(folder: Path, found: FoundNames) -> None:
     found.put("user", owner_of(folder) or "")
     for name in (NODES, JOBS, REQUEST):
         _lines(folder / name, found)
-    for path in sorted((folder / FOLDER).glob("*.json")):
+    for path in [] if (folder / FOLDER).is_symlink() else sorted((folder / FOLDER).glob("*.json")):
         _lines(path, found)
 
 
 def _lines(path: Path, found: FoundNames) -> None:
     try:
-        content = path.read_bytes()
+        content = read_plain(path)
     except OSError:
         return
     try:

@@ -56,7 +56,8 @@ def write_script(script: SlurmScript, path: Path) -> None:
 
     try:
         path.write_text(script.text, encoding="utf-8")
-        path.chmod(0o755)
+        readable = path.stat().st_mode & 0o444
+        path.chmod(path.stat().st_mode | readable >> 2)  # executable for whoever may read it
     except OSError as error:
         raise AssayError(
             f"The script can't be written: {error.strerror or error}.",

@@ -1,0 +1,1 @@
+"""Who may go on with a run."""

@@ -1,0 +1,120 @@
+"""Whether a run may be gone on with: only this user and root can have written what it says.
+
+A plan names commands, a request the jobs to submit, and both are executed; streams and records are
+appended to. So whoever may write a run, or replace a folder above it, could let another user run
+commands or write files. Reading such a run is harmless, and is always possible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.ownership import (
+    TRUSTED_GROUPS,
+    foreign_link,
+    untrusted_above,
+    why_untrusted,
+    why_untrusted_link,
+)
+
+_MEMBERS = "members"
+# Folders of a run that assay, kernels and schedulers write to.
+_FOLDERS = ("raw", "jobs", _MEMBERS, f"{_MEMBERS}/packs")
+
+
+class NotTrusted(AssayError):
+    """Another user may have written a run, or can replace it."""
+
+
+def check_trusted_run(run: Path) -> None:
+    """Raises NotTrusted unless only this user and root can have written a run, and can replace it.
+
+    Checked are owner and mode of the run, its files and folders, and every folder above it up to
+    the root, and that nothing in it is a link; of a member of a group also the group. A link to the
+    run must be of this user or root. What doesn't exist yet is not checked.
+    """
+    if run.parent.name == _MEMBERS:
+        check_trusted_run(run.parent.parent)
+    above = untrusted_above(run)
+    if above is not None:
+        raise _refused(run, *above)
+    try:
+        why = why_untrusted(run)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        why = f"can't be examined ({error.strerror})"
+    if why is not None:
+        raise _refused(run, run, why)
+    for path in _parts(run):
+        try:
+            inside = why_untrusted_link(path)
+        except OSError:  # removed meanwhile
+            continue
+        if inside is not None:
+            raise _refused(run, path, inside)
+    for folder in _FOLDERS:
+        link = _link_in(run / folder)
+        if link is not None:
+            raise _refused(run, link, "is a link")
+
+
+def check_place(folder: Path) -> None:
+    """Raises NotTrusted if a link of another user leads to the folder of a new run."""
+    link = foreign_link(folder)
+    if link is not None:
+        raise NotTrusted(
+            f"This {link[1]}, and decides where the run would be written.",
+            where=str(link[0]),
+            fix="Name another folder with --runs DIR.",
+        )
+
+
+def is_own(run: Path) -> bool:
+    """Whether a run's folder, and a link to it, are this user's."""
+    try:
+        return {run.lstat().st_uid, run.stat().st_uid} == {os.geteuid()}
+    except OSError:
+        return False
+
+
+def _parts(run: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError), os.scandir(run) as entries:
+        yield from sorted(Path(entry.path) for entry in entries)
+    packs = run / _MEMBERS / "packs"
+    if packs.is_dir():
+        yield packs
+
+
+def _link_in(folder: Path) -> Path | None:
+    """A link among the entries of a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return next((Path(each.path) for each in entries if each.is_symlink()), None)
+    except OSError:  # there is no such folder
+        return None
+
+
+def _refused(run: Path, path: Path, why: str) -> NotTrusted:
+    if why == "is a link":
+        fix = "Remove the link, and see who can write there."
+    elif (path == run or run in path.parents) and why.startswith("may be"):
+        fix = f"If nobody has changed it: chmod -R go-w {shlex.quote(str(run))}"
+    elif path == run or run in path.parents:
+        fix = f"`assay report {shlex.quote(str(run))}` shows it; to measure, begin your own run."
+    else:
+        fix = (
+            "Reading is possible (`assay report`). To measure, keep runs where only you can write "
+            "(--runs DIR), or close this folder (chmod go-w). If you trust all members of a group "
+            f"that shares it, set {TRUSTED_GROUPS} to the group's name."
+        )
+    return NotTrusted(
+        f"This {why}, and going on with a run executes what its files say.",
+        where=str(path),
+        fix=fix,
+    )
