@@ -272,3 +272,17 @@ def test_a_run_that_is_read_only_is_reported_elsewhere(
     assert written.is_file()
     assert written.name in done.stdout
     assert sorted(run.path.rglob("*")) == before
+
+
+def test_a_plan_that_speaks_of_other_cells_is_refused(lab: Lab) -> None:
+    """Such as after the command of a cell was edited, whose id follows from it."""
+    path = sorted(lab.runs.iterdir())[0] / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["plan"]["expected"] = {"0123456789ab": 1.0}
+    path.write_text(json.dumps(manifest))
+    (path.parent / "seal.json").unlink()
+    for words in (("report", path.parent.name), ("run", "--resume", path.parent.name)):
+        done = lab.assay(*words)
+        assert done.returncode == 2
+        assert "what it says of them don't match" in done.stderr
+        assert UNFORESEEN not in done.stderr

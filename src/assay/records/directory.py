@@ -20,6 +20,7 @@ import msgspec
 from assay.config import HOST_NAME
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError, nearest
+from assay.model.plan import Plan
 from assay.plain_files import is_plain, plain_folder, read_plain, reading
 from assay.records.access.trust import is_own
 from assay.records.files import (
@@ -131,6 +132,7 @@ class RunDirectory:
         manifest = _read(self.path / MANIFEST, Manifest, MANIFEST_SCHEMA)
         rule = manifest.plan.replication
         _check_time(manifest.utc, self.path / MANIFEST)
+        _check_ids(manifest.plan, self.path / MANIFEST)
         given = [time for time in (rule.budget, rule.every) if time is not None]
         if min(given) <= 0.0 and not manifest.imported:
             raise _not_written("invalid times in the plan", self.path / MANIFEST)
@@ -367,6 +369,13 @@ def _check_names(request: RunRequest, path: Path) -> None:
     for host in request.hosts or ():
         if not HOST_NAME.fullmatch(host):
             raise _not_written(f"'{host[:80]}' is no name of a host", path)
+
+
+def _check_ids(plan: Plan, path: Path) -> None:
+    """Raises Damaged if the plan says something of a cell that it doesn't have."""
+    named = {*plan.expected, *plan.first, *plan.fitted, *plan.between, *plan.forecasts}
+    if not named <= {cell.id for cell in plan.cells}:
+        raise _not_written("its cells and what it says of them don't match", path)
 
 
 def _sha256(path: Path) -> str:
