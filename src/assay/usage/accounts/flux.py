@@ -71,10 +71,8 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
     )
     if math.isnan(end):
         end = inactive
-    if math.isnan(start):
-        end = NAN
     state = _RESULTS.get(str(job.get("result", "")), State.UNKNOWN)
-    if math.isnan(end) and state is State.UNKNOWN:
+    if state is State.UNKNOWN and (math.isnan(start) or math.isnan(end)):
         state = State.PENDING if math.isnan(start) else State.RUNNING
     cores, nodes = (whole(job.get(name)) for name in ("ncores", "nnodes"))
     if cores <= 0:

@@ -56,7 +56,7 @@ class _Again:
         self._at += len(part)
         if self._at == len(self._text):
             self._done()
-        return part or self._rest.read(size)
+        return part if len(part) == size else part + self._rest.read(size - len(part))
 
     def readline(self, size: int) -> str:
         """A line, or the first ``size`` characters of it."""

@@ -25,9 +25,7 @@ from assay.usage.problems import Problems
 Watch = Callable[[str, float, float], None]
 # Kinds of problems that say nothing about a record.
 _NO_RECORDS = ("empty", "no jobs", "other text", "zeros")
-_YEARLESS = re.compile(
-    r"\D*\d{1,2}\D+\d\d?:\d\d(:\d\d)?\W*|\w+ \d\d?:\d\d(:\d\d)?|\d\d?:\d\d(:\d\d)?"
-)
+_YEAR = re.compile(r"\d{4}")
 
 
 @dataclass(frozen=True)
@@ -167,9 +165,7 @@ def _begin(log: Log, path: Path, out: JobCollector, *, first: bool) -> AccountFo
 def _timeless(path: Path, unread: tuple[str, str, int], form: AccountFormat) -> AssayError:
     """The error for a file without any time that can be read."""
     column, text, line = unread
-    why = (
-        "it has no year" if _YEARLESS.fullmatch(text.strip("'")) else "it is no date that is known"
-    )
+    why = "it is no date that is known" if _YEAR.search(text) else "it has no year"
     return AssayError(
         f"No job has a time that can be read: {column} is {text} in line {line}, and {why}.",
         where=str(path),
