@@ -13,7 +13,8 @@ KINDS = {
     "columns": "a row of a table without the columns that jobs need: left out",
     "malformed": "not a record of the format: left out",
     "long": "line of more than 1 MiB: left out",
-    "truncated": "the file ends early or is damaged: what follows was not read",
+    "truncated": "the file ends early or is damaged: what follows was not read, up to the next "
+    "document if there is one",
     "range": "a number or time out of range: left out",
     "negative": "a negative time or size: left out",
     "unreadable time": "a time that can't be read: taken as unknown (sacct prints dates with their "

@@ -59,7 +59,8 @@ def verdict_of(found: UsageFindings) -> str:
     whose = f" by the chosen jobs ({found.chosen})" if found.chosen else ""
     machine = f"{counted(found.capacity.processors, 'processor')}"
     if use.value is None:
-        text = f"The log can't say how busy the machine was{when and ' '}{when}: {_within(use.reasons[0])}"
+        text = " ".join(filter(None, ("The log can't say how busy the machine was", when)))
+        text += f": {_within(use.reasons[0])}"
         if use.excess > 0:
             share = format_share(use.load)
             text += f" The jobs' processor time is {share} of what the machine could provide."
