@@ -89,9 +89,19 @@ def test_a_time_that_can_not_be_read_is_named(usage: Any) -> None:
         "no start": ["line 3"],
         "no end": ["line 4"],
     }  # fmt: skip
+    assert found["never_started"] == 0
     assert "unset SLURM_TIME_FORMAT" in found["problems"][0]["meaning"]
     shown = usage(sacct(GOOD, "2|FAILED|8|9|soon|4"), "--identify")
     assert problems(shown)["unreadable time"] == ["log:3: End 'soon'"]
+
+
+@pytest.mark.parametrize("state", ["FAILED", "CANCELLED", "COMPLETED", "TIMEOUT"])
+def test_a_start_that_can_not_be_read_is_not_a_job_that_never_started(
+    usage: Any, state: str
+) -> None:
+    found = usage(sacct(GOOD, f"1|{state}|8|1 Jul 08:00|10|4", "2|CANCELLED|8||9|4"))
+    assert found["never_started"] == 1
+    assert problems(found)["no start"] == ["line 3"]
 
 
 def test_the_list_of_unreadable_values_is_bounded(usage: Any) -> None:

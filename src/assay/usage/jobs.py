@@ -1,6 +1,6 @@
 """Jobs of a log as columns, and the collector that readers of accounts fill.
 
-A job takes about 110 bytes, whatever the format; texts of records are not kept. The columns of a
+A job takes about 115 bytes, whatever the format; texts of records are not kept. The columns of a
 long log are in temporary files (``columns``).
 """
 
@@ -31,6 +31,8 @@ MOST_PROCESSORS = 2**31 - 1
 # Records further than this (s) from all others are wrong if they are at most this share of the
 # jobs, or a single one.
 _DAY, _YEAR, _FEW = 86400.0, 366 * 86400.0, 0.01
+# What the fields of starts are called.
+_STARTS = ("start", "starttime", "t_run")
 # Characters of a value that are shown.
 _SHOWN = 40
 # Digits of a key that stands for itself: below 2**62.
@@ -129,7 +131,8 @@ class Jobs:
 
     ``user``, ``group``, ``queue``: indices into ``users``, ``groups``, ``queues``; the name ""
     stands for unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of
-    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. Columns of
+    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. ``lost``: 1
+    where the log has a start that can't be read. Columns of
     long logs are mapped from temporary files (``maps``) and read where they are used.
     """
 
@@ -191,7 +194,7 @@ _COLUMNS = {
     "submit": "d", "start": "d", "end": "d", "processors": "i", "nodes": "i", "gpus": "i",
     "requested_time": "f", "requested_memory": "f", "used_memory": "f", "user": "i", "group": "i",
     "queue": "i", "state": "b", "array": "q", "number": "q", "key": "q", "file": "i", "line": "q",
-    "hosts": "i", "hosts_at": "q", "suspended": "f",
+    "hosts": "i", "hosts_at": "q", "suspended": "f", "lost": "b",
 }  # fmt: skip
 # Rows that are appended at once, and that are sorted at a time.
 _BUFFER, _SORTED = 1 << 16, 1 << 22
@@ -212,6 +215,8 @@ class JobCollector:
         self.problems = Problems()
         self.started: dict[str, tuple[JobRecord, int, int]] = {}
         self.files: list[str] = []
+        # Lines of jobs whose start can't be read, until these are added.
+        self._lost: set[int] = set()
         self.unread: tuple[str, str, int] | tuple[()] = ()
         self.records = self.dated = 0
         self.watch: Callable[[], None] | None = None
@@ -229,6 +234,7 @@ class JobCollector:
         self.files.append(file)
         self.unread = ()
         self.records = self.dated = 0
+        self._lost.clear()
 
     def problem(self, kind: str, line: int, value: str = "") -> None:
         """A problem in a line of the present file. ``value``: what is wrong there."""
@@ -238,6 +244,8 @@ class JobCollector:
         """A value of the present file that can't be read; ``time``: of a date."""
         found = f"{column} {shortened(text)}"
         self.problem("unreadable time" if time else "unreadable value", line, found)
+        if time and column.lower().removeprefix("time.") in _STARTS:
+            self._lost.add(line)
         if time and not self.unread:
             self.unread = (column, shortened(text), line)
 
@@ -251,6 +259,8 @@ class JobCollector:
                 return
             job.submit = NAN
         self.records += 1
+        lost = line in self._lost
+        self._lost.discard(line)
         # A number equals itself, NaN doesn't.
         if job.start == job.start or job.end == job.end or job.submit == job.submit:
             self.dated += 1
@@ -265,7 +275,7 @@ class JobCollector:
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
             job.requested_time, job.requested_memory, job.used_memory, *names,
             job.state, job.array, job.number, hashed(job.key), where, line, *hosts,
-            job.suspended,
+            job.suspended, lost,
         )  # fmt: skip
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)

@@ -34,7 +34,7 @@ KINDS = {
     "partial": "a part of a checkpointed job, which has a record of its own: left out",
     "array": "a job array as a whole, whose jobs have records of their own: left out",
     "no size": "ran on an unknown number of processors: not counted as use",
-    "no start": "ran by its state, and its start is unknown: not counted as use",
+    "no start": "ran, or may have run, and its start is unknown: not counted as use",
     "no end": "started, and its end is unknown: not counted as use",
     "too large": "larger than the machine: not counted as use",
     "stray": "more than a year away from nearly all other records: left out",

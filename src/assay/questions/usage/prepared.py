@@ -265,12 +265,19 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
         )
 
 
+def ran_unseen(jobs: Jobs) -> Mask:
+    """Jobs without a start that ran by their state, or whose start can't be read."""
+    missing = np.isnan(jobs.number("start"))
+    unseen: Mask = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
+    return unseen
+
+
 def _name_problems(jobs: Jobs, last: float, largest: float, problems: Problems) -> None:
     _, start, end, _ = _times(jobs, last)
     processors = jobs.number("processors")
     started, ended, sized = ~np.isnan(start), ~np.isnan(end), processors > 0
     for kind, wrong in (
-        ("no start", ~started & np.isin(jobs.code("state"), _RAN)),
+        ("no start", ~started & ran_unseen(jobs)),
         ("no end", started & ~ended),
         ("no size", started & ended & ~sized),
         ("too large", processors > largest),
