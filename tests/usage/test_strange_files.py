@@ -336,6 +336,12 @@ def test_an_empty_answer_is_a_time_without_jobs(usage: Any, name: str) -> None:
     assert "Each file is valid and holds none" in said
 
 
+def test_other_text_alone_is_no_empty_answer(usage: Any) -> None:
+    said = usage(TABLE.split("\n")[0] + "\n" + NOISE)
+    assert "3 × other text (log0:2)" in said
+    assert "is valid" not in said
+
+
 def test_node_events_are_no_empty_answer(usage: Any) -> None:
     assert "no jobs" not in problems(usage(SLURM_EVENTS, SLURM))
 

@@ -83,7 +83,7 @@ def _no_jobs(paths: Sequence[Path], out: JobCollector) -> AssayError:
         if count:
             what, fix = wrong_fields(int(count[1]))
             return AssayError(what, where=where, fix=fix)
-    if found and all(each.kind in _NO_RECORDS for each in found) and found[-1].kind != "empty":
+    if {"no jobs"} <= {each.kind for each in found} <= {"empty", "no jobs"}:
         fix = "Each file is valid and holds none: ask for more time, and for the jobs of all users."
     elif found:
         problems = "; ".join(
