@@ -201,3 +201,41 @@ def swf_of(jobs: Iterable[PlantedJob], *, processors: int = 0, users: int = 1) -
         f"-1 {job % 2} -1 -1 -1\n"
         for job, submit, wait, run, size in jobs
     )
+
+
+def _hour(text: str) -> str:
+    """A time of 1 July 2024 by its hour; other text as it is; "Unknown" for none."""
+    if not text:
+        return "Unknown"
+    return f"2024-07-01T{int(text):02}:00:00" if text.isdigit() and len(text) < 3 else text
+
+
+def sacct(*rows: str) -> str:
+    """A table of sacct: rows of job, state, hours of submission, start and end, and processors."""
+    lines = ["JobID|State|Submit|Start|End|AllocCPUS"]
+    for row in rows:
+        job, state, *times, processors = row.split("|")
+        lines.append("|".join([job, state, *map(_hour, times), processors]))
+    return "\n".join(lines) + "\n"
+
+
+def sacct_json(job: int, first: int, last: int, processors: int, **times: object) -> str:
+    """The answer of ``sacct --json`` with one job, by the hours of its start and end."""
+    record = {
+        "account": "phys", "association": {}, "job_id": job, "user": "ann", "nodes": "n1",
+        "state": {"current": ["COMPLETED"]},
+        "time": {"submission": MONDAY + 3600 * 8, "start": MONDAY + 3600 * first,
+                 "end": MONDAY + 3600 * last, **times},
+        "tres": {"allocated": [{"type": "cpu", "name": "", "count": processors}], "requested": []},
+    }  # fmt: skip
+    return json.dumps({"jobs": [record], "meta": {"plugin": {}}})
+
+
+# As sacct prints by default, with the columns that are needed.
+SLURM_FIXED = """\
+JobID             State              Submit               Start                 End  AllocCPUS 
+------------ ---------- ------------------- ------------------- ------------------- ---------- 
+1             COMPLETED 2024-07-01T08:00:00 2024-07-01T08:00:00 2024-07-01T10:00:00          4 
+2                FAILED 2024-07-01T08:00:00 2024-07-01T09:00:00 2024-07-01T10:00:00          2 
+2.batch          FAILED                     2024-07-01T09:00:00 2024-07-01T10:00:00          2 
+"""  # noqa: W291

@@ -119,11 +119,15 @@ def test_slurm_of_2020(tmp_path: Path) -> None:
 
 def test_slurm_node_events(tmp_path: Path) -> None:
     log = read_text(tmp_path, SLURM_EVENTS, SLURM)
-    assert log.formats == ["Slurm (sacctmgr show event)", "Slurm (sacct --parsable2)"]
+    assert log.formats == ["Slurm (sacctmgr show event)", "Slurm (sacct)"]
     assert [(when - MONDAY, size) for when, size in log.machine.sizes] == [(0, 16), (86400, 32)]
     outages = [(o.node, o.start - MONDAY, o.end - MONDAY) for o in log.machine.outages]
     assert outages == [("n1", 21600, 43200), ("n1", 36000, 64800), ("n2", 172800, math.inf)]
-    assert found(log) == {"malformed": [(0, 8), (1, 9)], "backwards": [(0, 7)]}
+    assert found(log) == {
+        "malformed": [(1, 9)],
+        "unreadable time": [(0, 8)],
+        "backwards": [(0, 7)],
+    }
 
 
 def test_slurm_json(tmp_path: Path) -> None:

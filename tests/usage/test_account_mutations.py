@@ -11,12 +11,20 @@ from assay.errors import AssayError
 from assay.questions.usage.findings import find
 from assay.questions.usage.query import UsageQuery
 from assay.usage.accounts.reading import read_accounts
-from usage_logs import SAMPLES
+from usage_logs import SAMPLES, SLURM_FIXED, sacct_json
 
 _PIECES = (
     "", "|", ";", '"', " ", "\t", "-", "-1", "0", "NaN", "inf", "1e400", "9" * 30, "{", "}", "[",
     "null", "\x00", "\u2028", "é", "2024-02-30T25:61:61", "=", ":", "Unknown", "\r",
 )  # fmt: skip
+# Also columns of fixed width, separators of another kind, and files that hold several logs.
+SEEDS = {
+    **SAMPLES,
+    "slurm_fixed": SLURM_FIXED,
+    "slurm_commas": SAMPLES["slurm"].replace(",", ";").replace("|", ","),
+    "slurm_documents_json": "\n".join(sacct_json(n, n, n + 1, 4) for n in range(1, 9)),
+    "several": "\n".join(SAMPLES[name] for name in ("pbs", "slurm", "swf", "lsf", "slurm_json")),
+}
 
 
 def damaged(text: str, rng: random.Random) -> str:
@@ -34,8 +42,8 @@ def attack(folder: Path, seed: int, lines: int, most: int = 50) -> int:
     rng = random.Random(seed)
     done = 0
     while done < lines:
-        name = rng.choice(list(SAMPLES))
-        rows = SAMPLES[name].split("\n")
+        name = rng.choice(list(SEEDS))
+        rows = SEEDS[name].split("\n")
         body = [row for row in rows[1:] if row.strip()] or rows
         mutants = [damaged(rng.choice(body), rng) for _ in range(rng.choice((1, 5, most)))]
         done += len(mutants)
@@ -43,7 +51,8 @@ def attack(folder: Path, seed: int, lines: int, most: int = 50) -> int:
         head = rows if name.endswith("json") or name == "flux" else [*rows, ""]
         place = rng.randrange(1, len(head) + 1)
         text = "\n".join([*head[:place], *mutants, *head[place:]])
-        path.write_text(text, encoding="utf-8", errors="replace")
+        encoding = rng.choice(("utf-8", "utf-8", "utf-8-sig", "utf-16", "latin-1"))
+        path.write_text(text, encoding=encoding, errors="replace")
         try:
             found = find(read_accounts([path]), UsageQuery())
         except AssayError:
@@ -78,7 +87,8 @@ def test_every_line_of_a_damaged_log_is_accounted_for(tmp_path: Path) -> None:
     path.write_text("; MaxProcs: 16\n" + "\n".join(lines), encoding="utf-8")
     log = read_accounts([path])
     problems = {each.kind: each.count for each in log.problems.found()}
-    # "early" and "reused" are kept as jobs; the others are left out.
-    left_out = sum(count for kind, count in problems.items() if kind not in ("early", "reused"))
+    # These are kept as jobs, or are said of lines that are problems, too; the others are left out.
+    kept = ("early", "reused", "zeros")
+    left_out = sum(count for kind, count in problems.items() if kind not in kept)
     blank = sum(1 for text in lines if not text.strip() or text.startswith(";"))
     assert len(log.jobs) + left_out + blank == len(lines)

@@ -61,7 +61,7 @@ def known_capacity(
 
 def most_in_use(machine: MachineFacts, in_use: float, last: float, per_node: int = 0) -> Capacity:
     """The most that was ever in use, as the least capacity that the machine can have had."""
-    most = int(in_use)
+    most = math.ceil(in_use)
     return Capacity("most in use", most, constant(most), _down(machine.outages, last, per_node))
 
 

@@ -1,6 +1,6 @@
 """Jobs of a log as columns, and the collector that readers of accounts fill.
 
-A job takes about 110 bytes, whatever the format; texts of records are not kept. The columns of a
+A job takes about 115 bytes, whatever the format; texts of records are not kept. The columns of a
 long log are in temporary files (``columns``).
 """
 
@@ -31,6 +31,10 @@ MOST_PROCESSORS = 2**31 - 1
 # Records further than this (s) from all others are wrong if they are at most this share of the
 # jobs, or a single one.
 _DAY, _YEAR, _FEW = 86400.0, 366 * 86400.0, 0.01
+# What the fields of starts are called.
+_STARTS = ("start", "starttime", "t_run")
+# Characters of a value that are shown.
+_SHOWN = 40
 # Digits of a key that stands for itself: below 2**62.
 _LONGEST_NUMBER = 18
 
@@ -58,6 +62,7 @@ class JobRecord:
     where its ids are not consecutive. ``processors``: allocated. ``requested_time`` in s,
     ``requested_memory`` and ``used_memory`` in bytes, all processors together. ``array``: the
     number of the job array that it belongs to. ``hosts``: its nodes in bracket notation.
+    ``suspended``: time in s between start and end in which it did not use its processors.
     """
 
     key: str
@@ -77,6 +82,7 @@ class JobRecord:
     state: State = State.UNKNOWN
     array: int = -1
     hosts: str = ""
+    suspended: float = NAN
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,8 @@ class Jobs:
 
     ``user``, ``group``, ``queue``: indices into ``users``, ``groups``, ``queues``; the name ""
     stands for unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of
-    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. Columns of
+    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. ``lost``: 1
+    where the log has a start that can't be read. Columns of
     long logs are mapped from temporary files (``maps``) and read where they are used.
     """
 
@@ -187,7 +194,7 @@ _COLUMNS = {
     "submit": "d", "start": "d", "end": "d", "processors": "i", "nodes": "i", "gpus": "i",
     "requested_time": "f", "requested_memory": "f", "used_memory": "f", "user": "i", "group": "i",
     "queue": "i", "state": "b", "array": "q", "number": "q", "key": "q", "file": "i", "line": "q",
-    "hosts": "i", "hosts_at": "q",
+    "hosts": "i", "hosts_at": "q", "suspended": "f", "lost": "b",
 }  # fmt: skip
 # Rows that are appended at once, and that are sorted at a time.
 _BUFFER, _SORTED = 1 << 16, 1 << 22
@@ -198,7 +205,9 @@ class JobCollector:
 
     ``started``: records of jobs that began and have not ended yet, by key; they become running
     jobs at the end. Formats that write a record for each event use it across rotated files.
-    ``watch`` is called from time to time.
+    ``watch`` is called from time to time. Of the present file: ``unread`` is the first time that
+    can't be read (column, text, line), ``records`` the number of jobs, ``dated`` of those with a
+    time.
     """
 
     def __init__(self) -> None:
@@ -206,6 +215,10 @@ class JobCollector:
         self.problems = Problems()
         self.started: dict[str, tuple[JobRecord, int, int]] = {}
         self.files: list[str] = []
+        # Lines of jobs whose start can't be read, until these are added.
+        self._lost: set[int] = set()
+        self.unread: tuple[str, str, int] | tuple[()] = ()
+        self.records = self.dated = 0
         self.watch: Callable[[], None] | None = None
         self._columns: dict[str, array[Any]] = {}
         self._empty()
@@ -219,10 +232,22 @@ class JobCollector:
     def begin(self, file: str) -> None:
         """Records from now on are of this file."""
         self.files.append(file)
+        self.unread = ()
+        self.records = self.dated = 0
+        self._lost.clear()
 
-    def problem(self, kind: str, line: int) -> None:
-        """A problem in a line of the present file."""
-        self.problems.add(kind, (len(self.files) - 1, line))
+    def problem(self, kind: str, line: int, value: str = "") -> None:
+        """A problem in a line of the present file. ``value``: what is wrong there."""
+        self.problems.add(kind, (len(self.files) - 1, line), value)
+
+    def unreadable(self, column: str, text: str, line: int, *, time: bool = False) -> None:
+        """A value of the present file that can't be read; ``time``: of a date."""
+        found = f"{column} {shortened(text)}"
+        self.problem("unreadable time" if time else "unreadable value", line, found)
+        if time and column.lower().removeprefix("time.") in _STARTS:
+            self._lost.add(line)
+        if time and not self.unread:
+            self.unread = (column, shortened(text), line)
 
     def add(self, job: JobRecord, line: int, file: int | None = None) -> None:
         """A record from a line of the present file; an impossible one becomes a problem."""
@@ -233,6 +258,12 @@ class JobCollector:
             if wrong != "early":
                 return
             job.submit = NAN
+        self.records += 1
+        lost = line in self._lost
+        self._lost.discard(line)
+        # A number equals itself, NaN doesn't.
+        if job.start == job.start or job.end == job.end or job.submit == job.submit:
+            self.dated += 1
         names = (
             self.name("user", job.user),
             self.name("group", job.group),
@@ -244,6 +275,7 @@ class JobCollector:
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
             job.requested_time, job.requested_memory, job.used_memory, *names,
             job.state, job.array, job.number, hashed(job.key), where, line, *hosts,
+            job.suspended, lost,
         )  # fmt: skip
         for column, value in zip(self._columns.values(), row, strict=True):
             column.append(value)
@@ -257,6 +289,8 @@ class JobCollector:
         """
         self._flush()
         length = len(columns["key"])
+        self.records += length
+        self.dated += length
         unknown = {"d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0}
         block = {
             name: columns[name]
@@ -435,6 +469,8 @@ def _wrong(job: JobRecord) -> str:
         job.used_memory,
     ):
         return "range"
+    if job.suspended < 0.0:
+        return "negative"
     sizes = (job.processors, job.nodes, job.gpus)
     if max(sizes) > MOST_PROCESSORS or max(job.number, job.array) >= 2**62:
         return "range"
@@ -443,6 +479,12 @@ def _wrong(job: JobRecord) -> str:
     if job.end < job.start:
         return "backwards"
     return "early" if job.start < job.submit else ""
+
+
+def shortened(text: str) -> str:
+    """A text in quotes, the beginning of a long one, without what a terminal would obey."""
+    clean = "".join(letter if letter.isprintable() else "?" for letter in text[:_SHOWN])
+    return f"'{clean}{'…' if len(text) > _SHOWN else ''}'"
 
 
 def hashed(key: str) -> int:

@@ -40,7 +40,7 @@ class LogPeriod:
 
 
 def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
-    """The period of a log with jobs."""
+    """The period of a log with jobs. Raises AssayError if none of them has a time."""
     limits = dict.fromkeys(("entered", "start", "end"), (math.inf, -math.inf))
     running = False
     for _, each in jobs.chunks():
@@ -59,8 +59,12 @@ def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
         if machine.starts:
             last = max(last, greatest["start"])
     else:
-        known_limits = limits["entered"]
-        first, last = known_limits if math.isfinite(known_limits[0]) else (0.0, 0.0)
+        first, last = limits["entered"]
+        if not math.isfinite(first):
+            raise AssayError(
+                f"None of the {len(jobs):,} jobs has a time.",
+                fix="Print the times at which jobs were submitted, started and ended, too.",
+            )
         if running:  # it was read from a live system: everything until then is recorded
             last = max(last, greatest["start"], greatest["end"])
     begin, finish = first, last

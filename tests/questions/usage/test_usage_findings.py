@@ -253,7 +253,7 @@ def test_down_time_by_node_events_is_not_idle(tmp_path: Path) -> None:
     assert found.utilisation.value == pytest.approx(use / available)
     assert found.capacity.down == pytest.approx(down / (down + available))
     assert found.utilisation.high == found.utilisation.low
-    assert {each.kind for each in found.problems} == {"backwards", "malformed"}
+    assert {each.kind for each in found.problems} == {"backwards", "unreadable time"}
 
 
 def test_a_log_without_waits_and_requests_says_so(tmp_path: Path) -> None:

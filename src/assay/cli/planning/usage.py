@@ -53,7 +53,7 @@ def usage(
     """Show how busy a machine is: utilisation, waits, sizes, limits, and what the log can't say.
 
     Formats: Standard Workload Format, Slurm (sacct --parsable2 and --json, sacctmgr show event),
-    PBS and Torque, LSF (lsb.acct), Flux; plain or gzip, recognised by content.
+    PBS and Torque, LSF (lsb.acct), Flux; plain or compressed, recognised by content.
 
     With --model, --what-if, --estimates or --synthetic, a modelled scheduler also replays the jobs:
     beside the real waits, by other policies, and changed in each of the stated ways.

@@ -21,8 +21,8 @@ TOLERATED = 0.05
 _SORTED = 1 << 22
 # Kinds of problems whose records may have been use that is not counted.
 _NOT_COUNTED = (
-    "malformed", "long", "truncated", "range", "negative", "backwards", "no size", "no end",
-    "too large",
+    "malformed", "columns", "long", "truncated", "range", "negative", "backwards", "no size",
+    "no start", "no end", "too large",
 )  # fmt: skip
 
 
@@ -123,8 +123,9 @@ def utilisation_of(
         began = chunk.chosen & (chunk.start >= data.begin) & (chunk.start < data.finish)
         work += float(chunk.use[began].sum())
     load = work / available if available else 0.0
-    if available <= 0.0:
-        return Utilisation(None, 0.0, 1.0, load, excess, ["No processor was available."])
+    nothing = _nothing(data, available)
+    if nothing:
+        return Utilisation(None, 0.0, 1.0, load, excess, [nothing])
     value = min(float(mine) / available, 1.0)
     low = high = value
     missing = _missing(data, records, problems)
@@ -153,6 +154,22 @@ def utilisation_of(
         )
         return Utilisation(None, 0.0, 1.0, load, excess, reasons)
     return Utilisation(value, low, high, load, excess, reasons)
+
+
+def _nothing(data: PreparedJobs, available: float) -> str:
+    """Why the log can't say anything about use; "" if it can."""
+    number = len(data.jobs)
+    if not data.over_time.most:
+        return (
+            f"None of its {counted(number, 'job')} ran."
+            if number > 1
+            else "Its one job did not run."
+        )
+    if data.finish <= data.begin:
+        if number == 1:
+            return "It holds one job, and one job covers no time of its own."
+        return f"All its {number:,} jobs were recorded at one moment, so that it covers no time."
+    return "" if available > 0.0 else "No processor was available."
 
 
 def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Iterator
 from typing import TypeVar
@@ -33,6 +35,12 @@ from assay.usage.problems import KINDS
 
 # Number of steps of the analysis that are reported to a watcher.
 _STEPS = 16
+# A value in quotes; and one that is a time or a number.
+_QUOTED = re.compile(r"'(.*)'")
+_TIMELY = re.compile(
+    r"(?:[\d\s:.,/+-]|T(?=\d)|Z|[AP]M|Ystday|Tomorr|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|"
+    r"Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b)*…?"
+)
 _Result = TypeVar("_Result")
 
 
@@ -110,7 +118,10 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
                 kind=each.kind,
                 meaning=KINDS[each.kind],
                 count=each.count,
-                places=[_place(place, jobs.files, names) for place in each.places],
+                places=[
+                    _place(place, jobs.files, names) + _value(value, names)
+                    for place, value in zip(each.places, each.values, strict=True)
+                ],
             )
             for each in problems
         ],
@@ -125,6 +136,17 @@ def _place(place: tuple[int, int], files: list[str], shown: bool) -> str:
     return f"line {line}" if len(files) == 1 else f"file {file + 1}, line {line}"
 
 
+def _value(value: str, shown: bool) -> str:
+    """What is wrong at a place. A text that may be a name is shown with names only."""
+    if not value:
+        return ""
+    if not shown:
+        value = _QUOTED.sub(
+            lambda found: found[0] if _TIMELY.fullmatch(found[1]) else "a text", value
+        )
+    return f": {value}"
+
+
 def _capacity(data: PreparedJobs) -> UsageCapacity:
     span = np.array([data.begin, data.finish])
     down = None
@@ -135,7 +157,7 @@ def _capacity(data: PreparedJobs) -> UsageCapacity:
     return UsageCapacity(
         source=data.capacity.source,
         processors=data.capacity.processors,
-        most_in_use=int(data.over_time.most),
+        most_in_use=math.ceil(data.over_time.most),
         down=down,
     )
 

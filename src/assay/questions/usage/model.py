@@ -269,7 +269,7 @@ class UsageArrays(msgspec.Struct, frozen=True):
 
 class UsageProblem(msgspec.Struct, frozen=True):
     """Records that are wrong: the ``kind`` and the ``count``. ``meaning``: what it is and what was
-    done. ``places``: the first ones.
+    done. ``places``: the first ones, with what is wrong there where the kind leaves it open.
     """
 
     kind: str

@@ -73,7 +73,7 @@ def pairs_of(data: PreparedJobs, nodes: NamedNodes) -> Iterator[tuple[JobChunk, 
                     node=nodes.places[np.searchsorted(nodes.codes, code)],
                     start=chunk.start[row],
                     end=chunk.end[row],
-                    processors=chunk.processors[row] / counts[piece][job],
+                    processors=(chunk.processors * chunk.active)[row] / counts[piece][job],
                 ),
             )
 

@@ -74,7 +74,7 @@ class _Part:
         self.slowdown.add(chunk.slowdown[mine])
         kept = mine & chunk.counted
         start, end = (np.clip(each[kept], begin, finish) for each in (chunk.start, chunk.end))
-        self.held += float(np.sum(chunk.processors[kept] * (end - start)))
+        self.held += float(np.sum((chunk.processors * chunk.active)[kept] * (end - start)))
 
 
 class PartBuilder:
@@ -222,7 +222,7 @@ def gpus_at_once(data: PreparedJobs) -> tuple[int, float, float]:
     whole = 0.0
 
     def used(chunk: JobChunk) -> tuple[Mask, Floats]:
-        amount = np.nan_to_num(chunk.jobs.number("gpus"))
+        amount = np.nan_to_num(chunk.jobs.number("gpus")) * chunk.active
         return chunk.counted & chunk.chosen & (amount > 0), amount
 
     def chunks() -> Iterator[UseChunk]:
@@ -237,4 +237,4 @@ def gpus_at_once(data: PreparedJobs) -> tuple[int, float, float]:
         length += 1
     steps = use_over_time(chunks, length)
     inside = steps.integral(lambda window: window.busy, np.array([data.begin, data.finish]))
-    return int(steps.most), float(inside[0]), whole
+    return math.ceil(steps.most), float(inside[0]), whole

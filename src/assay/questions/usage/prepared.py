@@ -23,6 +23,9 @@ from assay.usage.use import UseChunk, UseOverTime, Window, use_over_time
 Mask = NDArray[np.bool_]
 # Run times below this count as this, in s, in the bounded slowdown.
 SHORTEST = 10.0
+_UNIT = 2.0**-20
+# States of jobs that ran: a start that is unknown can't be one that never was.
+_RAN = (State.COMPLETED, State.TIMEOUT, State.OUT_OF_MEMORY, State.NODE_FAILURE, State.PREEMPTED)
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class JobChunk:
     """Consecutive jobs by column, NaN where unknown. ``rows``: theirs among all jobs.
 
     ``entered``: submission, or start if that is unknown. ``end``: running jobs end with the log.
-    ``use``: processor × s, 0 for jobs that are not ``counted``. ``chosen``: by the filter.
+    ``active``: share of the time from start to end in which the job wasn't suspended; ``run``: that
+    time. ``use``: processor × s, 0 for jobs that are not ``counted``. ``chosen``: by the filter.
     """
 
     rows: slice
@@ -40,6 +44,7 @@ class JobChunk:
     start: Floats
     end: Floats
     run: Floats
+    active: Floats
     wait: Floats
     slowdown: Floats
     processors: Floats
@@ -113,15 +118,20 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
     per_node = _per_node(jobs)
     known = known_capacity(machine, query.processors, period.last, per_node)
     largest = math.inf if known is None else known.processors
-    waits = False
+    waits, biggest = False, 0.0
     for _, each in jobs.chunks():
         submit, start = each.number("submit"), each.number("start")
         waits |= bool(np.any(start - submit > 0))
         _name_problems(each, period.last, largest, problems)
+        _, start, end, _ = _times(each, period.last)
+        size = each.number("processors")
+        biggest = max(biggest, float(size[_usable(start, end, size, largest)].max(initial=0.0)))
     over_time = use_over_time(
         lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
     )
-    capacity = known or most_in_use(machine, over_time.most, period.last, per_node)
+    # A job that was suspended counts as a part of its processors all the time.
+    most = max(over_time.most, biggest)
+    capacity = known or most_in_use(machine, most, period.last, per_node)
     since, until = (
         None if text is None else moment(text, where, local, period.last)
         for text, where in ((query.since, "--since"), (query.until, "--until"))
@@ -189,6 +199,18 @@ def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Mask]:
     return submit, start, np.where(running, np.fmax(start, last), end), running
 
 
+def _active(jobs: Jobs, start: Floats, end: Floats) -> Floats:
+    """The share of the time from start to end in which jobs used their processors.
+
+    The log says how long they were suspended, not when. In units of 2^-20, so that sums of
+    processors stay exact.
+    """
+    suspended = np.nan_to_num(jobs.number("suspended"))
+    length = np.where(end > start, end - start, 1.0)
+    share: Floats = np.clip(np.round((1.0 - suspended / length) / _UNIT) * _UNIT, 0.0, 1.0)
+    return share
+
+
 def _usable(start: Floats, end: Floats, processors: Floats, largest: float) -> Mask:
     usable: Mask = ~np.isnan(start) & ~np.isnan(end) & (processors > 0) & (processors <= largest)
     return usable
@@ -198,7 +220,8 @@ def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
     submit, start, end, running = _times(jobs, data.period.last)
     processors = jobs.number("processors")
     usable = _usable(start, end, processors, data.largest)
-    run = jobs.number("end") - start
+    active = _active(jobs, start, end)
+    run = jobs.number("end") - start - np.nan_to_num(jobs.number("suspended"))
     picked = data.query.chosen(jobs)
     when = np.where(np.isnan(start), submit, start)
     chosen = picked
@@ -213,10 +236,11 @@ def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
         start=start,
         end=end,
         run=run,
+        active=active,
         wait=wait,
         slowdown=np.maximum((wait + run) / np.maximum(run, SHORTEST), 1.0),
         processors=processors,
-        use=np.where(usable, processors * (end - start), 0.0),
+        use=np.where(usable, processors * active * (end - start), 0.0),
         counted=usable,
         running=running,
         chosen=chosen,
@@ -230,14 +254,22 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
         submit, start, end, _ = _times(each, last)
         processors = each.number("processors")
         usable = _usable(start, end, processors, largest)
+        amount = (processors * _active(each, start, end))[usable]
         others = np.concatenate((submit, start[~usable], end[~usable]))
         yield UseChunk(
             start[usable],
             end[usable],
-            processors[usable],
-            np.where(query.chosen(each)[usable], processors[usable], 0.0),
+            amount,
+            np.where(query.chosen(each)[usable], amount, 0.0),
             others[~np.isnan(others)],
         )
+
+
+def ran_unseen(jobs: Jobs) -> Mask:
+    """Jobs without a start that ran by their state, or whose start can't be read."""
+    missing = np.isnan(jobs.number("start"))
+    unseen: Mask = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
+    return unseen
 
 
 def _name_problems(jobs: Jobs, last: float, largest: float, problems: Problems) -> None:
@@ -245,6 +277,7 @@ def _name_problems(jobs: Jobs, last: float, largest: float, problems: Problems) 
     processors = jobs.number("processors")
     started, ended, sized = ~np.isnan(start), ~np.isnan(end), processors > 0
     for kind, wrong in (
+        ("no start", ~started & ran_unseen(jobs)),
         ("no end", started & ~ended),
         ("no size", started & ended & ~sized),
         ("too large", processors > largest),

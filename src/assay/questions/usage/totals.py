@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.questions.usage.distribution import Distribution
-from assay.questions.usage.prepared import JobChunk, Mask, PreparedJobs
+from assay.questions.usage.prepared import JobChunk, Mask, PreparedJobs, ran_unseen
 from assay.usage.jobs import State
 
 
@@ -90,7 +90,7 @@ def _add(totals: Totals, chunk: JobChunk) -> None:
     chosen, jobs = chunk.chosen, chunk.jobs
     totals.jobs += int(chosen.sum())
     totals.running += int((chunk.running & chosen).sum())
-    totals.never_started += int((np.isnan(chunk.start) & chosen).sum())
+    totals.never_started += int((np.isnan(chunk.start) & chosen & ~ran_unseen(jobs)).sum())
     totals.use += float(chunk.use[chosen].sum())
     requested = jobs.number("requested_time")
     for spread, values in (

@@ -54,14 +54,22 @@ def one_number(found: UsageFindings) -> bool:
 def verdict_of(found: UsageFindings) -> str:
     """The utilisation with what it is based on, or why there is none."""
     use = found.utilisation
-    when = f"from {period_text(found)}"
+    period = found.period
+    when = f"from {period_text(found)}" if period.end > period.begin else ""
     whose = f" by the chosen jobs ({found.chosen})" if found.chosen else ""
     machine = f"{counted(found.capacity.processors, 'processor')}"
     if use.value is None:
-        return (
-            f"The log can't say how busy the machine was {when}: {use.reasons[0]} The jobs' "
-            f"processor time is {format_share(use.load)} of what the machine could provide."
-        )
+        text = " ".join(filter(None, ("The log can't say how busy the machine was", when)))
+        text += f": {_within(use.reasons[0])}"
+        if use.excess > 0:
+            share = format_share(use.load)
+            text += f" The jobs' processor time is {share} of what the machine could provide."
+        elif found.jobs == 1 and found.run is not None and found.capacity.most_in_use:
+            text += (
+                f" The job ran for {format_duration(quantile(found.run, 0.5))} on "
+                f"{counted(found.capacity.most_in_use, 'processor')}."
+            )
+        return text
     text = format_share(use.value)
     if one_number(found):
         return f"{text} of {machine} were in use{whose} {when}."
@@ -87,6 +95,11 @@ def verdict_of(found: UsageFindings) -> str:
         f"At least {text} of {machine} were in use{whose} {when}. The log is incomplete: a "
         f"utilisation above {text} can be neither confirmed nor denied by it."
     )
+
+
+def _within(sentence: str) -> str:
+    """A sentence as the end of another."""
+    return sentence[:1].lower() + sentence[1:]
 
 
 def seconds_text(value: float | None) -> str:

@@ -8,10 +8,12 @@ Fields: ``id``, ``t_submit``, ``t_run``, ``t_cleanup``, ``t_inactive`` (Unix tim
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
-from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import hosts, whole
+from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
+from assay.usage.accounts.stated import Stated, settle
+from assay.usage.accounts.values import absent, date, hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 # By name, and by number as the job manager stores it.
@@ -22,51 +24,67 @@ _RESULTS = {
     "TIMEOUT": State.TIMEOUT, "8": State.TIMEOUT,
 }  # fmt: skip
 
+_NONE = re.compile(r'\s*\{\s*"jobs"\s*:\s*\[\s*\]\s*\}')
+_FLOAT = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+
 
 def takes(head: str) -> bool:
-    """JSON with the time of a submission as Flux names it."""
-    return head.lstrip()[:1] in ("{", "[") and '"t_submit"' in head
+    """JSON with the time of a submission as Flux names it, or nothing but a list of no jobs."""
+    if head.lstrip()[:1] not in ("{", "["):
+        return False
+    return '"t_submit"' in head or _NONE.match(head) is not None
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs."""
     for line, job in log.objects():
-        record = _job(job)
+        record = _job(job, line, out)
         if record is None:
             out.problem("malformed", line)
         else:
             out.add(record, line)
 
 
-def _time(job: dict[str, Any], name: str) -> float:
+def _number(job: dict[str, Any], name: str, line: int, out: JobCollector) -> float:
+    """A number of s, also one in quotes, or a date; NaN where there is none."""
     value = job.get(name)
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+    if value is None:
         return NAN
-    return float(value) if 0 < abs(value) < 1e15 else NAN
+    found = NAN
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        found = float(value) if abs(value) < 1e15 else NAN
+    elif isinstance(value, str):
+        if absent(value):
+            return NAN
+        found = float(value) if _FLOAT.fullmatch(value) else date(value)
+    if math.isnan(found):
+        out.unreadable(name, str(value), line, time=name.startswith("t_"))
+    return found if found != 0 else NAN
 
 
-def _job(job: dict[str, Any]) -> JobRecord | None:
-    submit, start = _time(job, "t_submit"), _time(job, "t_run")
-    if "id" not in job or math.isnan(submit):
+def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
+    if "id" not in job or "t_submit" not in job:
         return None
-    end = _time(job, "t_cleanup")
+    submit, start, end, inactive, runtime, duration = (
+        _number(job, name, line, out)
+        for name in ("t_submit", "t_run", "t_cleanup", "t_inactive", "runtime", "duration")
+    )
     if math.isnan(end):
-        end = _time(job, "t_inactive")
-    if math.isnan(start):
-        end = NAN
+        end = inactive
     state = _RESULTS.get(str(job.get("result", "")), State.UNKNOWN)
-    if math.isnan(end) and state is State.UNKNOWN:
+    if state is State.UNKNOWN and (math.isnan(start) or math.isnan(end)):
         state = State.PENDING if math.isnan(start) else State.RUNNING
     cores, nodes = (whole(job.get(name)) for name in ("ncores", "nnodes"))
     if cores <= 0:
         cores = whole(job.get("ntasks"))
-    duration = _time(job, "duration")
+    stated = Stated(state, submit, start, end, elapsed=runtime)
+    settle(stated, line, out)
     gpus = whole(job.get("ngpus"))
     return JobRecord(
         key=str(job["id"]),
-        submit=submit,
-        start=start,
-        end=end,
+        submit=stated.submit,
+        start=stated.start,
+        end=stated.end,
         processors=cores if cores > 0 else -1,
         nodes=nodes if nodes > 0 else -1,
         gpus=gpus,
@@ -79,4 +97,15 @@ def _job(job: dict[str, Any]) -> JobRecord | None:
     )
 
 
-FORMAT = AccountFormat("Flux (list of jobs)", takes, read)
+FORMAT = AccountFormat(
+    "Flux (list of jobs)",
+    takes,
+    read,
+    others=(
+        OtherOutput(
+            r".*\bJOBID\b.*\bNTASKS\b.*\bNNODES\b",
+            "`flux jobs` without --json",
+            "Print the jobs with `flux jobs -a --json`.",
+        ),
+    ),
+)

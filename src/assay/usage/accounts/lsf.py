@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
 from assay.usage.accounts.values import hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
@@ -44,7 +44,10 @@ def read(log: Log, out: JobCollector) -> None:
         if not text.startswith('"JOB_FINISH"'):
             # An event of another kind says nothing about use.
             if text.strip() and not takes(text + " "):
-                out.problem("malformed", line)
+                if log.hands_over(line, text):
+                    return
+                quoted = text.lstrip().startswith('"')
+                out.problem("malformed" if quoted else "other text", line)
             continue
         record = _job(iter([quoted or plain for quoted, plain in _WORD.findall(text)]))
         if record is None:
@@ -156,4 +159,14 @@ def _signal(status: int) -> int:
     return status & 0x7F or max((status >> 8) - 128, 0)
 
 
-FORMAT = AccountFormat("LSF (lsb.acct)", takes, read)
+_FIX = "Name LSF's accounting file: $LSB_SHAREDIR/CLUSTER/logdir/lsb.acct*."
+FORMAT = AccountFormat(
+    "LSF (lsb.acct)",
+    takes,
+    read,
+    others=(
+        OtherOutput(r".*\bJOBID\b.*\bSTAT\b.*\bQUEUE\b", "`bjobs`", _FIX),
+        OtherOutput(r"USER/GROUP|Summary of time|Accounting information about jobs|Job <\d+>",
+                    "`bacct`, `bhist` or `bjobs -l`", _FIX),
+    ),
+)  # fmt: skip

@@ -2,42 +2,88 @@
 
 from __future__ import annotations
 
-import json
-import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from assay.usage.accounts.documents import objects_of
 from assay.usage.jobs import JobCollector
 
-# Characters of the longest line, and of the longest JSON object, that are read.
+# Characters of the longest line that is read.
 LONGEST = 1 << 20
-_LONGEST_OBJECT = 1 << 24
-_CHUNK = 1 << 18
 _BLOCK = 1 << 20
-_SPACE = re.compile(r"[\s,]*")
-_JOBS = re.compile(r'"jobs"\s*:\s*\[')
+# Characters by which a format is recognised, and how often that is tried in the middle of a file.
+AHEAD, _MOST_LOOKS = 1 << 16, 10_000
+# How a line begins that may be the first one of a format, or what it has in it.
+_FIRST = ("{", "[", ";", '"', "JobId=")
+_WITHIN = ("JobID", "jobid", "NodeName")
+
+
+@dataclass(frozen=True)
+class OtherOutput:
+    """Output without accounts: how one of its lines begins (a pattern), what it is, what to do."""
+
+    pattern: str
+    what: str
+    fix: str
 
 
 @dataclass(frozen=True)
 class AccountFormat:
-    """A format. ``takes``: whether the first characters of a file are of it. ``read``: all records
-    of a log into the collector; a record it can't read becomes a problem with its line.
+    """A format. ``takes``: whether a text that begins with these characters is of it. ``read``: all
+    records of a log into the collector; a record it can't read becomes a problem with its line.
+    ``jobs``: False for a format that holds no jobs. ``dates``: how to print times that are read.
+    ``others``: output of the same scheduler that holds no accounts.
     """
 
     title: str
     takes: Callable[[str], bool]
     read: Callable[[Log, JobCollector], None]
+    jobs: bool = True
+    dates: str = "Times are Unix times, or dates such as 2026-03-01T08:00:00."
+    others: tuple[OtherOutput, ...] = ()
+
+
+class _Again:
+    """A text that was read already, then the rest of its stream. ``done`` is called at its end."""
+
+    def __init__(self, text: str, rest: TextIO | _Again, done: Callable[[], None]) -> None:
+        self._text, self._at, self._rest, self._done = text, 0, rest, done
+
+    def read(self, size: int) -> str:
+        """Up to ``size`` characters."""
+        part = self._text[self._at : self._at + size]
+        self._at += len(part)
+        if self._at == len(self._text):
+            self._done()
+        return part if len(part) == size else part + self._rest.read(size - len(part))
+
+    def readline(self, size: int) -> str:
+        """A line, or the first ``size`` characters of it."""
+        end = self._text.find("\n", self._at) + 1 or len(self._text)
+        part = self._text[self._at : min(end, self._at + size)]
+        self._at += len(part)
+        if self._at == len(self._text):
+            self._done()
+        if part.endswith("\n") or len(part) == size:
+            return part
+        return part + self._rest.readline(size - len(part))
 
 
 class Log:
-    """The text of one file, read as a stream. ``line``: the last one that was read."""
+    """The text of one file, read as a stream. ``line``: the last one that was read.
+
+    ``another``: whether a text begins in a format other than the one that is being read; set by who
+    reads the file. ``ended``: False where a reader stopped before the end, at another format.
+    """
 
     def __init__(self, stream: TextIO, out: JobCollector) -> None:
-        self._stream = stream
+        self._stream: TextIO | _Again = stream
         self._out = out
+        self._looks = 0
+        self.another: Callable[[str], bool] = lambda text: False
         self.line = 0
+        self.ended = True
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Each line with its number, without its end; lines over ``LONGEST`` become problems."""
@@ -51,7 +97,17 @@ class Log:
                     line = self._stream.readline(LONGEST)
                 self._out.problem("long", self.line)
                 continue
+            if "\0" in line or line[0] == "\ufeff":
+                line = self._cleaned(line, self.line)
             yield self.line, line.rstrip("\r\n")
+
+    def _cleaned(self, text: str, line: int) -> str:
+        """Without zeros, which are a problem, and without a byte order mark at the begin, which is
+        that of a file that was appended.
+        """
+        if "\0" in text:
+            self._out.problem("zeros", line)
+        return text.replace("\0", "").removeprefix("\ufeff")
 
     def blocks(self) -> Iterator[tuple[int, str]]:
         """Consecutive lines of about ``_BLOCK`` characters, with the number of the first one.
@@ -60,26 +116,19 @@ class Log:
         """
         while True:
             lines: list[str] = []
-            failure = None
             size = 0
-            try:
-                while size < _BLOCK and (line := self._stream.readline(LONGEST)):
-                    size += len(line)
-                    if len(line) == LONGEST and not line.endswith("\n"):
-                        while (rest := self._stream.readline(LONGEST)) and not rest.endswith("\n"):
-                            pass
-                        line += "\n" if rest else ""
-                    lines.append(line)
-            except (EOFError, OSError, zlib.error) as error:
-                failure = error
-            if lines:
-                first = self.line + 1
-                yield first, "".join(lines)
-                self.line = first + len(lines) - 1
-            if failure is not None:
-                raise failure
+            while size < _BLOCK and (line := self._stream.readline(LONGEST)):
+                size += len(line)
+                if len(line) == LONGEST and not line.endswith("\n"):
+                    while (rest := self._stream.readline(LONGEST)) and not rest.endswith("\n"):
+                        pass
+                    line += "\n" if rest else ""
+                lines.append(line)
             if not lines:
                 return
+            first = self.line + 1
+            yield first, "".join(lines)
+            self.line = first + len(lines) - 1
 
     def lines_of(self, first: int, text: str) -> Iterator[tuple[int, str]]:
         """The lines of a block as ``lines`` gives them."""
@@ -88,46 +137,50 @@ class Log:
             self.line = line
             if len(each) >= LONGEST:
                 self._out.problem("long", line)
-            else:
-                yield line, each.rstrip("\r\n")
+                continue
+            if "\0" in each or each[:1] == "\ufeff":
+                each = self._cleaned(each, line)
+            yield line, each.rstrip("\r\n")
         self.line = first - 1
 
     def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Each job of a JSON document, ``{"jobs": [...]}`` or one object after the other.
+        """Each job of JSON documents, with the number of its first line (``documents``)."""
+        yield from objects_of(self, self._out)
 
-        With the number of its first line. The rest of a damaged document is a problem.
+    def read(self, size: int) -> str:
+        """Up to ``size`` characters of the text."""
+        return self._stream.read(size)
+
+    def again(self, text: str) -> None:
+        """Give back text that was read last."""
+        before = self._stream
+
+        def done() -> None:
+            # Lines are read directly again: most of a log has nothing to do with this.
+            self._stream = before
+
+        if text:
+            self._stream = _Again(text, before, done)
+
+    def may_begin(self, text: str) -> bool:
+        """Whether a line may be the first one of a format, which ``hands_over`` then looks at."""
+        begin = text.lstrip()
+        likely = begin.startswith(_FIRST) or begin[:1].isdigit()
+        return self._looks < _MOST_LOOKS and (likely or any(word in text for word in _WITHIN))
+
+    def hands_over(self, line: int, text: str, rest: str = "") -> bool:
+        """Whether another format begins at a line that is no record of the present one.
+
+        If so, the line, and ``rest`` (what was read behind it), are read again by the next reader,
+        and this one has to return. Only a line that ``may_begin`` a format is looked at.
         """
-        decoder = json.JSONDecoder()
-        text, line = self._stream.read(_CHUNK), 1
-        listed = _JOBS.search(text)
-        if listed:
-            line += text.count("\n", 0, listed.end())
-            text = text[listed.end() :]
-        more = True
-        while True:
-            space = _SPACE.match(text)
-            assert space is not None  # it matches the empty text
-            line += text.count("\n", 0, space.end())
-            text = text[space.end() :]
-            if text.startswith("]"):
-                return
-            try:
-                if not text:
-                    raise ValueError
-                found, end = decoder.raw_decode(text)
-            except (ValueError, RecursionError):
-                chunk = self._stream.read(max(_CHUNK, len(text))) if more else ""
-                more = bool(chunk)
-                if not more or len(text) > _LONGEST_OBJECT:
-                    if text or listed:
-                        self._out.problem("truncated", line)
-                    return
-                text += chunk
-                continue
-            self.line = line
-            if isinstance(found, dict):
-                yield line, found
-            else:
-                self._out.problem("malformed", line)
-            line += text.count("\n", 0, end)
-            text = text[end:]
+        if not self.may_begin(text):
+            return False
+        self._looks += 1
+        ahead = self._stream.read(AHEAD - min(len(rest), AHEAD - 1))
+        self.again(ahead)
+        if not self.another(f"{text}\n{rest}{ahead}"[:AHEAD]):
+            return False
+        self.again(f"{text}\n{rest}")
+        self.line, self.ended = line - 1, False
+        return True

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import exit_status, hosts, memory, seconds, whole
+from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
+from assay.usage.accounts.stated import duration_in, memory_in, time_in
+from assay.usage.accounts.values import exit_status, hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
@@ -26,6 +27,9 @@ _PER_NODE = re.compile(
 )
 # Exit status of a job that PBS Professional killed at its limit of time, and 256 + SIGTERM.
 _KILLED_AT_LIMIT, _TERMINATED = -29, 271
+# Seconds, and share of the run time, by which the walltime that was used may differ from it: moms
+# poll, and prologues, epilogues and staging are not in it.
+_DELAY, _DELAYED = 300.0, 0.1
 _TYPES = frozenset("ESDAR")
 # Offsets of time zones are multiples of this, in s, and at most half a day and two hours.
 _ZONE_STEP, _ZONE_MOST = 900, 14 * 3600
@@ -44,7 +48,9 @@ def read(log: Log, out: JobCollector) -> None:
             continue
         match = _RECORD.fullmatch(text)
         if match is None:
-            out.problem("malformed", line)
+            if log.hands_over(line, text):
+                return
+            out.problem("malformed" if ";" in text else "other text", line)
             continue
         when, kind, job_id, rest = match.groups()
         try:
@@ -58,7 +64,7 @@ def read(log: Log, out: JobCollector) -> None:
         if "[]" in job_id and "exec_host" not in items:
             out.problem("array", line)
             continue
-        record = _job(job_id, items)
+        record = _job(job_id, items, line, out)
         if record is None:
             out.problem("malformed", line)
             continue
@@ -96,13 +102,17 @@ def _ended(record: JobRecord, kind: str, written: float, line: int, out: JobColl
     out.add(record, line)
 
 
-def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
+def _job(job_id: str, items: dict[str, str], line: int, out: JobCollector) -> JobRecord | None:
     match = _ID.fullmatch(job_id)
     if match is None:
         return None
-    start, end = _time(items, "start"), _time(items, "end")
-    asked = items.get("Resource_List.walltime", "")
-    limit = seconds(asked)
+    submit, start, end = (time_in(items, name, line, out) for name in ("ctime", "start", "end"))
+    limit, ran = (
+        duration_in(items, f"{of}.walltime", line, out)
+        for of in ("Resource_List", "resources_used")
+    )
+    if _apart(ran, end - start):
+        out.problem("run time", line, f"{ran:.0f} s, end - start {end - start:.0f} s")
     processors, nodes, names = _size(items)
     gpus = whole(items.get("Resource_List.ngpus", ""))
     if gpus < 0 and ":gpus=" in items.get("Resource_List.nodes", ""):
@@ -111,15 +121,15 @@ def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
     return JobRecord(
         key=match[1] + (match[2] or ""),
         number=int(match[1]),
-        submit=_time(items, "ctime"),
+        submit=submit,
         start=start,
         end=end,
         processors=processors,
         nodes=nodes,
         gpus=max(gpus, 0),
         requested_time=limit if limit > 0 else NAN,
-        requested_memory=_memory(items, "Resource_List.mem"),
-        used_memory=_memory(items, "resources_used.mem"),
+        requested_memory=_positive(memory_in(items, "Resource_List.mem", line, out)),
+        used_memory=_positive(memory_in(items, "resources_used.mem", line, out)),
         user=items.get("user", ""),
         group=items.get("group", ""),
         queue=items.get("queue", ""),
@@ -129,14 +139,13 @@ def _job(job_id: str, items: dict[str, str]) -> JobRecord | None:
     )
 
 
-def _time(items: dict[str, str], name: str) -> float:
-    value = whole(items.get(name, ""))
-    return float(value) if value > 0 else NAN
-
-
-def _memory(items: dict[str, str], name: str) -> float:
-    value = memory(items.get(name, ""))
+def _positive(value: float) -> float:
     return value if value > 0 else NAN
+
+
+def _apart(ran: float, length: float) -> bool:
+    """Whether the walltime used contradicts start and end, beyond the server's own delays."""
+    return abs(ran - length) > max(_DELAY, _DELAYED * length)
 
 
 def _state(status: int | None, ran: float, limit: float) -> State:
@@ -191,4 +200,13 @@ def _requested(text: str) -> tuple[int, int, int]:
     return processors, nodes, gpus
 
 
-FORMAT = AccountFormat("PBS or Torque accounting", takes, read)
+_FIX = "Name the server's accounting files, such as /var/spool/pbs/server_priv/accounting/20260301."
+FORMAT = AccountFormat(
+    "PBS or Torque accounting",
+    takes,
+    read,
+    others=(
+        OtherOutput(r"Job ?[Ii][Dd]:? +(?:Name|Username)\b|Job Id: \S| +Req'd", "`qstat`", _FIX),
+        OtherOutput(r'\s*"(?:pbs_version|pbs_server)"|\{.*"pbs_version"', "`qstat -F json`", _FIX),
+    ),
+)

@@ -1,27 +1,31 @@
-"""Reads logs: plain or gzip, of several formats in one call, each recognised by its content."""
+"""Reads logs: plain or compressed, of several formats in one call, each recognised by its content.
+
+A file may hold several logs one after the other, of one format or of several, and other text
+before and between them.
+"""
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from assay.errors import AssayError
 from assay.usage.accounts import formats
-from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.model import AHEAD, AccountFormat, Log
+from assay.usage.accounts.packed import text_of
+from assay.usage.accounts.refusals import unknown, wrong_fields
 from assay.usage.jobs import JobCollector, Jobs, MachineFacts
 from assay.usage.problems import Problems
 
-# Bytes at the beginning of a file by which it is recognised.
-_HEAD = 1 << 16
 # Gets the name of a stage, how much of it is done, and how much there is.
 Watch = Callable[[str, float, float], None]
-_GZIP = b"\x1f\x8b"
+# Kinds of problems that say nothing about a record.
+_NO_RECORDS = ("empty", "no jobs", "other text", "zeros")
+_YEAR = re.compile(r"\d{4}")
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,12 @@ class Accounts:
 def read_accounts(paths: Sequence[Path], watch: Watch | None = None) -> Accounts:
     """Read all files as one log. ``watch`` gets the stage, the bytes read, and all.
 
-    Raises AssayError for a file that can't be read or is of no known format, and for a log without
-    any job. An empty file (as after a rotation) holds no jobs.
+    Raises AssayError for a file that can't be read, is of no known format or has no time that can
+    be read, and for a log without any job. An empty file (as after a rotation) holds no jobs, as
+    does an empty answer.
     """
     out = JobCollector()
-    titles = []
+    titles: list[str] = []
     sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
     for place, path in enumerate(paths):
         out.begin(path.name)
@@ -50,29 +55,17 @@ def read_accounts(paths: Sequence[Path], watch: Watch | None = None) -> Accounts
                 if watch is not None:
                     before, total = sum(sizes[:place]), sum(sizes)
                     out.watch = partial(_tell, watch, raw, before, total)
-                found = _read(raw, path, out)
+                titles += _read(raw, path, out)
         except OSError as error:
             raise AssayError(
                 f"It can't be read: {error.strerror or error}.",
                 where=str(path),
-                fix="Name a file of accounts, plain or gzip.",
+                fix="Name a file of accounts, plain or compressed (gzip, xz, bzip2).",
             ) from None
-        if found:
-            titles.append(found.title)
     out.watch = None
     jobs = out.jobs()
     if not len(jobs):
-        problems = "; ".join(
-            f"{each.count} × {each.kind} ({out.files[each.places[0][0]]}:{each.places[0][1]})"
-            for each in out.problems.found()
-        )
-        raise AssayError(
-            "The log holds no jobs.",
-            where=", ".join(path.name for path in paths),
-            fix=f"Records that could not be used: {problems}."
-            if problems
-            else "The file is empty.",
-        )
+        raise _no_jobs(paths, out)
     return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
 
 
@@ -81,39 +74,100 @@ def _tell(watch: Watch, raw: IO[bytes], before: int, total: int) -> None:
         watch("reading", before + raw.tell(), max(total, 1))
 
 
-def _read(raw: IO[bytes], path: Path, out: JobCollector) -> AccountFormat | None:
-    packed = raw.read(2) == _GZIP
-    raw.seek(0)
-    stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
-    log: Log | None = None
-    form = None
-    try:
-        head = _head(stream).decode("utf-8", "replace").lstrip("\ufeff")
-        if not head.strip():
-            out.problem("empty", 1)
-            return None
-        stream.seek(0)
-        form = next((each for each in formats().values() if each.takes(head)), None)
-        if form is None:
-            known = ", ".join(each.title for each in formats().values())
-            raise AssayError(
-                "It is of no known format of accounts.", where=str(path), fix=f"Known are: {known}."
-            )
-        # Only a line feed ends a line: names may hold other separators of Unicode.
-        with io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="\n") as text:
-            log = Log(text, out)
+def _no_jobs(paths: Sequence[Path], out: JobCollector) -> AssayError:
+    """The error for a log without any job."""
+    where = ", ".join(path.name for path in paths)
+    found = out.problems.found()
+    for each in found:
+        count = re.fullmatch(r"(\d+) numbers", each.values[0]) if each.kind == "malformed" else None
+        if count:
+            what, fix = wrong_fields(int(count[1]))
+            return AssayError(what, where=where, fix=fix)
+    if {"no jobs"} <= {each.kind for each in found} <= {"empty", "no jobs"}:
+        fix = "Each file is valid and holds none: ask for more time, and for the jobs of all users."
+    elif found:
+        problems = "; ".join(
+            f"{each.count} × {each.kind} ({out.files[each.places[0][0]]}:{each.places[0][1]}"
+            + (f": {each.values[0]})" if each.values[0] else ")")
+            for each in found
+        )
+        fix = f"Records that could not be used: {problems}."
+    else:
+        fix = "Name a file with jobs, too."
+    return AssayError("The log holds no jobs.", where=where, fix=fix)
+
+
+def _read(raw: IO[bytes], path: Path, out: JobCollector) -> list[str]:
+    """Read a file; the titles of its formats."""
+    read: list[AccountFormat] = []
+    before = len(out.started), _records(out.problems)
+    text, packed = text_of(raw, path)
+    with text:
+        log = Log(text, out)
+        while (form := _begin(log, path, out, first=not read)) is not None:
+            read.append(form)
+            log.another = partial(_is_another, form)
+            log.ended = True
             form.read(log, out)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        out.problem("truncated", log.line + 1 if log else 1)
-    return form
+            if log.ended:
+                break
+    if packed.damaged:
+        out.problem("truncated", log.line + 1)
+    if out.unread and out.records and not out.dated:
+        raise _timeless(path, out.unread, read[-1])
+    holds_jobs = any(form.jobs for form in read)
+    if holds_jobs and not out.records and before == (len(out.started), _records(out.problems)):
+        out.problem("no jobs", 1)
+    return [form.title for form in read]
 
 
-def _head(stream: IO[bytes]) -> bytes:
-    """The first bytes; of a damaged file, those before the damage."""
-    head = b""
-    try:
-        while len(head) < _HEAD and (more := cast("io.BufferedIOBase", stream).read1(_HEAD)):
-            head += more
-    except EOFError:
-        pass
-    return head
+def _records(problems: Problems) -> int:
+    return sum(each.count for each in problems.found() if each.kind not in _NO_RECORDS)
+
+
+def _is_another(form: AccountFormat, text: str) -> bool:
+    found = _format(text)
+    return found is not None and found is not form
+
+
+def _format(head: str) -> AccountFormat | None:
+    return next((each for each in formats().values() if each.takes(head)), None)
+
+
+def _begin(log: Log, path: Path, out: JobCollector, *, first: bool) -> AccountFormat | None:
+    """The format that begins next in a log, behind text that is no record; None at the end.
+
+    Raises AssayError if none begins in what is read ahead of a file.
+    """
+    head = log.read(AHEAD)
+    at, number = 0, 0
+    skipped: list[int] = []
+    while at < len(head):
+        end = head.find("\n", at) + 1 or len(head)
+        if head[at:end].strip("\0\ufeff \t\r\n"):
+            form = _format(head[at:].lstrip("\0\ufeff"))
+            if form is not None:
+                for line in skipped:
+                    out.problem("other text", line)
+                log.again(head[at:])
+                log.line += number
+                return form
+            skipped.append(log.line + number + 1)
+        number += 1
+        at = end
+    if skipped:
+        raise unknown(head, str(path), formats().values())
+    if first:
+        out.problem("empty", 1)
+    return None
+
+
+def _timeless(path: Path, unread: tuple[str, str, int], form: AccountFormat) -> AssayError:
+    """The error for a file without any time that can be read."""
+    column, text, line = unread
+    why = "it is no date that is known" if _YEAR.search(text) else "it has no year"
+    return AssayError(
+        f"No job has a time that can be read: {column} is {text} in line {line}, and {why}.",
+        where=str(path),
+        fix=form.dates,
+    )

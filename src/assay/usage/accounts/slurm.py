@@ -1,4 +1,6 @@
-"""Slurm's ``sacct --parsable2``: a header of field names, then jobs and their steps.
+"""Slurm's ``sacct``: a header of field names, then jobs and their steps.
+
+The layout is any of those in ``tables``.
 
 Fields of releases from 20.11 on: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
 (``4Gn``), and ``ReqGRES`` and ``AllocGRES`` stand for ``ReqTRES`` and ``AllocTRES``. Times are in
@@ -11,15 +13,25 @@ import math
 import re
 from itertools import combinations_with_replacement, islice
 
-from assay.usage.accounts.model import AccountFormat, Log
+from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
+from assay.usage.accounts.stated import (
+    Stated,
+    count_in,
+    duration_in,
+    memory_in,
+    settle,
+    time_in,
+)
+from assay.usage.accounts.tables import DASHES, TableLayout, layout_of, may_be_ruled
 from assay.usage.accounts.values import (
+    absent,
     date,
     gpus_of,
     hosts,
     local,
     memory,
+    number_of,
     resources,
-    seconds,
     whole,
 )
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
@@ -53,7 +65,14 @@ STATES = {
     # A record of a job before it was resized; another one follows.
     "RESIZING": State.UNKNOWN,
 }
-_NEEDED = {"JobID", "State", "Start", "End"}
+# Times, of which a job needs two; the third follows.
+_TIMES = ("Start", "End", "Elapsed")
+# The command that prints all that is used.
+COMMAND = (
+    "sacct -aP -S START -E END -o JobID,JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,Elapsed,"
+    "Suspended,AllocCPUS,AllocNodes,AllocTRES,ReqTRES,ReqMem,Timelimit,User,Account,Partition,"
+    "MaxRSS,TRESUsageInTot,NodeList"
+)
 # Fields whose text may hold the separator.
 _FREE_TEXT = frozenset(
     (
@@ -64,56 +83,151 @@ _FREE_TEXT = frozenset(
 # Ways in which separators within texts are tried to be distributed.
 _MOST_TRIES = 3000
 # Fields of steps that say how much memory they used.
+_NOW = "which lists the present, not the jobs that ended"
+# Other commands of Slurm: how a line of their output begins.
+_OTHERS = (
+    (r"JobId=\d+ (?:Array|Het|Pack)?Job(?:Name|Id)=", f"`scontrol show job`, {_NOW}"),
+    (r"(?:NodeName|PartitionName)=\S", "`scontrol show`, which lists no jobs"),
+    (r".*\bJOBID\b.*\b(?:PARTITION|ST|STATE|NODELIST)\b", f"`squeue`, {_NOW}"),
+    (r".*\bPARTITION\b.*\bAVAIL\b|NODELIST +NODES +PARTITION", "`sinfo`, which lists no jobs"),
+    (r"(?:Cluster|Account|User|Top|Job Size)s?.* (?:Utilization|Usage|Users|Sizes)\b",
+     "`sreport`, which sums over jobs"),
+    (r"sacct: (?:error|fatal)|Slurm accounting storage is disabled",
+     "a failed `sacct` (without accounting_storage/slurmdbd, jobcomp/filetxt's file can be read)"),
+)  # fmt: skip
 _USED = ("TRESUsageInTot", "MaxRSS")
 _TOTAL = re.compile(r"(?:^|,)mem=([^,]*)")
-_NO_TIME = frozenset(("Unknown", "None", "", "N/A", "0"))
 _NUMBERS = ("AllocCPUS", "AllocNodes", "NNodes", "NCPUS", "ReqCPUS", "ElapsedRaw", "UID")
 _JOB = re.compile(r"(\d{1,18})(?:_(\d+|\[.*\]))?(?:\+(\d+))?", re.ASCII)
 _GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", re.ASCII)
 
 
+def table_of(header: str, rule: str = "") -> TableLayout | None:
+    """The table of sacct that begins with these two lines; None for other text."""
+    if "obI" not in header and "obid" not in header:  # most lines are records without the word
+        return None
+    layout = layout_of(header, rule)
+    if layout is None or not {"JobID", "JobIDRaw"} & set(layout.names):
+        return None
+    return layout
+
+
+def missing(names: list[str]) -> list[str]:
+    """The columns that jobs need and a table lacks."""
+    times = [name for name in _TIMES if name in names or f"{name}Raw" in names]
+    lacks = [] if "State" in names else ["State"]
+    if len(times) < 2:
+        lacks += [name for name in _TIMES[:2] if name not in times]
+    return lacks
+
+
 def takes(head: str) -> bool:
     """The first line names the fields that jobs need."""
-    # Most lines are records without the word: the fields need not be split.
-    return "JobID" in head and set(head.partition("\n")[0].strip().split("|")) >= _NEEDED
+    header, _, rest = head.partition("\n")
+    table = table_of(header.rstrip("\r"), rest.partition("\n")[0].rstrip("\r"))
+    return table is not None and not missing(table.names)
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs; steps add the memory that their job used."""
-    names: list[str] = []
-    at: dict[str, int] = {}
-    last: tuple[JobRecord, int] | None = None
+    rows = _Rows(out)
     for line, text in log.lines():
-        if not text.strip():
+        stripped = text.strip()
+        if not stripped or rows.heads(line, text):
             continue
-        if takes(text):  # also in the middle, where files were joined
-            names = text.split("|")
-            at = {name: place for place, name in enumerate(names)}
+        words = rows.divided(text, stripped)
+        if words is not None and (rows.step(words) or rows.job(line, words)):
             continue
-        words = text.split("|")
-        # Most lines are steps, of which only the memory counts: no dictionary of their fields.
-        if names and len(words) == len(names) and "." in words[at["JobID"]]:
-            if last and words[at["JobID"]].partition(".")[0] == last[0].key:
-                _add_used(last[0], {name: words[at[name]] for name in _USED if name in at})
-            continue
-        values = _fields(words, names)
+        if log.hands_over(line, text):
+            break
+        out.problem("malformed" if words is not None else "other text", line)
+    rows.finish()
+
+
+class _Rows:
+    """The rows of the tables of one file, of which a job waits for its steps."""
+
+    def __init__(self, out: JobCollector) -> None:
+        self._out = out
+        self._table: TableLayout | None = None
+        self._names: list[str] = []
+        self._plain = ""
+        self._lacks: list[str] = []
+        self._job_id = 0
+        self._used: list[tuple[str, int]] = []
+        self._header: tuple[int, str] | None = None
+        self._last: tuple[JobRecord, int] | None = None
+
+    def heads(self, line: int, text: str) -> bool:
+        """Take a header, also in the middle, where files were joined; False for another line."""
+        header, self._header = self._header, None
+        if header is not None:
+            if DASHES.fullmatch(text):
+                self._begin(table_of(header[1], text))
+                return True
+            self._out.problem("other text", header[0])
+        if "obI" not in text and "obid" not in text:
+            return self._plain == "" and DASHES.fullmatch(text) is not None
+        found = table_of(text)
+        if found is not None:
+            self._begin(found)
+        elif may_be_ruled(text):
+            self._header = line, text
+        else:
+            return False
+        return True
+
+    def _begin(self, table: TableLayout | None) -> None:
+        self._table = table
+        self._names = table.names if table else []
+        self._plain = table.delimiter if table and table.plain else ""
+        self._lacks = missing(self._names)
+        at = {name: place for place, name in enumerate(self._names)}
+        self._job_id = at.get("JobID", at.get("JobIDRaw", 0))
+        self._used = [(name, at[name]) for name in _USED if name in at]
+
+    def divided(self, text: str, stripped: str) -> list[str] | None:
+        """The fields of a row, None for other text."""
+        if self._plain:
+            words = stripped.split(self._plain)
+            if len(words) == len(self._names):
+                return words
+        return self._table.words(text) if self._table is not None else None
+
+    def step(self, words: list[str]) -> bool:
+        """Take a step, of which only the memory counts: no dictionary of its fields."""
+        if len(words) != len(self._names) or "." not in words[self._job_id]:
+            return False
+        self._add_used(words[self._job_id], {name: words[place] for name, place in self._used})
+        return True
+
+    def _add_used(self, job_id: str, values: dict[str, str]) -> None:
+        if self._last is not None and job_id.partition(".")[0] == self._last[0].key:
+            _add_used(self._last[0], values)
+
+    def job(self, line: int, words: list[str]) -> bool:
+        """Take a job; False for a row that is none."""
+        if self._lacks:
+            self._out.problem("columns", line, f"without {', '.join(self._lacks)}")
+            return True
+        values = _fields(words, self._names)
         if values is None:
-            out.problem("malformed", line)
-            continue
-        job_id = values["JobID"]
-        if "." in job_id:
-            if last and job_id.partition(".")[0] == last[0].key:
-                _add_used(last[0], values)
-            continue
-        if last:
-            out.add(*last)
-        job = _job(values)
-        last = (job, line) if job else None
-        out.machine.local |= local(values["Start"])
-        if job is None:
-            out.problem("malformed", line)
-    if last:
-        out.add(*last)
+            return False
+        values.setdefault("JobID", values.get("JobIDRaw", ""))
+        if "." in values["JobID"]:
+            self._add_used(values["JobID"], values)
+            return True
+        self.finish()
+        job = _job(values, line, self._out)
+        if job is not None:
+            self._last = job, line
+        return job is not None
+
+    def finish(self) -> None:
+        """Pass on the last job."""
+        if self._last is not None:
+            self._out.add(*self._last)
+        self._last = None
 
 
 def _fields(words: list[str], names: list[str]) -> dict[str, str] | None:
@@ -144,13 +258,13 @@ def _joined(words: list[str], names: list[str], places: tuple[int, ...]) -> dict
 
 def _plausible(values: dict[str, str]) -> bool:
     """Whether the fields of a fixed form have this form."""
-    job = values["JobID"]
-    if values["State"].partition(" ")[0] not in STATES:
+    job = values.get("JobID", values.get("JobIDRaw", ""))
+    if state_of(values["State"]) is None:
         return False
     if "." not in job and _JOB.fullmatch(job) is None:
         return False
     times = (values[name] for name in ("Submit", "Eligible", "Start", "End") if name in values)
-    if not all(time in _NO_TIME or date(time) > 0 for time in times):
+    if not all(absent(time) or date(time) > 0 for time in times):
         return False
     numbers = (values[name] for name in _NUMBERS if name in values)
     return all(not number or whole(number) >= 0 for number in numbers)
@@ -172,54 +286,107 @@ def _used(values: dict[str, str]) -> float:
     return total if total >= 0 else memory(values.get("MaxRSS", ""))
 
 
-def _job(values: dict[str, str]) -> JobRecord | None:
+def state_of(text: str) -> State | None:
+    """A state, also one that is cut to the width of its column (``CANCELLED+``)."""
+    name = text.strip().partition(" ")[0].upper()
+    state = STATES.get(name)
+    if state is None and name.endswith("+"):
+        whole_names = {STATES[each] for each in STATES if each.startswith(name[:-1])}
+        state = whole_names.pop() if len(whole_names) == 1 and len(name) > 3 else None
+    return state
+
+
+def _stated(values: dict[str, str], state: State, line: int, out: JobCollector) -> Stated:
+    """The times that a row states, as they contradict each other or not."""
+    submit, start, end, eligible = (
+        time_in(values, name, line, out) if name in values else NAN
+        for name in ("Submit", "Start", "End", "Eligible")
+    )
+    durations = {}
+    for raw, name in (
+        ("ElapsedRaw", "Elapsed"),
+        ("", "Suspended"),
+        ("CPUTimeRAW", "CPUTime"),
+        ("", "Planned" if "Planned" in values else "Reserved"),
+    ):
+        column = raw if raw in values else name
+        durations[name] = duration_in(values, column, line, out) if column in values else NAN
+    return Stated(
+        state,
+        submit,
+        start,
+        end,
+        elapsed=durations["Elapsed"],
+        suspended=durations["Suspended"],
+        used=durations["CPUTime"],
+        eligible=eligible,
+        planned=durations.get("Planned", durations.get("Reserved", NAN)),
+        exit=values.get("ExitCode", ""),
+        local=local(values.get("Start") or values.get("End", "")),
+        known="Start" in values and "End" in values,
+    )
+
+
+def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | None:
     match = _JOB.fullmatch(values["JobID"])
-    state = STATES.get(values["State"].partition(" ")[0])
-    if match is None or state is None:
+    if match is None:
         return None
+    state = state_of(values["State"])
+    if state is None:
+        out.unreadable("State", values["State"], line)
+        state = State.UNKNOWN
     raw = whole(values.get("JobIDRaw", "").partition("+")[0])
     in_array = match[2] is not None
     # Tasks of an array and components have numbers of their own, which only JobIDRaw shows.
     number = raw if raw >= 0 else -1 if in_array or match[3] else int(match[1])
     allocated, requested = (resources(values.get(f"{how}TRES", "")) for how in ("Alloc", "Req"))
-    nodes = max(whole(values.get(name, "")) for name in ("AllocNodes", "NNodes"))
-    processors = next(
-        (
-            count
-            for count in (
-                whole(values.get("AllocCPUS", "")),
-                whole(allocated.get("cpu", "")),
-                whole(values.get("NCPUS", "")),
-                whole(values.get("ReqCPUS", "")),
-            )
-            if count > 0
-        ),
-        -1,
+    nodes = max(
+        count_in(values, name, line, out) if name in values else -1
+        for name in ("AllocNodes", "NNodes")
     )
-    start, end = date(values["Start"]), date(values["End"])
-    if state is State.PENDING or (math.isnan(start) and not math.isnan(end)):
-        start = end = NAN
-    if state is State.RUNNING:
-        end = NAN
+    stated = _stated(values, state, line, out)
+    given = count_in(values, "AllocCPUS", line, out), number_of(allocated.get("cpu", ""))
+    processors = stated.processors = max(*given, -1)
+    for name in ("NCPUS", "ReqCPUS"):
+        if processors <= 0 and name in values:
+            processors = count_in(values, name, line, out)
+    processors = processors if processors > 0 else -1
+    names = hosts(values.get("NodeList", ""))
+    _never_started(stated, values, names)
+    settle(stated, line, out)
+    out.machine.local |= stated.local
+    if processors < 0 and stated.used > 0 and stated.elapsed > 0:
+        processors = round(stated.used / stated.elapsed)
     limit = whole(values.get("TimelimitRaw", ""))
     return JobRecord(
         key=values["JobID"],
         number=number,
-        submit=date(values.get("Submit", "")),
-        start=start,
-        end=end,
+        submit=stated.submit,
+        start=stated.start,
+        end=stated.end,
         processors=processors,
         nodes=nodes if nodes > 0 else -1,
         gpus=_gpus(values, allocated, requested, nodes),
-        requested_time=60.0 * limit if limit > 0 else seconds(values.get("Timelimit", "")),
-        requested_memory=_requested_memory(values.get("ReqMem", ""), processors, nodes),
+        requested_time=60.0 * limit if limit > 0 else duration_in(values, "Timelimit", line, out),
+        requested_memory=_requested_memory(values, processors, nodes, line, out),
         user=values.get("User", ""),
         group=values.get("Account", "") or values.get("Group", ""),
         queue=values.get("Partition", ""),
-        state=state,
+        state=stated.state,
         array=int(match[1]) if in_array else -1,
-        hosts=hosts(values.get("NodeList", "")),
+        hosts=names,
+        suspended=stated.suspended if stated.suspended > 0 else NAN,
     )
+
+
+def _never_started(stated: Stated, values: dict[str, str], names: str) -> None:
+    """Recognise jobs that were ended while they waited."""
+    if values["State"].startswith("DEADLINE") and math.isnan(stated.start):
+        stated.state = State.CANCELLED
+    # Slurm gives them the time of their end as a start, and no node.
+    instant = stated.start == stated.end and "NodeList" in values and not names
+    if stated.state is State.CANCELLED and instant:
+        stated.start = NAN
 
 
 def _gpus(
@@ -235,10 +402,21 @@ def _gpus(
     return -1
 
 
-def _requested_memory(text: str, processors: int, nodes: int) -> float:
-    per = {"c": processors, "n": nodes}.get(text[-1:], 1)
-    value = memory(text.rstrip("cn"), "M")
+def _requested_memory(
+    values: dict[str, str], processors: int, nodes: int, line: int, out: JobCollector
+) -> float:
+    per = {"c": processors, "n": nodes}.get(values.get("ReqMem", "")[-1:], 1)
+    value = memory_in(values, "ReqMem", line, out, "M")
     return value * per if value > 0 and per > 0 else NAN
 
 
-FORMAT = AccountFormat("Slurm (sacct --parsable2)", takes, read)
+FORMAT = AccountFormat(
+    "Slurm (sacct)",
+    takes,
+    read,
+    dates=f"Print dates with their year: `env -u SLURM_TIME_FORMAT {COMMAND}`.",
+    others=tuple(
+        OtherOutput(pattern, what, f"Print the accounts with `{COMMAND}`.")
+        for pattern, what in _OTHERS
+    ),
+)

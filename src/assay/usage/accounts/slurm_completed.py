@@ -7,12 +7,12 @@ the local time of the controller, without a zone. A job that is requeued has a l
 
 from __future__ import annotations
 
-import math
 import re
 
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.slurm import STATES
-from assay.usage.accounts.values import date, gpus_of, memory, resources, whole
+from assay.usage.accounts.stated import Stated, settle, time_in
+from assay.usage.accounts.values import gpus_of, memory, resources, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
 
 # Names of jobs and folders may hold blanks and "=": each ends where the next field begins.
@@ -39,14 +39,16 @@ def read(log: Log, out: JobCollector) -> None:
     for line, text in log.lines():
         if not text.strip():
             continue
-        job = _job(text)
+        job = _job(text, line, out)
         if job is None:
-            out.problem("malformed", line)
+            if log.hands_over(line, text):
+                return
+            out.problem("malformed" if "JobId=" in text else "other text", line)
         else:
             out.add(job, line)
 
 
-def _job(text: str) -> JobRecord | None:
+def _job(text: str, line: int, out: JobCollector) -> JobRecord | None:
     match = _RECORD.match(text)
     state = STATES.get(match["state"]) if match else None
     if match is None or state is None:
@@ -55,10 +57,15 @@ def _job(text: str) -> JobRecord | None:
     rest: dict[str, str] = {}
     for name, value in _FIELD.findall(match["rest"]):
         rest.setdefault(name, value)
-    start, end = date(match["start"]), date(match["end"])
+    times = {"StartTime": match["start"], "EndTime": match["end"], **rest}
+    submit, start, end, eligible = (
+        time_in(times, f"{name}Time", line, out) for name in ("Submit", "Start", "End", "Eligible")
+    )
     nodes, processors = int(match["nodes"]), int(match["processors"])
-    if math.isnan(start) or (state is State.CANCELLED and not nodes):
-        start = end = NAN  # cancelled while it waited
+    if state is State.CANCELLED and not nodes:
+        start = NAN  # cancelled while it waited
+    stated = Stated(state, submit, start, end, eligible=eligible, exit=rest.get("ExitCode", ""))
+    settle(stated, line, out)
     minutes = whole(match["limit"])
     tres = resources(rest.get("Tres", ""))
     array = whole(rest.get("ArrayJobId", ""))
@@ -67,9 +74,9 @@ def _job(text: str) -> JobRecord | None:
     return JobRecord(
         key=f"{array}_{task}" if array > 0 else match["id"],
         number=int(match["id"]),
-        submit=date(rest.get("SubmitTime", "")),
-        start=start,
-        end=end,
+        submit=stated.submit,
+        start=stated.start,
+        end=stated.end,
         processors=processors if processors > 0 else -1,
         nodes=nodes if nodes > 0 else -1,
         gpus=max(gpus_of(tres), 0) if tres else -1,

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.values import date, resources, whole
+from assay.usage.accounts.stated import time_in
+from assay.usage.accounts.values import absent, resources, whole
 from assay.usage.jobs import JobCollector, Outage
 
 _CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
@@ -19,7 +20,7 @@ _CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
 
 def takes(head: str) -> bool:
     """The first line names a node, times and resources."""
-    names = set(head.partition("\n")[0].strip().split("|"))
+    names = {name.strip() for name in head.partition("\n")[0].split("|")}
     listed = bool(names & {"TRES", "State", *_CLUSTER_NODES}) and "JobID" not in names
     return "NodeName" in names and listed and bool(names & {"TimeStart", "Start"})
 
@@ -29,17 +30,27 @@ def read(log: Log, out: JobCollector) -> None:
     names: list[str] = []
     for line, text in log.lines():
         if takes(text):
-            names = text.split("|")
+            names = [name.strip() for name in text.split("|")]
             continue
         if not text.strip():
             continue
-        words = text.split("|")
+        words = [word.strip() for word in text.split("|")]
         if len(words) != len(names):
-            out.problem("malformed", line)
+            if log.hands_over(line, text):
+                return
+            out.problem("malformed" if "|" in text else "other text", line)
             continue
         values = dict(zip(names, words, strict=True))
-        start = date(values.get("TimeStart", values.get("Start", "")))
-        end = date(values.get("TimeEnd", values.get("End", "")))
+        begins, ends = (
+            f"Time{name}" if f"Time{name}" in values else name for name in ("Start", "End")
+        )
+        start, end = (time_in(values, name, line, out) for name in (begins, ends))
+        # An end that can't be read is not one that is still to come.
+        if any(
+            math.isnan(time) and not absent(values.get(name, ""))
+            for time, name in ((start, begins), (end, ends))
+        ):
+            continue
         tres = resources(values.get("TRES", ""))
         processors = whole(tres.get("cpu", ""))
         nodes = next((values[name] for name in _CLUSTER_NODES if name in values), "")
@@ -60,4 +71,4 @@ def read(log: Log, out: JobCollector) -> None:
                 out.problem("malformed", line)
 
 
-FORMAT = AccountFormat("Slurm (sacctmgr show event)", takes, read)
+FORMAT = AccountFormat("Slurm (sacctmgr show event)", takes, read, jobs=False)

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.slurm import STATES
-from assay.usage.accounts.values import hosts, whole
+from assay.usage.accounts.slurm import COMMAND, STATES
+from assay.usage.accounts.stated import Stated, settle
+from assay.usage.accounts.values import absent, date, hosts, whole
 from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+
+_TIMES = ("submission", "start", "end", "eligible")
+_NO_JOBS = re.compile(r'"jobs"\s*:\s*\[\s*\]')
 
 
 def takes(head: str) -> bool:
-    """A JSON document of Slurm: it has a job's association, or Slurm's version."""
-    return head.lstrip().startswith("{") and (
-        '"association"' in head or '"allocation_nodes"' in head or '"Slurm"' in head
-    )
+    """JSON of Slurm: it has a job's association, Slurm's version, or a list of no jobs."""
+    if head.lstrip()[:1] not in ("{", "[") or '"t_submit"' in head:
+        return False
+    named = ('"association"', '"allocation_nodes"', '"Slurm"', '"slurm"')
+    return any(name in head for name in named) or _NO_JOBS.search(head) is not None
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs of the document."""
     for line, job in log.objects():
         try:
-            record = _job(job)
+            record = _job(job, line, out)
         except (KeyError, TypeError, AttributeError, IndexError):
             record = None
         if record is None:
-            out.problem("malformed", line)
+            other = "job_state" in job and "time" not in job
+            out.problem("malformed", line, "as of squeue --json, not of sacct" if other else "")
         else:
             out.add(record, line)
 
@@ -37,8 +45,15 @@ def _number(value: object) -> int:
     return whole(value)
 
 
-def _time(value: object) -> float:
+def _seconds(time: dict[str, Any], name: str, line: int, out: JobCollector) -> float:
+    """A time or a duration in s, NaN where it is not set."""
+    value = time.get(name)
     number = _number(value)
+    if isinstance(value, str) and number < 0:
+        found = date(value)
+        if math.isnan(found) and not absent(value):
+            out.unreadable(f"time.{name}", value, line, time=name in _TIMES)
+        return found
     return float(number) if number > 0 else NAN
 
 
@@ -55,18 +70,45 @@ def _counts(tres: list[dict[str, Any]] | None) -> dict[str, int]:
     return counts
 
 
-def _job(job: dict[str, Any]) -> JobRecord | None:
+def _stated(job: dict[str, Any], line: int, out: JobCollector) -> Stated:
+    """The job's state and times."""
     current = job["state"]["current"]
     if isinstance(current, list):
         current = current[0]
     state = STATES.get(str(current))
+    if state is None:
+        out.unreadable("state.current", str(current), line)
+    names = (*_TIMES, "elapsed", "suspended", "planned")
+    times = {name: _seconds(job["time"], name, line, out) for name in names}
+    stated = Stated(
+        State.UNKNOWN if state is None else state,
+        times["submission"],
+        times["start"],
+        times["end"],
+        elapsed=times["elapsed"],
+        suspended=times["suspended"],
+        eligible=times["eligible"],
+        planned=times["planned"],
+    )
+    if stated.state is State.PENDING:
+        # Of a job that waits it may be when Slurm expects it to start.
+        stated.start = stated.end = NAN
+    elif current == "DEADLINE" and math.isnan(stated.start):
+        stated.state = State.CANCELLED
+    elif stated.state is State.CANCELLED and not hosts(job.get("nodes")):
+        stated.start = NAN if stated.start == stated.end else stated.start
+    settle(stated, line, out)
+    return stated
+
+
+def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
     number = whole(job["job_id"])
-    if state is None or number < 0:
+    if number < 0:
         return None
+    stated = _stated(job, line, out)
     time, array = job["time"], job.get("array") or {}
     allocated = _counts(job["tres"].get("allocated"))
     requested = _counts(job["tres"].get("requested"))
-    started = state is not State.PENDING
     limit = _number(time.get("limit"))
     processors = allocated.get("cpu", -1)
     if processors <= 0:
@@ -76,9 +118,9 @@ def _job(job: dict[str, Any]) -> JobRecord | None:
     return JobRecord(
         key=str(number),
         number=number,
-        submit=_time(time.get("submission")),
-        start=_time(time.get("start")) if started else NAN,
-        end=_time(time.get("end")) if started and state is not State.RUNNING else NAN,
+        submit=stated.submit,
+        start=stated.start,
+        end=stated.end,
         processors=processors if processors > 0 else -1,
         nodes=nodes if nodes > 0 else -1,
         gpus=allocated["gpu"] if allocated.get("cpu") else requested["gpu"],
@@ -88,9 +130,10 @@ def _job(job: dict[str, Any]) -> JobRecord | None:
         user=str(job.get("user") or ""),
         group=str(job.get("account") or job.get("group") or ""),
         queue=str(job.get("partition") or ""),
-        state=state,
+        state=stated.state,
         array=_array(array),
         hosts=hosts(job.get("nodes")),
+        suspended=stated.suspended if stated.suspended > 0 else NAN,
     )
 
 
@@ -110,4 +153,6 @@ def _used(job: dict[str, Any]) -> int:
     return max((whole(count) for count in totals), default=-1)
 
 
-FORMAT = AccountFormat("Slurm (sacct --json)", takes, read)
+FORMAT = AccountFormat(
+    "Slurm (sacct --json)", takes, read, dates=f"Print the accounts with `{COMMAND}`."
+)

@@ -27,23 +27,25 @@ _MOST_ODD = 200
 
 
 def takes(head: str) -> bool:
-    """A header comment, or a line of 18 numbers."""
-    for line in head.splitlines():
-        if line.startswith(";"):
+    """Comments of a header, or a line of 18 numbers."""
+    lines = head.splitlines()
+    if head.lstrip()[:1] != ";":
+        return bool(lines) and len(numbers_of(lines[0]) or ()) == FIELDS
+    for line in lines:
+        if _HEADER.match(line.lstrip()):
             return True
-        if line.strip():
-            return len(_numbers(line) or ()) == FIELDS
-    return False
+        if line.strip() and not line.lstrip().startswith(";"):
+            return len(numbers_of(line) or ()) == FIELDS
+    return True
 
 
 def read(log: Log, out: JobCollector) -> None:
     """All jobs. Without a wait the job starts when it was submitted, and its wait is unknown."""
-    reader = _Reader(out)
+    reader = _Reader(log, out)
     for first, text in log.blocks():
         rows = plain_rows(text)
-        if rows is None or not reader.block(first, rows, text):
-            for line, each in log.lines_of(first, text):
-                reader.line(line, each)
+        if (rows is None or not reader.block(first, rows, text)) and not reader.lines(first, text):
+            break
     # Without MaxProcs a node is a processor, as in the archive's older logs.
     machine = out.machine
     machine.processors = machine.processors or machine.nodes
@@ -54,21 +56,40 @@ def read(log: Log, out: JobCollector) -> None:
 class _Reader:
     """Reads lines and blocks of one file. ``dated``: whether its header says when it begins."""
 
-    def __init__(self, out: JobCollector) -> None:
+    def __init__(self, log: Log, out: JobCollector) -> None:
         self.dated = False
         self._origin = 0.0
+        self._log = log
         self._out = out
 
-    def line(self, line: int, text: str) -> None:
-        """A comment, a job, or a problem."""
-        if text.startswith(";"):
-            self._comment(text)
+    def lines(self, first: int, text: str) -> bool:
+        """The lines of a block one by one; False if another format begins at one of them."""
+        for line, each in self._log.lines_of(first, text):
+            if self.line(line, each):
+                continue
+            if self._log.may_begin(each):
+                parts = text.split("\n", line - first + 1)
+                rest = parts[-1] if len(parts) == line - first + 2 else ""
+                if self._log.hands_over(line, each, rest):
+                    return False
+            self._out.problem("malformed" if _of_numbers(each) else "other text", line)
+        return True
+
+    def line(self, line: int, text: str) -> bool:
+        """A comment, a job, or a job that is a problem; False for other text."""
+        if text.lstrip().startswith(";"):
+            self._comment(text.strip())
         elif text.strip():
-            numbers = _numbers(text)
-            if numbers is None or len(numbers) != FIELDS or numbers[0] != int(numbers[0]):
+            numbers = numbers_of(text)
+            if numbers is None:
+                return False
+            if len(numbers) != FIELDS:
+                self._out.problem("malformed", line, f"{len(numbers)} numbers")
+            elif numbers[0] != int(numbers[0]):
                 self._out.problem("malformed", line)
             else:
                 _job(numbers, self._origin, line, self._out)
+        return True
 
     def block(self, first: int, rows: PlainRows, text: str) -> bool:
         """Lines of numbers; False if too many of them need a look of their own."""
@@ -104,12 +125,24 @@ class _Reader:
             machine.zone = value
 
 
-def _numbers(text: str) -> list[float] | None:
+def numbers_of(text: str) -> list[float] | None:
+    """The numbers of a line, between blanks, commas or semicolons; None if there is another word
+    among them, or none.
+    """
+    words = text.split()
+    if len(words) == 1:
+        words = text.replace(";", ",").split(",")
     try:
-        numbers = [float(word) for word in text.split()]
+        numbers = [float(word) for word in words]
     except ValueError:
         return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+    return numbers if numbers and all(map(math.isfinite, numbers)) else None
+
+
+def _of_numbers(text: str) -> bool:
+    """Whether a line begins like a job: a damaged one, not other text."""
+    words = text.split()
+    return (len(words) > 1 and any(map(str.isdigit, words[0]))) or len(words) >= FIELDS
 
 
 def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> None:

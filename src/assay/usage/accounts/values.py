@@ -11,13 +11,47 @@ from assay.usage.jobs import NAN
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTPE]?)i?[Bb]?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}(?:[,'\u2019\u00a0\u202f ]\d{3}){1,4}", re.ASCII)
+# How schedulers write that a value is unknown, not set or without limit.
+_ABSENT = frozenset(
+    ("", "unknown", "none", "n/a", "na", "(null)", "null", "-", "--", "0", "unlimited", "infinite",
+     "partition_limit", "not_set", "invalid", "undefined")
+)  # fmt: skip
 _NO_HOSTS = frozenset(("", "None", "(null)", "N/A", "Unknown"))
 _STATUS = re.compile(r"-?\d{1,9}", re.ASCII)
 _DATE = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?"
-    r"(?:(Z)|([+-])(\d\d):?(\d\d))?",
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,]\d{1,9})?"
+    r" ?(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d))?",
     re.ASCII,
 )
+# Other ways to write a date with its year and a time of day that mean one time only: years first,
+# minutes without seconds, months by name as strftime(3) writes them in the C locale.
+_OTHERS = (
+    re.compile(
+        r"(?P<year>\d{4})([-/.])(?P<month>\d\d?)\2(?P<day>\d\d?)[T ,]+"
+        r"(?P<clock>[\d:]{4,8})(?P<half>)",
+        re.ASCII,
+    ),
+    re.compile(
+        r"(?:[a-z]{3,9},? )?(?P<day>\d\d?)[ -](?P<month>[a-z]{3,9})[ -](?P<year>\d{4}),? "
+        r"(?P<clock>[\d:]{4,8})(?P<half>(?: ?[ap]m)?)",
+        re.ASCII | re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:[a-z]{3,9},? )?(?P<month>[a-z]{3,9}) (?P<day>\d\d?),? (?P<year>\d{4}),? "
+        r"(?P<clock>[\d:]{4,8})(?P<half>(?: ?[ap]m)?)",
+        re.ASCII | re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:[a-z]{3} )(?P<month>[a-z]{3}) (?P<day>\d\d?) (?P<clock>[\d:]{4,8})"
+        r"(?P<half>(?: ?[ap]m)?) (?P<year>\d{4})",
+        re.ASCII | re.IGNORECASE,
+    ),
+)
+_OF_DAY = re.compile(r"(\d\d?):(\d\d)(?::(\d\d))?", re.ASCII)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Dates of the first two days of 1970 stand for the Unix time 0, "unknown", in some time zone.
+_EPOCH = 2 * 86400.0
 
 
 def whole(text: object) -> int:
@@ -31,6 +65,19 @@ def whole(text: object) -> int:
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 18:
         return int(text)
     return -1
+
+
+def absent(text: str) -> bool:
+    """Whether a value says that there is none: ``Unknown``, ``None``, ``N/A``, ``UNLIMITED``."""
+    return text.strip().lower() in _ABSENT
+
+
+def number_of(text: str) -> int:
+    """A count, also with its thousands set apart by a comma, an apostrophe or a blank; else -1."""
+    value = whole(text)
+    if value < 0 and _GROUPED.fullmatch(text):
+        return whole(re.sub(r"\D", "", text, flags=re.ASCII))
+    return value
 
 
 def exit_status(text: str) -> int | None:
@@ -63,26 +110,66 @@ def _midnight(year: int, month: int, day: int) -> int:
 
 
 def date(text: str) -> float:
-    """``2024-03-01T10:00:00`` as if it were UTC, the same with its zone (``Z``, ``+01:00``), or
-    Unix time; NaN for ``Unknown`` and the like.
+    """``2024-03-01T10:00:00`` as if it were UTC, the same with its zone (``Z``, ``+01:00``), other
+    dates that mean one time only, or Unix time; NaN for ``Unknown`` and the like.
     """
     match = _DATE.fullmatch(text)
     if match is None:
-        return float(whole(text)) if whole(text) > 0 else NAN
+        return float(whole(text)) if whole(text) > 0 else _other_date(text)
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
     offset = 0
     if match[8]:
         offset = (3600 * int(match[9]) + 60 * int(match[10])) * (-1 if match[8] == "-" else 1)
+    return _dated(year, month, day, 3600 * hour + 60 * minute + second - offset)
+
+
+def _dated(year: int, month: int, day: int, second: int) -> float:
     try:
-        return float(_midnight(year, month, day) + 3600 * hour + 60 * minute + second - offset)
+        found = float(_midnight(year, month, day) + second)
     except (ValueError, OverflowError):
         return NAN
+    return NAN if abs(found) < _EPOCH else found
+
+
+def _other_date(text: str) -> float:
+    """A date in a form of ``_OTHERS``, NaN for other text."""
+    if not 12 <= len(text) <= 40 or ":" not in text:
+        return NAN
+    plain = " ".join(text.split())
+    match = next((found for form in _OTHERS if (found := form.fullmatch(plain))), None)
+    of_day = _OF_DAY.fullmatch(match["clock"]) if match else None
+    if match is None or of_day is None:
+        return NAN
+    name = match["month"]
+    month = int(name) if name.isdigit() else _month(name)
+    hour = int(of_day[1])
+    half = match["half"].strip().lower()
+    if half:
+        if not 1 <= hour <= 12:
+            return NAN
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    minute, second = int(of_day[2]), int(of_day[3] or 0)
+    if hour > 24 or minute > 59 or second > 60:
+        return NAN
+    return _dated(int(match["year"]), month, int(match["day"]), 3600 * hour + 60 * minute + second)
+
+
+def _month(name: str) -> int:
+    short = name[:3].lower()
+    return _MONTHS.index(short) + 1 if short in _MONTHS else 0
+
+
+def zero_date(text: str) -> bool:
+    """Whether a date is the Unix time 0 of some time zone, by which schedulers mean none."""
+    return text.startswith(("1970-01-0", "1969-12-3")) and bool(_DATE.fullmatch(text))
 
 
 def local(text: str) -> bool:
     """Whether a time is a date without a zone."""
     match = _DATE.fullmatch(text)
-    return match is not None and not (match[7] or match[8])
+    if match is None:
+        return ":" in text and _other_date(text) > 0
+    return not (match[7] or match[8])
 
 
 def hosts(text: object) -> str:

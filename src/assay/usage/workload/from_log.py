@@ -136,7 +136,7 @@ def load_of(
     index = np.flatnonzero(kept)
     index = index[np.lexsort((index, entered[index]))]
     origin = float(entered[index[0]])
-    run = (end - start)[index]
+    run = np.maximum(end - start - np.nan_to_num(jobs.number("suspended")), 0.0)[index]
     asked = jobs.number("requested_time")[index]
     known = asked > 0
     limit = np.where(known, asked, run * factor)
