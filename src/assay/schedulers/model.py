@@ -23,6 +23,9 @@ JobState = Literal[
     "preempted",
     "unknown",
 ]
+# What a scheduler says on the start of a queued job. "held": somebody must release it; "limited": a
+# limit, or the job, must be changed; "never": it will not start; empty: it waits for its turn.
+Prospect = Literal["", "held", "limited", "never"]
 # States after which no part of the job will run. "unknown" is not among them: the scheduler has
 # forgotten the job, and only the job's own files show how it ended.
 ENDED: frozenset[JobState] = frozenset(
@@ -94,6 +97,10 @@ class SchedulerSilent(AssayError):
     """The scheduler did not answer: the query is to be repeated, and never means a job's end."""
 
 
+class SchedulerUnreadable(SchedulerSilent):
+    """The scheduler gave an answer that can't be read, so repeating the query may not help."""
+
+
 @dataclass(frozen=True)
 class JobRequest:
     """One job, or an array of ``tasks`` jobs that differ only by ``$ASSAY_TASK``.
@@ -132,7 +139,8 @@ class JobStatus:
     script, None if unknown; 128 + n after signal n. ``tasks``: the status of each task of an array,
     by number, if the scheduler reports them separately; the array runs while a task runs, is queued
     while a task is queued, and otherwise has the state of its worst task. ``name``: the job's name
-    in the scheduler; empty if it isn't reported.
+    in the scheduler; empty if it isn't reported. ``prospect``: of a queued job, whether it will
+    start without anybody's action, by the scheduler's own reason.
     """
 
     state: JobState
@@ -140,6 +148,7 @@ class JobStatus:
     exit: int | None = None
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
     name: str = ""
+    prospect: Prospect = ""
 
     @property
     def ended(self) -> bool:
