@@ -113,8 +113,9 @@ class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them.
 
-    ``hosts``: names or addresses, in the order of use. They are assumed to be like the machine that
-    assay runs on, and must see its files under the same paths. ``remote_shell``: a program called
+    ``hosts``: names or addresses, in the order of use; names may be in bracket notation, such as
+    "n[01-16]". They are assumed to be like the machine that assay runs on, and must see its files
+    under the same paths. ``remote_shell``: a program called
     like ssh, ``HOST COMMAND…``; one with a slash is relative to the config file.
     ``local_address``: this machine's address as the hosts see it, if it isn't found automatically.
     ``starter``: how mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or
