@@ -104,7 +104,7 @@ def _misread(text: str) -> AssayError:
     return AssayError(
         "This list of hosts can't be read.",
         where=text,
-        fix='Write it like "n[1-3,07-09],m4": numbers and ranges in brackets, commas between names.',
+        fix='Write it like "n[1-3,07-09],m4": numbers and ranges in brackets.',
     )
 
 

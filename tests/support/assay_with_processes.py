@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.campaign.commands import per_node as members
-from assay.campaign.jobs import batch, follow, job
+from assay.campaign.jobs import batch, follow, job, polling
 from assay.cli.app import main
 from assay.errors import AssayError
 from assay.records import jobs
@@ -27,8 +27,9 @@ def hurry() -> None:
     find.scheduler_for = lambda config: ProcessScheduler(Path(os.environ[FOLDER]))  # type: ignore[assignment]
     batch.assay_words = members.assay_words = lambda: words
     batch.HANDED_ON = (*batch.HANDED_ON, FOLDER)
-    follow.LOOK, follow.FIRST_POLL, follow.SLOWEST_POLL = 0.05, 0.1, 0.3
-    follow.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
+    polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.05, 0.1, 0.3
+    polling.UNREADABLE = 1.0
+    polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
     follow.ACCOUNTS, job.HANDOVER = 10, 10.0
     members.LOOK = 0.05
     if os.environ.get("ASSAY_TEST_NO_SUBMISSION_FROM_JOBS"):

@@ -122,6 +122,8 @@ class _Part:
         self._request = wait_for(RunDirectory(self._path).request, self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
+            with contextlib.suppress(AssayError):  # what an earlier start of this job recorded
+                self._book.requeued(turn.number)
             self._note(
                 "started",
                 host=socket.gethostname(),
