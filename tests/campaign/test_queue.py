@@ -103,7 +103,7 @@ def test_a_job_that_does_not_start_is_left_in_its_queue(
     assert done.stdout == ""
     assert f"Job {job} is queued: {reason} It starts only if that limit" in done.stderr
     assert done.stderr.count("is queued") == 1
-    assert f"Job {job} has not started within 1.0 s (PartitionNodeLimit: " in done.stderr
+    assert f"Job {job} has not started within 1.00 s (PartitionNodeLimit: " in done.stderr
     name = bench.only_run().name
     assert f"It stays in the queue. Go on with: assay runs --follow {name}\n" in done.stderr
     assert bench.scheduler.status([job])[job].state == "queued"

@@ -16,7 +16,9 @@ from assay.config.expectation import Expectation, checked_expectations
 from assay.config.profiles import SITE, with_profile
 from assay.config.sections import (
     PATIENCE,
+    SHARED_CACHE,
     BlasConfig,
+    CacheConfig,
     ClusterConfig,
     CompilerConfig,
     ContainerConfig,
@@ -70,6 +72,7 @@ class _File(msgspec.Struct, frozen=True):
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
+    cache: CacheConfig = CacheConfig()
     expect: tuple[Expectation, ...] = ()
 
 
@@ -129,7 +132,8 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
     """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
 
     ``site``: the profile to use, see ``with_profile``. The profile that is used is put into
-    ``$ASSAY_SITE``, so that processes started by this one, here and on other hosts, use it too.
+    ``$ASSAY_SITE``, and the folder of ``[cache]`` into ``$ASSAY_SHARED_CACHE`` unless that is set,
+    so that processes started by this one, here and on other hosts, use them too.
     Raises AssayError with file, line and key for invalid contents.
     """
     found = path or find_config()
@@ -164,6 +168,8 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
         _check_scheduler(document, ["scheduler"], content.scheduler)
         for name, partition in content.scheduler.partitions.items():
             _check_scheduler(document, ["scheduler", "partitions", name], partition)
+    if content.cache.shared:
+        os.environ.setdefault(SHARED_CACHE, str(config.resolve(content.cache.shared)))
     return replace(config, cluster=_cluster(config, content.cluster))
 
 

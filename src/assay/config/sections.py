@@ -14,6 +14,11 @@ from assay.units import parse_quantity, parse_walltime
 PATIENCE = 600.0
 
 
+# The variable that names the site's builds; ``[cache] shared`` sets it for this process and those
+# that it starts anywhere.
+SHARED_CACHE = "ASSAY_SHARED_CACHE"
+
+
 class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[toolchains.NAME.blas]``: the CBLAS to link.
 
@@ -196,6 +201,14 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def longest(self) -> float:
         """Seconds that one job may request; inf without ``walltime``."""
         return math.inf if self.walltime is None else parse_walltime(self.walltime)
+
+
+class CacheConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[cache]``: ``shared`` is a folder of builds that an administrator has made for all users
+    (``kernels/builds/shared.py``). ``$ASSAY_SHARED_CACHE`` takes precedence.
+    """
+
+    shared: str | None = None
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

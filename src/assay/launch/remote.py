@@ -29,6 +29,7 @@ _LOOK = 0.02
 # libraries. A shell by ssh starts without them; those of schedulers pass on the whole environment.
 _CARRIED = (
     *("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CXX", "ASSAY_CACHE", "XDG_CACHE_HOME"),
+    "ASSAY_SHARED_CACHE",
     *("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS", "MKLROOT", "BLIS_ROOT", "EBROOTBLIS"),
 )
 

@@ -50,8 +50,8 @@ class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for; or
-    was requeued by the scheduler, so that its start and end so far don't count.
+    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for,
+    or was requeued by the scheduler, so that its start and end so far don't count.
 
     ``number``: among the run's jobs, from 1. ``job``: the scheduler's id, empty if none was
     returned in time. ``name``: its name in the scheduler. ``members``: for a group, the members
@@ -82,10 +82,12 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 class JobEnd(msgspec.Struct, frozen=True):
     """``jobs/NUMBER.end.json``: how a job ended, written by the job.
 
-    ``made``: measurements that it added. ``missing``: cells without a result, by id; null if there
-    is no plan. ``next``: the continuing job, which this one has submitted. ``where``, ``fix``
-    (stored as ``mend``), ``detail``: of the error. ``host``, ``processor``, ``identity``: as in the
-    event of a start, of tasks of an array, which have no such event.
+    ``made``: measurements that it added. ``compiled``: of a job that ended while it compiled the
+    kernels, the share that is compiled, and ``objects`` the files that it added. ``missing``: cells
+    without a result, by id; null if there is no plan. ``next``: the continuing job, which this one
+    has submitted. ``where``, ``fix`` (stored as ``mend``), ``detail``: of the error. ``host``,
+    ``processor``, ``identity``: as in the event of a start, of tasks of an array, which have no
+    such event.
     """
 
     number: int
@@ -101,6 +103,13 @@ class JobEnd(msgspec.Struct, frozen=True):
     host: str = ""
     processor: str = ""
     identity: str = ""
+    compiled: float | None = None
+    objects: int = 0
+
+    @property
+    def progress(self) -> bool:
+        """Whether it brought the run further, so that another job will, too."""
+        return self.made > 0 or self.objects > 0
 
     def problem(self) -> AssayError | None:
         """The error that ended the job; None if there was none."""

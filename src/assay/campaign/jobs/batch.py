@@ -21,7 +21,10 @@ from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
 # Environment variables of the user that the job needs too; not all schedulers pass them on.
-HANDED_ON = ("ASSAY_CACHE", SITE, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+HANDED_ON = (
+    *("ASSAY_CACHE", "ASSAY_SHARED_CACHE", SITE, "PYTHONPATH"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+)
 
 
 def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:

@@ -10,17 +10,18 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.campaign.engine.sessions import moment
 from assay.campaign.jobs import polling
 from assay.campaign.jobs.batch import submit
+from assay.campaign.jobs.endings import WHOLE, Ending, compiled_words, group_words, job_words
 from assay.campaign.jobs.polling import JobPoll, StillQueued, printing
 from assay.campaign.jobs.run_watch import GroupWatch, RunWatch, Watch
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts
+from assay.kernels.builds.partial import interrupted_builds
 from assay.launch.outcome import last_output
 from assay.records.directory import NODES, RunDirectory
 from assay.records.group import unfinished_members
@@ -33,7 +34,7 @@ from assay.schedulers.model import (
     SchedulerUnreadable,
 )
 from assay.system.survey import read_nodes
-from assay.units import counted, format_duration, listed
+from assay.units import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,31 +45,6 @@ ENDING = 60.0
 ACCOUNTS = 4
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
-# Of tasks of a group: how they end regularly, and the other endings in words.
-_WHOLE = {"complete"}
-_ENDS = {
-    "time": "their time was over",
-    "warned": "they were warned that their time is over",
-    "asked": "they were asked to end",
-    "incomplete": "cells could not be measured",
-    "failed": "an error",
-    "refused": "another process measured",
-}
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How following a run ended.
-
-    ``how``: ``complete``; ``ended`` (no job is left, and the run isn't complete); ``stopped`` (the
-    user ended the job); ``left`` (the user left, and the job may go on); ``queued`` (the job stays
-    in its queue for longer than the user wants to wait). ``sentence`` says what happened;
-    ``problem`` is the error that kept the job from measuring.
-    """
-
-    how: Literal["complete", "ended", "stopped", "left", "queued"]
-    sentence: str = ""
-    problem: AssayError | None = None
 
 
 @contextlib.contextmanager
@@ -117,7 +93,7 @@ class Follower:
         """Follow a job and those that continue it. Raises AssayError."""
         try:
             while True:
-                before = self._watch.measured
+                before = (self._watch.measured, _compiled_files())
                 status = self._until_over(number)
                 end = self._book.end(number)
                 self._note_end(number, status, end)
@@ -125,7 +101,10 @@ class Follower:
                     with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
                         self._account()
                     return Ending("complete")
-                following = self._next(number, status, end, self._watch.measured > before)
+                now = (self._watch.measured, _compiled_files())
+                following = self._next(
+                    number, status, end, now[0] > before[0] or now[1] > before[1]
+                )
                 self._account()
                 if following is None:
                     return self._ended(number, status, end)
@@ -145,7 +124,7 @@ class Follower:
                 status = self._until_over(number)
                 if self._watch.over(number):
                     hows = Counter(end.how for end in self._book.task_ends(number).values())
-                    self._note_end(number, JobStatus("complete") if set(hows) <= _WHOLE else None)
+                    self._note_end(number, JobStatus("complete") if set(hows) <= WHOLE else None)
                     ends += hows
                     continue
                 self._note_end(number, status)
@@ -156,13 +135,7 @@ class Follower:
             return self._stop(*jobs)
         if self._complete():
             return Ending("complete")
-        words = [
-            f"{_ENDS.get(how, how)} on {counted(count, 'node')}"
-            for how, count in ends.items()
-            if how not in _WHOLE
-        ]
-        sentence = f"Jobs ended before the run did: {listed(words)}." if words else ""
-        return problem or Ending("ended", sentence)
+        return problem or Ending("ended", group_words(ends))
 
     def _complete(self) -> bool:
         if self._request.members is not None:
@@ -314,12 +287,14 @@ class Follower:
             end.how in ("time", "incomplete", "session")
             or (end.how == "warned" and state != "cancelled")
         )
-        progress |= end is not None and end.made > 0
+        progress |= end is not None and end.progress
         if not progress or not (over or state in _GO_ON):
             return None
         story = self._submit(number)
         reasons = {"node-failed": "a node failed", "preempted": "it was preempted"}
         reason = reasons.get(state or "", "its time was over")
+        if end is not None and end.compiled is not None:
+            reason = f"{reason}: {compiled_words(end)}"
         if end is not None and end.how == "session":
             reason = "its session is over"
         self._say(
@@ -330,24 +305,14 @@ class Follower:
 
     def _ended(self, number: int, status: JobStatus | None, end: JobEnd | None) -> Ending:
         """The ending for a run without jobs that isn't complete, with the reason."""
-        state = status.state if status is not None else "unknown"
-        how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
-        lost = ""
-        if end is None and status is not None and state == "unknown":
-            lost = self._poll.lost(self._begun(self._book.job(number)))
-        if end is not None and end.how in ("time", "incomplete", "session"):
-            how = "ended without having measured anything more"
-        if end is not None and end.how == "complete":
-            how = "it reports that it is complete, but not all of its files are visible here yet"
-        reason = f" ({status.reason})" if status is not None and status.reason else ""
-        said = ""
+        sentence, said = job_words(self._id(number), status, end), ""
         if end is None:
+            if status is not None and status.state == "unknown":
+                sentence = self._poll.lost(self._begun(self._book.job(number)))
             said = last_output(*sorted(self._book.folder.glob(f"{number:04d}*.out")))
-        problem = end.problem() if end is not None else None
-        sentence = lost or f"Job {self._id(number)}: {how}{reason}."
         if said:
             sentence += f" Its last output:\n{said}"
-        return Ending("ended", sentence, problem)
+        return Ending("ended", sentence, end.problem() if end is not None else None)
 
     def _stop(self, *numbers: int) -> Ending:
         """On Ctrl-C end the jobs; on a second one leave them."""
@@ -426,6 +391,11 @@ class Follower:
 
     def _id(self, number: int) -> str:
         return self._book.job(number).job or str(number)
+
+
+def _compiled_files() -> int:
+    """How many files of interrupted builds are compiled; a killed job leaves no other sign."""
+    return sum(build.done for build in interrupted_builds().values())
 
 
 def beginning(story: JobHistory) -> str:

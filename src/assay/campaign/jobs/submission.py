@@ -21,7 +21,8 @@ from assay.campaign.commands.run_request import (
     run_request,
 )
 from assay.campaign.jobs.batch import GroupRefused, job_request, scheduler_of, submit, submit_group
-from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
+from assay.campaign.jobs.endings import Ending
+from assay.campaign.jobs.follow import Follower, beginning, watching
 from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
