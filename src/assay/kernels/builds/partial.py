@@ -31,7 +31,7 @@ _STEP = re.compile(r"Building \w+ object (\S+)")
 _CMAKE_STATE = ("CMakeCache.txt", "build.ninja")
 
 
-class Compiled(msgspec.Struct, frozen=True):
+class CompiledFile(msgspec.Struct, frozen=True):
     """A line of the journal: a file, its SHA-256, the steps done with it, of how many in total, and
     the time that the build had taken, s.
     """
@@ -117,7 +117,7 @@ class PartialBuild:
             return
         with contextlib.suppress(OSError):  # then the file is compiled again
             digest = digest_of(self.work / named[1])
-            line = Compiled(named[1], digest, done, total, self.seconds)
+            line = CompiledFile(named[1], digest, done, total, self.seconds)
             with (self._folder / _JOURNAL).open("ab") as file:
                 file.write(msgspec.json.encode(line) + b"\n")
 
@@ -161,23 +161,22 @@ def interrupted_builds() -> dict[str, PartialProgress]:
         journal = _journal(folder)
         with contextlib.suppress(OSError, *UNREADABLE):
             about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=About)
-            if journal:
-                last = journal[-1]
-                key = folder.name.removeprefix(PARTIAL)
-                found[key] = PartialProgress(about, last.done, last.total, last.seconds)
+            last = journal[-1] if journal else CompiledFile("", "", 0, 0, 0.0)
+            key = folder.name.removeprefix(PARTIAL)
+            found[key] = PartialProgress(about, last.done, last.total, last.seconds)
     return found
 
 
-def _journal(folder: Path) -> list[Compiled]:
+def _journal(folder: Path) -> list[CompiledFile]:
     """The lines of a journal that are whole."""
     return list(_lines(folder / _JOURNAL))
 
 
-def _lines(path: Path) -> Iterator[Compiled]:
+def _lines(path: Path) -> Iterator[CompiledFile]:
     try:
         content = path.read_bytes()
     except OSError:
         return
     for line in content.split(b"\n"):
         with contextlib.suppress(*UNREADABLE):
-            yield msgspec.json.decode(line, type=Compiled)
+            yield msgspec.json.decode(line, type=CompiledFile)
