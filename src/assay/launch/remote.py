@@ -100,12 +100,6 @@ def run_on_hosts(
     return {host: replies[host] for host in hosts}
 
 
-def silent_hosts(remote_shell: str, hosts: Sequence[str], *, patience: float) -> tuple[str, ...]:
-    """The hosts on which ``true`` doesn't succeed within ``patience`` seconds."""
-    replies = run_on_hosts(remote_shell, hosts, "true", patience=patience)
-    return tuple(host for host, reply in replies.items() if not reply.ok)
-
-
 def remote_command(words: Sequence[str]) -> str:
     """A shell command that runs a program on another host in this process's working folder, with
     this process's search paths.

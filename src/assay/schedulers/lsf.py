@@ -219,5 +219,6 @@ SYSTEM = BatchSystem(
     granted=_granted,
     shell_program="blaunch",
     shell_line='exec {program} "$host" "$*"',
+    shell_silent=r"LSF is down|[Dd]aemon (?:is )?not responding",
 )
 SCHEDULERS = (LsfScheduler,)

@@ -61,9 +61,11 @@ class BatchSystem:
     ``granted``: returns the allocation of this process, None outside a job. ``shell_program``: runs
     a command on one of a job's hosts by the shell line ``shell_line``, with ``{program}`` for the
     program, ``$host`` for the host and ``$*`` for the command. ``starter``: how mpirun starts its
-    agents, see ``ClusterConfig``. ``launch_line`` and ``job_line``: lines for a placement and the
-    number of hardware threads per core, to launch a program and to request resources in a job
-    script; None if the system has no notation for them.
+    agents, see ``ClusterConfig``. ``shell_silent``, ``shell_lost``: patterns of the program's
+    messages when the scheduler doesn't answer, and when it no longer knows the job.
+    ``launch_line`` and ``job_line``: lines for a placement and the number of hardware threads per
+    core, to launch a program and to request resources in a job script; None if the system has no
+    notation for them.
     """
 
     name: str
@@ -76,6 +78,8 @@ class BatchSystem:
     granted: Callable[[Mapping[str, str], Ask], Granted | None] = lambda environ, ask: None
     shell_program: str = ""
     shell_line: str = ""
+    shell_silent: str = ""
+    shell_lost: str = ""
     starter: Literal["shell", "slurm"] = "shell"
     launch_line: Callable[[Placement, int], str] | None = None
     job_line: Callable[[Placement, int], str] | None = None

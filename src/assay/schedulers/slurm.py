@@ -398,6 +398,10 @@ SYSTEM = BatchSystem(
     'exec {program} --overlap --jobid="$SLURM_JOB_ID" --nodes=1 --ntasks=1 '
     '--nodelist="$host" --cpu-bind=none --mpi=none --quiet '
     '--input="$([ -p /dev/stdin ] && echo all || echo none)" sh -c "$*"',
+    shell_silent=r"^srun: error: .*(?:contact slurm controller|Socket timed out"
+    r"|Connection refused|Zero Bytes were transmitted|Communication connection failure)",
+    shell_lost=r"^srun: .*(?:Invalid job id specified|Expired or invalid job"
+    r"|Job/step already completing or completed)",
     starter="slurm",
     launch_line=_launch_line,
     job_line=_job_line,

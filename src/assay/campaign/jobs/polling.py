@@ -38,7 +38,7 @@ LATE = 90.0
 UNREADABLE = 120.0
 # Reasons of jobs that wait for their turn. They alternate, so each is said once per job.
 _TURN = re.compile(
-    r"|none|priority|resources|begintime|waitingforscheduling|new job is waiting for scheduling.*"
+    r"|none|priority|resources|begintime|jobarraytasklimit|waitingforscheduling|new job is waiting for scheduling.*"
 )
 _PROSPECTS: dict[Prospect, str] = {
     "": "",
@@ -192,7 +192,7 @@ class JobPoll:
         before = self.state
         if before is None or status.state != before.state:
             self.since = time.monotonic()
-        if before is not None and before.state == "running" and status.state == "queued":
+        if before is not None and _went_back(before, status):
             self.say_requeued(status)
         self.state = status
         if status.state == "running":
@@ -258,6 +258,19 @@ class JobPoll:
                 fix=f"{error.fix} `assay runs --follow` goes on when the answer can be read.",
                 detail=error.detail,
             )
+
+
+def _went_back(before: JobStatus, now: JobStatus) -> bool:
+    """Whether a job, or a task of an array, that ran is queued. (An array is also queued when its
+    first tasks have ended and others have not begun.)
+    """
+    if not now.tasks:
+        return (before.state, now.state) == ("running", "queued")
+    return any(
+        (task := before.tasks.get(number)) is not None
+        and (task.state, status.state) == ("running", "queued")
+        for number, status in now.tasks.items()
+    )
 
 
 def _plain(reason: str) -> str:
