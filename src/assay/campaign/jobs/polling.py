@@ -38,7 +38,8 @@ LATE = 90.0
 UNREADABLE = 120.0
 # Reasons of jobs that wait for their turn. They alternate, so each is said once per job.
 _TURN = re.compile(
-    r"|none|priority|resources|begintime|jobarraytasklimit|waitingforscheduling|new job is waiting for scheduling.*"
+    r"|none|priority|resources|begintime|jobarraytasklimit|waitingforscheduling"
+    r"|new job is waiting for scheduling.*"
 )
 _PROSPECTS: dict[Prospect, str] = {
     "": "",
