@@ -13,5 +13,6 @@ if __name__ == "__main__":
     words = (sys.executable, __file__)
     batch.assay_words = members.assay_words = lambda: words
     polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.1, 0.3, 1.0
+    polling.UNREADABLE = float(os.environ.get("ASSAY_TEST_UNREADABLE", "120"))
     polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "5"))
     main()

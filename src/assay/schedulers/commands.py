@@ -92,10 +92,13 @@ def unreadable(
     scheduler: str, command: str, answer: CommandResult, why: str = ""
 ) -> SchedulerUnreadable:
     """The error for an answer that can't be parsed; ``why``: what is wrong with it, if known."""
-    status = f"; its exit status was {answer.status}" if answer.status else ""
+    last = (answer.said.splitlines() or [""])[-1].strip().rstrip(".")
+    if answer.status:
+        what = f"`{command}` failed: {last or f'exit status {answer.status}'}"
+    else:
+        what = f"`{command}` printed {why or 'an unexpected text'}"
     return SchedulerUnreadable(
-        f"{scheduler}'s answer can't be read: `{command}` printed {why or 'an unexpected text'}"
-        f"{status}.",
+        f"{scheduler}'s answer can't be read: {what}.",
         detail=answer.said,
         fix=f"Run `{command}` yourself and see what it prints. Running jobs continue.",
     )

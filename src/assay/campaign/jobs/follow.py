@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 ENDING = 60.0
 # Maximum number of requests for a job's accounting data while there are none.
 ACCOUNTS = 4
+# Seconds after its submission in which a job's number can't be another job's yet.
+JUST_NOW = 600.0
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
 
@@ -147,7 +149,9 @@ class Follower:
     def _until_over(self, number: int) -> JobStatus | None:
         """Wait for a job's end; returns its state by the scheduler, None if it wasn't polled."""
         story = self._book.job(number)
-        self._poll.begin(story.job, story.submitted.begin if story.submitted else None)
+        sent = story.submitted
+        fresh = sent is not None and time.time() - sent.utc < JUST_NOW
+        self._poll.begin(story.job, sent.begin if sent else None, fresh=fresh)
         self._wait(partial(self._over_or_ended, story))
         while self._stopped(number) and self._starts_again(story):
             self._wait(partial(self._over_or_ended, story, again=True))

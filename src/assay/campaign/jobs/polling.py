@@ -102,9 +102,12 @@ class JobPoll:
         self._unreadable_since: float | None = None
         self.begin("")
 
-    def begin(self, job: str, due: float | None = None) -> None:
-        """Begin with a job. ``due``: the earliest time at which it may start, Unix time."""
+    def begin(self, job: str, due: float | None = None, *, fresh: bool = False) -> None:
+        """Begin with a job. ``due``: the earliest time at which it may start, Unix time. ``fresh``:
+        whether it was submitted just now, so that its number is its own under any name.
+        """
         self.job = job
+        self._fresh = fresh
         self.state: JobStatus | None = None
         self.since = time.monotonic()
         self._due = due
@@ -171,7 +174,7 @@ class JobPoll:
         if begun:
             return (
                 f"Job {self.job} has left no record of its end, and the scheduler no longer knows "
-                f"it ({why})."
+                f"it ({why}). It was killed, or the scheduler has lost its state."
             )
         return (
             f"Job {self.job} has not begun, and the scheduler no longer knows it ({why}). It was "
@@ -182,6 +185,8 @@ class JobPoll:
         status = self._scheduler.status([self.job]).get(self.job, JobStatus("unknown"))
         known = self.state.state if self.state else None
         if not self._named or status.state not in ("queued", "running") or status.state == known:
+            return status
+        if self._fresh and self.state is None:
             return status
         name = status.name or self._scheduler.names([self.job]).get(self.job, "")
         if name and not name.startswith(self._named):
