@@ -106,7 +106,7 @@ def test_invalid_json_of_pbs_is_read(site: Site) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (PBS[: PBS.index('"Variable_List"')], "it lacks its end (line 11)"),
+        (PBS[: PBS.index('"Variable_List"')], "a text without an end (line 10)"),
         ("<html>proxy</html>", "there is no group in it"),
         ('{"Jobs": {"7.pbs01": {"job_state": "Q", 7}}}', "no name where one must be (line 1)"),
     ],
