@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from assay.errors import AssayError
 
 MOST_HOSTS = 100_000
-_PIECE = re.compile(r"\[([0-9,-]*)\]|([^\[\],\s]+)", re.ASCII)
+_PIECE = re.compile(r"\[([0-9,\s-]*)\]|([^\[\],\s]+)", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 
@@ -16,14 +16,15 @@ def expand_hosts(text: str) -> tuple[str, ...]:
     """The hosts of ``"n[1-3,07-09],m4"``, in the order written; names may have several brackets.
 
     The leftmost bracket varies slowest. A range whose first number begins with 0 keeps its width.
-    Raises AssayError for text of another form and for more than ``MOST_HOSTS``.
+    White space around commas is ignored. Raises AssayError for text of another form and for more
+    than ``MOST_HOSTS``.
     """
     hosts: list[str] = []
     for name in _names(text):
         found = [""]
         for values in _pieces(name, text):
             if len(found) * len(values) + len(hosts) > MOST_HOSTS:
-                raise AssayError(f"The host list names more than {MOST_HOSTS} hosts.", where=text)
+                raise _too_many(text)
             found = [head + value for head in found for value in values]
         hosts += found
     return tuple(hosts)
@@ -55,11 +56,11 @@ def _names(text: str) -> Iterator[str]:
     for letter in text.strip():
         depth += (letter == "[") - (letter == "]")
         if letter == "," and depth == 0:
-            yield name
+            yield name.strip()
             name = ""
         else:
             name += letter
-    yield name
+    yield name.strip()
 
 
 def _pieces(name: str, text: str) -> Iterator[list[str]]:
@@ -73,7 +74,12 @@ def _pieces(name: str, text: str) -> Iterator[list[str]]:
         if match[2] is not None:
             yield [match[2]]
         else:
-            yield [number for part in match[1].split(",") for number in _numbers(part, text)]
+            numbers: list[str] = []
+            for part in match[1].split(","):
+                numbers += _numbers(part.strip(), text)
+                if len(numbers) > MOST_HOSTS:
+                    raise _too_many(text)
+            yield numbers
 
 
 def _numbers(part: str, text: str) -> list[str]:
@@ -82,15 +88,31 @@ def _numbers(part: str, text: str) -> list[str]:
         raise _misread(text)
     first, last = match[1], match[2] or match[1]
     count = int(last) - int(first) + 1
-    if not 0 < count <= MOST_HOSTS:
-        raise _misread(text)
+    if count < 1:
+        raise AssayError(
+            f"The range {first}-{last} ends before it begins.",
+            where=text,
+            fix=f"Write {last}-{first}.",
+        )
+    if count > MOST_HOSTS:
+        raise _too_many(text)
     width = len(first) if first.startswith("0") else 0
     return [f"{number:0{width}d}" for number in range(int(first), int(last) + 1)]
 
 
 def _misread(text: str) -> AssayError:
     return AssayError(
-        "This is no list of hosts.", where=text, fix='Hosts are listed as in "n[1-3,07-09],m4".'
+        "This list of hosts can't be read.",
+        where=text,
+        fix='Write it like "n[1-3,07-09],m4": numbers and ranges in brackets.',
+    )
+
+
+def _too_many(text: str) -> AssayError:
+    return AssayError(
+        f"This list names more than {MOST_HOSTS:,} hosts.",
+        where=text,
+        fix="Check the numbers in its brackets.",
     )
 
 

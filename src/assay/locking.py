@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 # Errors of flock on file systems without locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -49,3 +51,39 @@ def take_lock(
             waiting()
         time.sleep(pause)
         pause = min(pause * _GROWTH, slowest)
+
+
+def excludes_others(descriptor: int, path: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
+    """Whether a lock that ``take_lock`` took keeps out processes on all nodes that see the file.
+
+    False on file systems without locks, and where the mount's options keep locks within a node.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # again: no effect on the holder
+    except OSError:
+        return False
+    kind, options = _mount(os.path.realpath(path), mounts)
+    if kind.startswith("nfs"):
+        return not {"nolock", "local_lock=all", "local_lock=flock"} & options
+    if kind == "lustre":
+        return "flock" in options
+    # BeeGFS keeps them within a node by default, and many file systems in user space have none.
+    return not kind.startswith(("beegfs", "fuse", "9p"))
+
+
+def _mount(path: str, mounts: Path) -> tuple[str, set[str]]:
+    """The type and the options of the file system that a path is on; empty if unknown."""
+    best, found = "", ("", set[str]())
+    try:
+        lines = mounts.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 4:
+            continue
+        point = fields[1].replace("\\040", " ")
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, found = point, (fields[2], set(fields[3].split(",")))
+    return found

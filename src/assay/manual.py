@@ -34,6 +34,7 @@ _STATUS = (
 )
 _ENVIRONMENT = (
     ("ASSAY_CACHE", "The folder of built kernels [default: ~/.cache/assay]."),
+    ("ASSAY_SHARED_CACHE", "The site's folder of built kernels, read only [default: none]."),
     ("NO_COLOR", "If set, output has no colours."),
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.campaign.jobs import batch, follow
+from assay.campaign.jobs import batch, follow, polling
 from assay.records.directory import NODES, list_runs
 from assay.records.jobs import JobBook
 from assay.schedulers.model import JobStatus
@@ -204,7 +204,7 @@ def test_a_scheduler_that_forgets_its_jobs_makes_no_difference(
 
 
 def test_polling_intervals_grow_to_half_a_minute() -> None:
-    poll = follow.Poll()
+    poll = polling.Poll()
     waits = []
     for _ in range(12):
         waits.append(poll.wait)
@@ -223,21 +223,25 @@ def test_the_jobs_state_is_one_line(bench: Bench, monkeypatch: pytest.MonkeyPatc
     console = Console(file=io.StringIO(), width=200)
     with follow.watching(run, request, console) as watch:
         follower = follow.Follower(run, request, bench.scheduler, console, watch)
-        story, poll = bench.book().job(1), follow.Poll(due=0.0)
-        assert not follower._asked(story, poll)
-        follower._since -= 180
+        story, poll = bench.book().job(1), follower._poll
+        poll.begin(story.job)
+
+        def ask() -> bool:
+            poll._poll.due = 0.0
+            return follower._ask(story)
+
+        assert not ask()
+        poll.since -= 180
         assert follower._status_line() == f"job {story.job}: queued for 3 min, Resources"
         bench.scheduler.set(silent=True)
-        poll.due = 0.0
-        assert not follower._asked(story, poll)
-        follower._silent_since = (follower._silent_since or 0.0) - 120
+        assert not ask()
+        poll.silent_since = (poll.silent_since or 0.0) - 120
         assert follower._status_line().endswith("no answer from the scheduler for 2 min")
         bench.scheduler.set(silent=False)
         bench.scheduler.do("begin")
         wait_for(lambda: bench.book().job(1).started)
-        poll.due = 0.0
-        follower._asked(story, poll)
-        follower._state = JobStatus("running")
+        ask()
+        poll.state = JobStatus("running")
         line = follower._status_line()
         assert line.startswith(f"job {story.job}: running on {socket.gethostname()}, ")
         assert line.endswith(" left")

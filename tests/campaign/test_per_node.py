@@ -135,6 +135,17 @@ def with_hosts(bench: Bench, *hosts: str, broken: str = "") -> None:
     )
 
 
+def test_hosts_in_brackets(bench: Bench) -> None:
+    with_hosts(bench, "n[00001-10000]")
+    done = bench.run("--per-node", "--nodes", "10001")
+    assert done.returncode == 2
+    assert "There are 10000 hosts, not 10001." in done.stderr
+    with_hosts(bench, "n[08-09]", "m1")
+    done = bench.run("--per-node")
+    assert done.returncode == 0, done.stderr
+    assert sorted((bench.path / "asked").read_text().split()) == ["m1", "n08", "n09"]
+
+
 def test_on_given_hosts_each_measures_itself(bench: Bench) -> None:
     with_hosts(bench, "n1", "n2")
     done = bench.run("--per-node")

@@ -176,6 +176,21 @@ def test_a_cluster_is_its_hosts(tmp_path):
     assert load_config(put(tmp_path / "none.toml")).cluster is None
 
 
+@pytest.mark.parametrize(
+    ("written", "hosts"),
+    [
+        ('["n[00001-10000]"]', [f"n{number:05d}" for number in range(1, 10001)]),
+        ('["login", "n[1-2,08-10].hpc, m4"]',
+         ["login", "n1.hpc", "n2.hpc", "n08.hpc", "n09.hpc", "n10.hpc", "m4"]),
+        ('["r[1-2]n[09-10]"]', ["r1n09", "r1n10", "r2n09", "r2n10"]),
+    ],
+)  # fmt: skip
+def test_hosts_of_a_cluster_in_brackets(tmp_path, written, hosts):
+    config = load_config(put(tmp_path / "assay.toml", f"[cluster]\nhosts = {written}\n"))
+    assert config.cluster is not None
+    assert config.cluster.hosts == tuple(hosts)
+
+
 def test_the_slowest_link_is_a_rate(tmp_path):
     for written, rate in (('"10 Gbit/s"', 1.25e9), ("1e9", 1e9), ('"2 MB/s"', 2e6)):
         text = f'[cluster]\nhosts = ["a"]\nslowest_link = {written}\n'
@@ -190,11 +205,17 @@ def test_the_slowest_link_is_a_rate(tmp_path):
     ("lines", "complaint", "line"),
     [
         ("hosts = []", "'cluster.hosts' is empty", 2),
-        ('hosts = ["a",\n"b,c"]', "'b,c' is not a host's name", 3),
+        ('hosts = ["a",\n"b,,c"]', "'b,,c': This list of hosts can't be read", 3),
         ('hosts = ["-x"]', "'-x' is not a host's name", 2),
         ('hosts = ["a", "b",\n"a"]', "'a' is listed twice", 3),
         ('hosts = ["a"]\nshell = "ssh"', "shell", 3),
         ('remote_shell = "ssh"', "hosts", 1),
+        ('hosts = ["a",\n"n[1-3"]', "'n[1-3': This list of hosts can't be read", 3),
+        ('hosts = ["n[5-3]"]', "'n[5-3]': The range 5-3 ends before it begins", 2),
+        ('hosts = ["n[1-200000]"]', "names more than 100,000 hosts", 2),
+        ('hosts = ["n[1-60000]",\n"m[1-60000]"]', "names more than 100,000 hosts", 3),
+        ('hosts = ["n[1-9]",\n"n7"]', "'n7' is listed twice", 3),
+        ('hosts = ["n[1-2]$"]', "'n1$' is not a host's name", 2),
     ],
 )
 def test_wrong_clusters(tmp_path, lines, complaint, line):
@@ -218,7 +239,7 @@ def test_groups_of_nodes_are_read(tmp_path):
     ("line", "complaint"),
     [
         ('b = "n[4-8]"', "The host 'n4' is in two groups: a and b."),
-        ('b = "n[8-"', "This is no list of hosts."),
+        ('b = "n[8-"', "This list of hosts can't be read."),
         ("b = 3", "'system.groups.rack.b' must be"),
     ],
 )

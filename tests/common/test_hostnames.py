@@ -88,7 +88,7 @@ def test_invalid_lists_are_refused(text: str) -> None:
 
 
 def test_an_endless_list_is_refused() -> None:
-    with pytest.raises(AssayError, match="more than 100000 hosts"):
+    with pytest.raises(AssayError, match="more than 100,000 hosts"):
         expand_hosts("a[1-1000]b[1-1000]")
 
 

@@ -358,8 +358,9 @@ def test_a_killed_build_leaves_nothing_that_looks_complete(tools, sources, tmp_p
             assert child.poll() is None
             time.sleep(0.01)
         child.kill()
-    (left,) = (tmp_path / "cache/builds").iterdir()
+    left, partial = sorted((tmp_path / "cache/builds").iterdir())
     assert left.name.startswith(".building-")
+    assert partial.name.startswith(".partial-")
     monkeypatch.setenv("NINJA", "")
     executable = build_kernels(toolchain(), sources=sources)
     assert executable.read_text() == "built\n"
@@ -367,6 +368,7 @@ def test_a_killed_build_leaves_nothing_that_looks_complete(tools, sources, tmp_p
     os.utime(left, (0, 0))
     build_kernels(toolchain(flags="-O1"), sources=sources)
     assert not left.exists()
+    assert not partial.exists()
 
 
 @pytest.mark.long

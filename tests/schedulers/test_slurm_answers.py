@@ -11,6 +11,7 @@ from assay.errors import AssayError
 from assay.schedulers import commands
 from assay.schedulers.model import JobStatus, SchedulerSilent
 from assay.schedulers.slurm import SlurmScheduler
+from assay.schedulers.slurm_records import job_records, task_numbers
 from scheduler_answers import Put, a_request, calls, put
 
 __all__ = ["calls", "put"]  # fixtures
@@ -328,3 +329,103 @@ def test_a_named_partition_is_asked_for(put: Put, calls: Callable[[], list[str]]
     put("sinfo", "", "sinfo: error: Invalid partition specified", 1)
     with pytest.raises(SchedulerSilent):
         SlurmScheduler().nodes("other")
+
+
+# ---- arrays ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "numbers"),
+    [
+        ("3", [3]),
+        ("2-5%1", [2, 3, 4, 5]),
+        ("[1-4]", [1, 2, 3, 4]),
+        ("[0-2%2]", [0, 1, 2]),
+        ("[0-2]%2", [0, 1, 2]),
+        ("0,3,7-9:2", [0, 3, 7, 9]),
+        ("0-99:50", [0, 50]),
+        ("[0,2,4,...]", [0, 2, 4]),
+        ("N/A", [None]),
+        (None, [None]),
+        ("", [None]),
+        ("5-3", [None]),
+        ("1-4:0", [None]),
+        ("0-99999999", [None]),
+    ],
+)
+def test_tasks_of_an_array(written: str | None, numbers: list[int | None]) -> None:
+    assert task_numbers(written) == numbers
+
+
+HOSTILE = "scan JobState=FAILED ExitCode=1:0 UserId=x(1) ArrayTaskId=9"
+
+
+@pytest.mark.parametrize("one_line", [False, True])
+def test_records_are_read_by_name(one_line: bool) -> None:
+    name = "scan of two = 2" if one_line else HOSTILE
+    text = f"""\
+JobId=66 ArrayJobId=65 ArrayTaskId=2-5%1 ArrayTaskThrottle=1 JobName={name}
+   UserId=root(0) GroupId=root(0) MCS_label=N/A
+   JobState=PENDING Reason=held: see Dependency=x, ask us Dependency=afterok:7
+   Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0
+   NumNodes=1-1 NumCPUs=1 ReqB:S:C:T=0:0:*:*
+   Comment=JobState=RUNNING now
+   Command=/x/job.sh a=1 JobState=FAILED
+   WorkDir=/x y
+"""
+    if one_line:
+        text = " ".join(line.strip() for line in text.splitlines()) + "\n"
+    (record,) = job_records(text)
+    assert record["JobId"] == "66"
+    assert (record["ArrayJobId"], record["ArrayTaskId"]) == ("65", "2-5%1")
+    assert record["JobName"] == name
+    assert (record["JobState"], record["ExitCode"]) == ("PENDING", "0:0")
+    assert record["Reason"] == "held: see Dependency=x, ask us"
+    assert record["ReqB:S:C:T"] == "0:0:*:*"
+    assert record["WorkDir"] == "/x y"
+
+
+def test_a_task_that_only_the_queue_knows_is_not_lost(put: Put) -> None:
+    put("squeue", "65|1|COMPLETED|None\n65|[2-4%1]|PENDING|JobHeldUser\n")
+    put("scontrol", record("COMPLETED", array=" ArrayJobId=65 ArrayTaskId=1"))
+    status = SlurmScheduler().status(["65"])["65"]
+    assert (status.state, status.prospect) == ("queued", "held")
+    assert {task: each.state for task, each in status.tasks.items()} == {
+        1: "complete", 2: "queued", 3: "queued", 4: "queued",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "prospect"),
+    [
+        ("PENDING|Resources", ""),
+        ("PENDING|ReqNodeNotAvail, UnavailableNodes:n1", ""),
+        ("PENDING|DependencyNeverSatisfied", "never"),
+        ("PENDING|JobHeldUser", "held"),
+        ("PENDING|JobHeldAdmin", "held"),
+        ("PENDING|launch failed requeued held", "held"),
+        ("REQUEUE_HOLD|None", "held"),
+        ("PENDING|PartitionNodeLimit", "limited"),
+        ("PENDING|PartitionTimeLimit", "limited"),
+        ("PENDING|QOSMaxWallDurationPerJobLimit", "limited"),
+        ("PENDING|AssocMaxNodePerJobLimit", "limited"),
+        ("PENDING|AssocMaxJobsLimit", ""),
+        ("RUNNING|None", ""),
+    ],
+)
+def test_what_a_reason_says_on_the_start(put: Put, line: str, prospect: str) -> None:
+    put("squeue", f"7|N/A|{line}\n")
+    assert SlurmScheduler().status(["7"])["7"].prospect == prospect
+
+
+def test_filters_of_the_user_hide_no_jobs(
+    put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SQUEUE_PARTITION", "other")
+    put("squeue")
+    program = tmp_path / "bin/squeue"
+    program.write_text(
+        '#!/bin/sh\n[ -z "$SQUEUE_PARTITION" ] && [ "$SLURM_BITSTR_LEN" = 0 ] && '
+        "echo '7|N/A|RUNNING|None'\n"
+    )
+    assert SlurmScheduler().status(["7"])["7"].state == "running"

@@ -6,12 +6,13 @@ import os
 import sys
 
 from assay.campaign.commands import per_node as members
-from assay.campaign.jobs import batch, follow, job
+from assay.campaign.jobs import batch, job, polling
 from assay.cli.app import main
 
 if __name__ == "__main__":
     words = (sys.executable, __file__)
     batch.assay_words = members.assay_words = lambda: words
-    follow.LOOK, follow.FIRST_POLL, follow.SLOWEST_POLL = 0.1, 0.3, 1.0
-    follow.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "5"))
+    polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.1, 0.3, 1.0
+    polling.UNREADABLE = float(os.environ.get("ASSAY_TEST_UNREADABLE", "120"))
+    polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "5"))
     main()

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+import slow_kernels
 from assay.campaign.commands import per_node as members
-from assay.campaign.jobs import batch, follow, job
+from assay.campaign.jobs import batch, follow, job, polling
 from assay.cli.app import main
 from assay.errors import AssayError
 from assay.records import jobs
@@ -26,13 +27,17 @@ def hurry() -> None:
     words = (sys.executable, __file__)
     find.scheduler_for = lambda config: ProcessScheduler(Path(os.environ[FOLDER]))  # type: ignore[assignment]
     batch.assay_words = members.assay_words = lambda: words
-    batch.HANDED_ON = (*batch.HANDED_ON, FOLDER)
-    follow.LOOK, follow.FIRST_POLL, follow.SLOWEST_POLL = 0.05, 0.1, 0.3
-    follow.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
+    own = [name for name in os.environ if name.startswith("ASSAY_TEST_")]
+    batch.HANDED_ON = (*batch.HANDED_ON, *dict.fromkeys((FOLDER, *own)))
+    polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.05, 0.1, 0.3
+    polling.UNREADABLE = 1.0
+    polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
     follow.ACCOUNTS, job.HANDOVER = 10, 10.0
     members.LOOK = 0.05
     if os.environ.get("ASSAY_TEST_NO_SUBMISSION_FROM_JOBS"):
         job.submit = _refused
+    if os.environ.get("ASSAY_TEST_TOOLS"):
+        slow_kernels.stand_in()
     if os.environ.get("ASSAY_TEST_LAG"):
         jobs.JobBook.write_end = _ahead_of_the_rest  # type: ignore[method-assign]
     if os.environ.get("ASSAY_TEST_NO_SPACE_FOR"):

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from assay.schedulers.model import (
     JobStatus,
     SchedulerNode,
     SchedulerSilent,
+    SchedulerUnreadable,
 )
 
 # Settings of a test; times in seconds.
@@ -34,6 +36,10 @@ SETTINGS: dict[str, Any] = {
     "delay": 0.0,  # in the queue; ``begin`` starts a job earlier
     "reject": "",  # the message with which every job is refused
     "silent": False,  # no answer to anything
+    "unreadable": False,  # answers on jobs that can't be read
+    "lost": False,  # all jobs are unknown
+    "reason": "Resources",  # why jobs wait, and what that says on their start
+    "prospect": "",
     "forgetful": False,  # jobs that have ended are unknown
     "kill_wait": 5.0,  # from the request to end a job to killing it
     "walltime_factor": 1.0,  # of each job's walltime, so that minutes are seconds
@@ -104,6 +110,8 @@ class ProcessScheduler:
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
         self._answer()
+        if self.settings()["unreadable"]:
+            raise SchedulerUnreadable("The answer can't be read: invalid JSON.", fix="Look at it.")
         return {job: self._status(self.folder / "jobs" / job) for job in ids}
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
@@ -146,7 +154,9 @@ class ProcessScheduler:
         _write(self.folder / "settings.json", json.dumps({**self.settings(), **changes}))
 
     def do(self, what: str, job: str | None = None) -> None:
-        """``begin``, ``cancel``, ``preempt`` or ``fail`` (its node) a job, else the newest."""
+        """``begin``, ``cancel``, ``preempt``, ``requeue`` or ``fail`` (its node; ``fail-requeue``:
+        after which it is queued again) a job, else the newest.
+        """
         home = self.folder / "jobs" / (job or self.jobs()[-1])
         if home.is_dir():
             (home / what).touch()
@@ -186,12 +196,15 @@ class ProcessScheduler:
             raise SchedulerSilent("Connection refused.", fix="Try again later.")
 
     def _status(self, home: Path) -> JobStatus:
-        if not home.is_dir():
+        if not home.is_dir() or self.settings()["lost"]:
             return JobStatus("unknown")
         stored = json.loads((home / "state.json").read_text())
         status = JobStatus(
             stored["state"], stored["reason"], stored["exit"], name=self.order(home.name)["name"]
         )
+        if status.state == "queued":
+            now = self.settings()
+            status = replace(status, reason=now["reason"], prospect=now["prospect"])
         return JobStatus("unknown") if status.ended and self.settings()["forgetful"] else status
 
     def _set(self, home: Path, state: str, reason: str = "", status: int | None = None) -> None:
@@ -209,6 +222,7 @@ class ProcessScheduler:
                 self._set(home, "cancelled")
                 return
             time.sleep(0.02)
+        (home / "begin").unlink(missing_ok=True)
         tasks = []
         for number, output in enumerate(order["outputs"]):
             with Path(output).open("wb") as file:
@@ -225,6 +239,14 @@ class ProcessScheduler:
         self._set(home, "running")
         began = time.monotonic()
         why = self._until_over(home, tasks, time.monotonic() + order["walltime"])
+        if why == "requeued":
+            for task in tasks:
+                task.wait()
+            for name in ("requeue", "fail-requeue"):
+                (home / name).unlink(missing_ok=True)
+            self._set(home, "queued", "BeginTime")
+            self.keep(job)
+            return
         exits = [task.wait() for task in tasks]
         used = os.times()
         cpu = used.children_user + used.children_system
@@ -238,13 +260,16 @@ class ProcessScheduler:
     ) -> str | None:
         """Wait for the tasks; return why they were ended, if they were."""
         asked, why = 0.0, None
-        names = {"cancel": "cancelled", "preempt": "preempted"}
+        names = {"cancel": "cancelled", "preempt": "preempted", "requeue": "requeued"}
         while any(task.poll() is None for task in tasks):
             time.sleep(0.02)
             now = time.monotonic()
             if (home / "fail").exists():
                 _kill(tasks)
                 return "node-failed"
+            if (home / "fail-requeue").exists():
+                _kill(tasks)
+                return "requeued"
             if why is None:
                 found = next((names[n] for n in names if (home / n).exists()), None)
                 why = found or ("timeout" if now > until else None)

@@ -16,7 +16,9 @@ from assay.config.expectation import Expectation, checked_expectations
 from assay.config.profiles import SITE, with_profile
 from assay.config.sections import (
     PATIENCE,
+    SHARED_CACHE,
     BlasConfig,
+    CacheConfig,
     ClusterConfig,
     CompilerConfig,
     ContainerConfig,
@@ -28,7 +30,7 @@ from assay.config.sections import (
     ToolchainConfig,
 )
 from assay.errors import AssayError, nearest
-from assay.hostnames import expand_hosts
+from assay.hostnames import MOST_HOSTS, expand_hosts
 from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
 from assay.units import parse_quantity, parse_walltime
@@ -70,6 +72,7 @@ class _File(msgspec.Struct, frozen=True):
     defaults: Defaults = Defaults()
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
+    cache: CacheConfig = CacheConfig()
     expect: tuple[Expectation, ...] = ()
 
 
@@ -129,7 +132,8 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
     """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
 
     ``site``: the profile to use, see ``with_profile``. The profile that is used is put into
-    ``$ASSAY_SITE``, so that processes started by this one, here and on other hosts, use it too.
+    ``$ASSAY_SITE``, and the folder of ``[cache]`` into ``$ASSAY_SHARED_CACHE`` unless that is set,
+    so that processes started by this one, here and on other hosts, use them too.
     Raises AssayError with file, line and key for invalid contents.
     """
     found = path or find_config()
@@ -164,6 +168,8 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
         _check_scheduler(document, ["scheduler"], content.scheduler)
         for name, partition in content.scheduler.partitions.items():
             _check_scheduler(document, ["scheduler", "partitions", name], partition)
+    if content.cache.shared:
+        os.environ.setdefault(SHARED_CACHE, str(config.resolve(content.cache.shared)))
     return replace(config, cluster=_cluster(config, content.cluster))
 
 
@@ -309,18 +315,44 @@ def _cluster(config: Config, cluster: ClusterConfig | None) -> ClusterConfig | N
         raise config.document.error(
             ["cluster", "hosts"], "'cluster.hosts' is empty.", "Name at least one host."
         )
-    for index, host in enumerate(cluster.hosts):
-        where: list[str | int] = ["cluster", "hosts", index]
-        if not HOST_NAME.fullmatch(host):
-            raise config.document.error(
-                where, f"'{host}' is not a host's name or address.", "Such as node01 or 10.0.0.1."
-            )
-        if host in cluster.hosts[:index]:
-            raise config.document.error(where, f"The host '{host}' is listed twice.", "Remove one.")
+    hosts = _cluster_hosts(config.document, cluster.hosts)
+    cluster = msgspec.structs.replace(cluster, hosts=hosts)
     shell = cluster.remote_shell
     if "/" in shell or shell.startswith("~"):
         return msgspec.structs.replace(cluster, remote_shell=str(config.resolve(shell)))
     return cluster
+
+
+def _cluster_hosts(document: TomlDocument, written: tuple[str, ...]) -> tuple[str, ...]:
+    """The hosts of ``[cluster]``, with names in bracket notation expanded, in their order.
+
+    Raises AssayError for an entry that can't be read or isn't a name, for a host that is listed
+    twice, and for more than ``MOST_HOSTS`` in total.
+    """
+    found: dict[str, None] = {}
+    for index, entry in enumerate(written):
+        where: list[str | int] = ["cluster", "hosts", index]
+        try:
+            names = expand_hosts(entry) if set(entry) & set("[],") else (entry,)
+        except AssayError as error:
+            raise document.error(where, f"'{entry}': {error.what}", error.fix) from None
+        for host in names:
+            if not HOST_NAME.fullmatch(host):
+                raise document.error(
+                    where,
+                    f"'{host}' is not a host's name or address.",
+                    "Such as node01, 10.0.0.1 or n[01-16].",
+                )
+            if host in found:
+                raise document.error(where, f"The host '{host}' is listed twice.", "Remove one.")
+            found[host] = None
+        if len(found) > MOST_HOSTS:
+            raise document.error(
+                where,
+                f"'cluster.hosts' names more than {MOST_HOSTS:,} hosts.",
+                "Check the numbers in the brackets.",
+            )
+    return tuple(found)
 
 
 def _duration(

@@ -14,6 +14,11 @@ from assay.units import parse_quantity, parse_walltime
 PATIENCE = 600.0
 
 
+# The variable that names the site's builds; ``[cache] shared`` sets it for this process and those
+# that it starts anywhere.
+SHARED_CACHE = "ASSAY_SHARED_CACHE"
+
+
 class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[toolchains.NAME.blas]``: the CBLAS to link.
 
@@ -113,8 +118,9 @@ class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them.
 
-    ``hosts``: names or addresses, in the order of use. They are assumed to be like the machine that
-    assay runs on, and must see its files under the same paths. ``remote_shell``: a program called
+    ``hosts``: names or addresses, in the order of use; names may be in bracket notation, such as
+    "n[01-16]". They are assumed to be like the machine that assay runs on, and must see its files
+    under the same paths. ``remote_shell``: a program called
     like ssh, ``HOST COMMAND…``; one with a slash is relative to the config file.
     ``local_address``: this machine's address as the hosts see it, if it isn't found automatically.
     ``starter``: how mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or
@@ -195,6 +201,14 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def longest(self) -> float:
         """Seconds that one job may request; inf without ``walltime``."""
         return math.inf if self.walltime is None else parse_walltime(self.walltime)
+
+
+class CacheConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[cache]``: ``shared`` is a folder of builds that an administrator has made for all users
+    (``kernels/builds/shared.py``). ``$ASSAY_SHARED_CACHE`` takes precedence.
+    """
+
+    shared: str | None = None
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

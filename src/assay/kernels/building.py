@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,17 +20,19 @@ import msgspec
 import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
-from assay.kernels.builds.identity import cpu_identity, source_digest
+from assay.kernels.builds.identity import cpu_identity, cpu_kind, source_digest
 from assay.kernels.builds.origin import EXECUTABLE, ORIGIN, origin_of
+from assay.kernels.builds.partial import About, PartialBuild
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
+    PARTIAL,
     building_alone,
-    copy_sources,
     install,
     is_intact,
     key_of,
     working_folder,
 )
+from assay.kernels.builds.shared import shared_build
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.sources import native_sources
 
@@ -49,6 +51,13 @@ _WITHOUT_EFFECT = (
     "loaded",
 )
 # Environment variables that would change the build without changing its key.
+# Output of tools that were ended from outside, or for want of memory or room.
+_ENDED = re.compile(
+    r"ninja: build stopped: interrupted|\bKilled\b|Terminated signal|No space left on device"
+    r"|Disk quota exceeded|[Cc]annot allocate memory|virtual memory exhausted"
+)
+# Seconds after the end of a compiler in which this process may be told to end, too.
+_GRACE = 2.0
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
 
@@ -75,19 +84,22 @@ def build_kernels(
     """The executable for a toolchain: from the cache if it is there, else built now.
 
     Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``; if the
-    cache can't be written; and if other users may write to it. A cached build is compared with the
-    digests in its seal, and replaced if it differs. Of concurrent processes one builds, and the
-    others wait for it, on all nodes that share the cache. A killed build leaves nothing at the
-    final path.
+    cache can't be written; and if other users may write to it. The site's builds are looked up
+    first (``builds/shared.py``). A cached build is compared with the digests in its seal, and
+    replaced if it differs. Of concurrent processes one builds, and the others wait for it, on all
+    nodes that share the cache. A killed build leaves nothing at the final path; what it had
+    compiled is kept, and the next builder continues it.
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
     if toolchain.built:
         return Path(toolchain.built) / EXECUTABLE
     sources = sources or native_sources()
-    builds = cache_folder("builds")
     watch = progress or (lambda _: None)
-    key = key_of(_content(toolchain, sources))
+    key = build_key(toolchain, sources)
+    if (shared := shared_build(key, EXECUTABLE)) is not None:
+        return shared
+    builds = cache_folder("builds")
     executable = builds / key / EXECUTABLE
     if is_intact(executable.parent, EXECUTABLE):
         return executable
@@ -95,27 +107,57 @@ def build_kernels(
     def wait(other: str) -> None:
         watch(BuildProgress(toolchain.name, "wait", 0, 1, other))
 
-    with building_alone(key, wait), working_folder(builds) as folder:
+    with building_alone(key, wait) as lock, working_folder(builds) as folder:
         # The new folder makes an NFS client read the list of builds again, which it else keeps for
         # a minute (acdirmax in nfs(5)): another node may have put this build there meanwhile.
         if is_intact(executable.parent, EXECUTABLE):
             return executable
-        began, used = time.monotonic(), _cpu_of_children()
+        used = _cpu_of_children()
+        # A folder that two processes might use at once is not continued by anybody.
+        place = folder / "build" if lock is None else builds / f"{PARTIAL}{key}"
         # A copy is built, since sources edited during the build would be kept under a wrong key.
-        copy = copy_sources(sources, folder / "native")
-        content = _content(toolchain, copy)
+        partial = PartialBuild(place, _about(toolchain), sources, lock)
+        continued = partial.kept > 0
+        built = _build_in(partial, toolchain, sources, watch)
+        content = _content(toolchain, partial.sources)
         executable = builds / key_of(content) / EXECUTABLE
-        try:
-            built = _build(toolchain, copy, folder / "work", watch)
-        except AssayError as error:
-            error.detail = error.detail.replace(str(copy), str(sources))
-            raise
-        origin = origin_of(toolchain, time.monotonic() - began, _cpu_of_children() - used)
+        cpu = None if continued else _cpu_of_children() - used
+        origin = origin_of(toolchain, partial.seconds, cpu)
         built.with_name(ORIGIN).write_bytes(msgspec.json.format(msgspec.json.encode(origin)))
         files = (built, *(built.with_name(name) for name in (_BLAS, BUILD_LOG, ORIGIN)))
         install(files, content, folder / "ready", executable.parent)
+        partial.remove()
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
+
+
+def build_key(toolchain: Toolchain, sources: Path | None = None) -> str:
+    """The key of a toolchain's build on this machine."""
+    return key_of(_content(toolchain, sources or native_sources()))
+
+
+def _about(toolchain: Toolchain) -> About:
+    return About(toolchain.name, cpu_kind() if "native" in toolchain.flags else None)
+
+
+def _build_in(partial: PartialBuild, toolchain: Toolchain, sources: Path, watch: Watcher) -> Path:
+    """Compile what a folder lacks; returns the executable. Raises AssayError if it can't be built.
+
+    What was compiled is kept if this process, or the compiler, is told to end, and for want of
+    memory or room. After another failure of a build that was continued, it is begun anew.
+    """
+    while True:
+        try:
+            return _build(toolchain, partial, watch)
+        except AssayError as error:
+            error.detail = error.detail.replace(str(partial.sources), str(sources))
+            if _ENDED.search(error.detail):
+                time.sleep(_GRACE)  # whoever ended the compiler ends this process, too
+                raise
+            if not partial.kept:
+                partial.remove()
+                raise
+            partial.restart()
 
 
 def _cpu_of_children() -> float:
@@ -152,8 +194,18 @@ def _file_state(path: Path) -> list[object]:
     return [str(path.resolve()), state.st_size, state.st_mtime_ns]
 
 
-def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> Path:
-    """Configure and compile in ``work``; returns the path of the executable."""
+def _build(toolchain: Toolchain, partial: PartialBuild, watch: Watcher) -> Path:
+    """Configure and compile in a folder; returns the path of the executable."""
+    sources, work, kept = partial.sources, partial.work, partial.kept
+
+    def note(progress: BuildProgress) -> None:
+        """Count what was compiled before, too."""
+        if progress.phase == "compile":
+            done, total = progress.done + kept, progress.total + kept
+            partial.compiled(progress.step, done, total)
+            progress = replace(progress, done=done, total=total)
+        watch(progress)
+
     environment = {k: v for k, v in os.environ.items() if k not in _UNWANTED}
     environment |= toolchain.wrapper_environment
     environment |= {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
@@ -162,7 +214,7 @@ def _build(toolchain: Toolchain, sources: Path, work: Path, watch: Watcher) -> P
     _run(toolchain, "configure", configure, environment, watch)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
-    log = _run(toolchain, "compile", compile_all, environment, watch)
+    log = _run(toolchain, "compile", compile_all, environment, note, partial.lock)
     (work / BUILD_LOG).write_text(log, "utf-8")
     return work / EXECUTABLE
 
@@ -208,6 +260,7 @@ def _run(
     command: list[str],
     environment: Mapping[str, str],
     watch: Watcher,
+    lock: int | None = None,
 ) -> str:
     """Run one tool and report its progress; returns its output. Errors have it as ``detail``."""
     output: deque[str] = deque()
@@ -219,6 +272,7 @@ def _run(
         env=environment,
         encoding="utf-8",
         errors="replace",
+        pass_fds=() if lock is None else (lock,),
     )
     try:
         assert tool.stdout is not None

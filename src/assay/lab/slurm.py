@@ -176,6 +176,18 @@ class SlurmCluster:
             daemon.kill()
             daemon.wait()
 
+    def crash_controller(self, *, losing_state: bool = False) -> None:
+        """Kill the controller; ``losing_state``: its saved state is gone, too, as on a failed disk.
+
+        Jobs continue until a controller that doesn't know them is started.
+        """
+        daemon = self._daemons.pop(_CONTROLLER)
+        daemon.kill()
+        daemon.wait()
+        if losing_state:
+            for path in (self.folder / "state").iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
     def start_controller(self) -> None:
         """Start the controller with its saved state; returns when it answers."""
         self._start(_CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))

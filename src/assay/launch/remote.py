@@ -29,6 +29,7 @@ _LOOK = 0.02
 # libraries. A shell by ssh starts without them; those of schedulers pass on the whole environment.
 _CARRIED = (
     *("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CXX", "ASSAY_CACHE", "XDG_CACHE_HOME"),
+    "ASSAY_SHARED_CACHE",
     *("OPENBLAS_ROOT", "OPENBLAS_DIR", "EBROOTOPENBLAS", "MKLROOT", "BLIS_ROOT", "EBROOTBLIS"),
 )
 
@@ -108,12 +109,6 @@ def check_host(host: str) -> str:
             fix="Correct the hosts in [cluster] of assay.toml, or see what the scheduler reports.",
         )
     return host
-
-
-def silent_hosts(remote_shell: str, hosts: Sequence[str], *, patience: float) -> tuple[str, ...]:
-    """The hosts on which ``true`` doesn't succeed within ``patience`` seconds."""
-    replies = run_on_hosts(remote_shell, hosts, "true", patience=patience)
-    return tuple(host for host, reply in replies.items() if not reply.ok)
 
 
 def remote_command(words: Sequence[str]) -> str:

@@ -51,7 +51,8 @@ class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for.
+    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for,
+    or was requeued by the scheduler, so that its start and end so far don't count.
 
     ``number``: among the run's jobs, from 1. ``job``: the scheduler's id, empty if none was
     returned in time. ``name``: its name in the scheduler. ``members``: for a group, the members
@@ -62,7 +63,7 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds.
     """
 
-    event: Literal["submitted", "started", "ended", "accounted"]
+    event: Literal["submitted", "started", "ended", "accounted", "requeued"]
     number: int
     utc: float
     job: str = ""
@@ -82,10 +83,12 @@ class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 class JobEnd(msgspec.Struct, frozen=True):
     """``jobs/NUMBER.end.json``: how a job ended, written by the job.
 
-    ``made``: measurements that it added. ``missing``: cells without a result, by id; null if there
-    is no plan. ``next``: the continuing job, which this one has submitted. ``where``, ``fix``
-    (stored as ``mend``), ``detail``: of the error. ``host``, ``processor``, ``identity``: as in the
-    event of a start, of tasks of an array, which have no such event.
+    ``made``: measurements that it added. ``compiled``: of a job that ended while it compiled the
+    kernels, the share that is compiled, and ``objects`` the files that it added. ``missing``: cells
+    without a result, by id; null if there is no plan. ``next``: the continuing job, which this one
+    has submitted. ``where``, ``fix`` (stored as ``mend``), ``detail``: of the error. ``host``,
+    ``processor``, ``identity``: as in the event of a start, of tasks of an array, which have no
+    such event.
     """
 
     number: int
@@ -101,6 +104,13 @@ class JobEnd(msgspec.Struct, frozen=True):
     host: str = ""
     processor: str = ""
     identity: str = ""
+    compiled: float | None = None
+    objects: int = 0
+
+    @property
+    def progress(self) -> bool:
+        """Whether it brought the run further, so that another job will, too."""
+        return self.made > 0 or self.objects > 0
 
     def problem(self) -> AssayError | None:
         """The error that ended the job; None if there was none."""
@@ -168,7 +178,9 @@ class JobBook:
         for event in self.events():
             job = found.setdefault(event.number, JobHistory(event.number))
             job.events.append(event)
-            if getattr(job, event.event) is None:
+            if event.event == "requeued":
+                job.started = job.ended = None
+            elif getattr(job, event.event) is None:
                 setattr(job, event.event, event)
         return [found[number] for number in sorted(found)]
 
@@ -232,6 +244,19 @@ class JobBook:
         self.append(
             JobEvent("ended", number, time.time(), self.job(number).job, state=state, reason=reason)
         )
+
+    def requeued(self, number: int) -> None:
+        """Record that a job will start once more, or has: its former start and end don't count.
+
+        Raises AssayError if it can't be recorded.
+        """
+        with hold(self.run / ".jobs.lock", patience=10.0):
+            story = self.job(number)
+            if story.started is not None or story.ended is not None:
+                event = JobEvent("requeued", number, time.time(), story.job)
+                append_line(self.run / JOBS, msgspec.json.encode(event))
+            with contextlib.suppress(OSError):
+                self._end_path(number, None).unlink()
 
     def account(self, number: int, accounting: JobAccounting) -> None:
         """Record a scheduler's accounting of a job."""

@@ -68,6 +68,8 @@ class Batch(ABC):
     names_nodes = False
     # Whether scripts are read from standard input.
     script_on_stdin = False
+    # Variables for its commands; None removes one of the user's.
+    variables: Mapping[str, str | None] = {}
     # A bash expression for the number of an array's task.
     task = "0"
     # What it calls a job, in all of its notations.
@@ -210,7 +212,7 @@ class Batch(ABC):
 
     def run(self, command: list[str], *, stdin: Path | None = None) -> CommandResult:
         """Run one of its commands. Raises SchedulerSilent if there is no answer."""
-        return commands.run(command, scheduler=self.title, stdin=stdin)
+        return commands.run(command, scheduler=self.title, stdin=stdin, variables=self.variables)
 
     def _write(self, request: JobRequest, folder: Path) -> Path:
         text = self.script(request)
@@ -260,7 +262,7 @@ def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
     """The status of an array with these tasks, at least one."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
     name = next((status.name for status in tasks.values() if status.name), "")
-    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name)
+    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name, worst.prospect)
 
 
 def by_signal(status: int, number: int) -> int:

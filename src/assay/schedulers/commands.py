@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.schedulers.model import SchedulerSilent
+from assay.schedulers.model import SchedulerSilent, SchedulerUnreadable
 
 # Seconds for a scheduler to answer. A controller under load takes tens of seconds, and its commands
 # repeat failed requests for a while.
@@ -52,11 +52,14 @@ def run(
     stdin: Path | None = None,
     folder: Path | None = None,
     patience: float = PATIENCE,
+    variables: Mapping[str, str | None] | None = None,
 ) -> CommandResult:
     """Run a scheduler's command. Raises SchedulerSilent if the scheduler does not answer.
 
+    ``variables``: changes of its environment; None removes a variable.
     Raises AssayError if the command can't be run. Other failures are left to the caller.
     """
+    environment = {**outside(os.environ), **(variables or {})}
     try:
         with open(stdin or os.devnull, "rb") as given:  # noqa: PTH123
             done = subprocess.run(
@@ -64,7 +67,7 @@ def run(
                 stdin=given,
                 capture_output=True,
                 cwd=folder,
-                env=outside(os.environ),
+                env={name: value for name, value in environment.items() if value is not None},
                 timeout=patience,
                 check=False,
             )
@@ -85,9 +88,20 @@ def run(
     return answer
 
 
-def unreadable(scheduler: str, command: str, answer: CommandResult) -> SchedulerSilent:
-    """The error for an answer that can't be parsed, because it is incomplete or malformed."""
-    return _silent(scheduler, f"the answer of `{command}` can't be read", answer.said)
+def unreadable(
+    scheduler: str, command: str, answer: CommandResult, why: str = ""
+) -> SchedulerUnreadable:
+    """The error for an answer that can't be parsed; ``why``: what is wrong with it, if known."""
+    last = (answer.said.splitlines() or [""])[-1].strip().rstrip(".")
+    if answer.status:
+        what = f"`{command}` failed: {last or f'exit status {answer.status}'}"
+    else:
+        what = f"`{command}` printed {why or 'an unexpected text'}"
+    return SchedulerUnreadable(
+        f"{scheduler}'s answer can't be read: {what}.",
+        detail=answer.said,
+        fix=f"Run `{command}` yourself and see what it prints. Running jobs continue.",
+    )
 
 
 def outside(environ: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ _STATES: dict[str, JobState] = {
     "TIMEOUT": "timeout",
 }
 _FORMAT = "{id.f58}|{status}|{returncode}|{exception.type}|{exception.note}"
+# Why jobs wait: flux-jobs(1), and reason_pending of RFC 27.
+_PENDING = "{id.f58}|{urgency}|{dependencies}|{annotations.sched.reason_pending}"
 _ACCOUNTED = "{id.f58}|{status}|{runtime}|{nodelist}"
 # RFC 19: a job's id in base 58 begins with ƒ, or with f where that can't be written.
 _ID = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]+")
@@ -197,13 +200,35 @@ class FluxScheduler(Batch):
         )
         if answer.status != 0 and not answer.out.strip() and not self.gone.search(answer.said):
             raise unreadable(self.title, "flux jobs", answer)
-        statuses = {}
+        statuses: dict[str, JobStatus] = {}
         for line in answer.out.splitlines():
             fields = line.strip().split("|", 4)
-            if len(fields) != 5:
+            if len(fields) == 5 and _ID.fullmatch(fields[0]):
+                statuses[_ascii(fields[0])] = _status(*fields[1:])
+            elif not statuses:  # else it continues a note of several lines
                 raise unreadable(self.title, "flux jobs", answer)
-            statuses[_ascii(fields[0])] = _status(*fields[1:])
-        return statuses
+        waiting = [job for job, status in statuses.items() if status.state == "queued"]
+        return statuses | (self._pending(waiting, statuses) if waiting else {})
+
+    def _pending(self, jobs: list[str], statuses: Mapping[str, JobStatus]) -> dict[str, JobStatus]:
+        """The statuses of queued jobs with the reasons; without one where Flux reports none."""
+        answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_PENDING}", *jobs])
+        found: dict[str, JobStatus] = {}
+        for line in answer.out.splitlines():
+            fields = line.strip().split("|", 3)
+            known = statuses.get(_ascii(fields[0]))
+            if answer.status != 0 or len(fields) != 4 or known is None:
+                continue  # versions that don't know one of these fields
+            urgency, dependencies, why = (field.strip() for field in fields[1:])
+            held = urgency == "0"
+            reasons = [f"dependencies: {dependencies}" if dependencies else "", why]
+            reasons.append("held: its urgency is 0" if held else "")
+            found[_ascii(fields[0])] = replace(
+                known,
+                reason=known.reason or "; ".join(filter(None, reasons)),
+                prospect="held" if held else "",
+            )
+        return found
 
 
 def _status(word: str, returncode: str, exception: str, note: str) -> JobStatus:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,16 @@ from assay.hostnames import compress_hosts
 from assay.records.jobs import JobAccounting
 from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
-from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.loose_json import read_json
+from assay.schedulers.model import (
+    Ask,
+    BatchSystem,
+    Granted,
+    JobRequest,
+    JobState,
+    JobStatus,
+    Prospect,
+)
 from assay.schedulers.reading import lines_of
 from assay.schedulers.script import WARNING, at_once, begin_at, plain, refused, seconds, warning
 from assay.units import whole_number
@@ -145,9 +153,10 @@ class LsfScheduler(Batch):
         if not answer.out.strip() and self.gone.search(answer.said):
             return []
         try:
-            return [dict(record) for record in json.loads(answer.out)["RECORDS"]]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise unreadable(self.title, "bjobs", answer) from None
+            return [dict(record) for record in read_json(answer.out)["RECORDS"]]
+        except (ValueError, KeyError, TypeError) as error:
+            why = str(error) if isinstance(error, ValueError) else "there are no records in it"
+            raise unreadable(self.title, "bjobs", answer, f"invalid JSON ({why})") from None
 
 
 def _whole(tasks: Mapping[int, JobStatus]) -> JobStatus:
@@ -175,7 +184,15 @@ def _status(record: Mapping[str, Any]) -> JobStatus:
     if state == "complete":
         number = 0
     name = str(record.get("JOB_NAME") or "")
-    return JobStatus(state, reason, number if ended else None, name=name)
+    prospect = _prospect(word, reason) if state == "queued" else ""
+    return JobStatus(state, reason, number if ended else None, name=name, prospect=prospect)
+
+
+def _prospect(state: str, reason: str) -> Prospect:
+    """What LSF says on the start of a pending job (bjobs(1), "Pending jobs")."""
+    if re.search(r"never satisfied", reason, re.IGNORECASE):
+        return "never"
+    return "held" if state == "PSUSP" else ""
 
 
 def _minutes(seconds: float) -> str:
@@ -204,5 +221,6 @@ SYSTEM = BatchSystem(
     granted=_granted,
     shell_program="blaunch",
     shell_line='exec {program} "$host" "$*"',
+    shell_silent=r"LSF is down|[Dd]aemon (?:is )?not responding",
 )
 SCHEDULERS = (LsfScheduler,)

@@ -23,6 +23,9 @@ JobState = Literal[
     "preempted",
     "unknown",
 ]
+# What a scheduler says on the start of a queued job. "held": somebody must release it; "limited": a
+# limit, or the job, must be changed; "never": it will not start; empty: it waits for its turn.
+Prospect = Literal["", "held", "limited", "never"]
 # States after which no part of the job will run. "unknown" is not among them: the scheduler has
 # forgotten the job, and only the job's own files show how it ended.
 ENDED: frozenset[JobState] = frozenset(
@@ -58,9 +61,11 @@ class BatchSystem:
     ``granted``: returns the allocation of this process, None outside a job. ``shell_program``: runs
     a command on one of a job's hosts by the shell line ``shell_line``, with ``{program}`` for the
     program, ``$host`` for the host and ``$*`` for the command. ``starter``: how mpirun starts its
-    agents, see ``ClusterConfig``. ``launch_line`` and ``job_line``: lines for a placement and the
-    number of hardware threads per core, to launch a program and to request resources in a job
-    script; None if the system has no notation for them.
+    agents, see ``ClusterConfig``. ``shell_silent``, ``shell_lost``: patterns of the program's
+    messages when the scheduler doesn't answer, and when it no longer knows the job.
+    ``launch_line`` and ``job_line``: lines for a placement and the number of hardware threads per
+    core, to launch a program and to request resources in a job script; None if the system has no
+    notation for them.
     """
 
     name: str
@@ -73,6 +78,8 @@ class BatchSystem:
     granted: Callable[[Mapping[str, str], Ask], Granted | None] = lambda environ, ask: None
     shell_program: str = ""
     shell_line: str = ""
+    shell_silent: str = ""
+    shell_lost: str = ""
     starter: Literal["shell", "slurm"] = "shell"
     launch_line: Callable[[Placement, int], str] | None = None
     job_line: Callable[[Placement, int], str] | None = None
@@ -92,6 +99,10 @@ class SchedulerNode:
 
 class SchedulerSilent(AssayError):
     """The scheduler did not answer: the query is to be repeated, and never means a job's end."""
+
+
+class SchedulerUnreadable(SchedulerSilent):
+    """The scheduler gave an answer that can't be read, so repeating the query may not help."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,8 @@ class JobStatus:
     script, None if unknown; 128 + n after signal n. ``tasks``: the status of each task of an array,
     by number, if the scheduler reports them separately; the array runs while a task runs, is queued
     while a task is queued, and otherwise has the state of its worst task. ``name``: the job's name
-    in the scheduler; empty if it isn't reported.
+    in the scheduler; empty if it isn't reported. ``prospect``: of a queued job, whether it will
+    start without anybody's action, by the scheduler's own reason.
     """
 
     state: JobState
@@ -140,6 +152,7 @@ class JobStatus:
     exit: int | None = None
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
     name: str = ""
+    prospect: Prospect = ""
 
     @property
     def ended(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
@@ -16,7 +15,16 @@ from assay.model.placement import Placement
 from assay.records.jobs import JobAccounting
 from assay.schedulers.batch import Batch, of_array, unpolled
 from assay.schedulers.commands import CommandResult, unreadable
-from assay.schedulers.model import Ask, BatchSystem, Granted, JobRequest, JobState, JobStatus
+from assay.schedulers.loose_json import read_json
+from assay.schedulers.model import (
+    Ask,
+    BatchSystem,
+    Granted,
+    JobRequest,
+    JobState,
+    JobStatus,
+    Prospect,
+)
 from assay.schedulers.output_relay import RELAYED
 from assay.schedulers.reading import clock_seconds, lines_of, local_time, match_in, number_in
 from assay.schedulers.script import array_range, begin_at, clock, plain, refused, seconds
@@ -165,11 +173,11 @@ class PbsScheduler(_Pbs):
         if not answer.out.strip() and (answer.status == 0 or _GONE.search(answer.said)):
             return {}
         try:
-            reported = json.loads(answer.out, strict=False)
-            jobs = reported.get("Jobs", {})
+            jobs = read_json(answer.out).get("Jobs", {})
             return {str(job): dict(fields) for job, fields in jobs.items()}
-        except (ValueError, AttributeError, TypeError, RecursionError):
-            raise unreadable(self.title, "qstat", answer) from None
+        except (ValueError, AttributeError, TypeError) as error:
+            why = str(error) if isinstance(error, ValueError) else "its jobs are no group"
+            raise unreadable(self.title, "qstat", answer, f"invalid JSON ({why})") from None
 
 
 class ClassicPbsScheduler(_Pbs):
@@ -327,7 +335,7 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
     word = str(fields.get("job_state", ""))
     reason = str(fields.get("comment", ""))
     if word and word in _QUEUED:
-        return JobStatus("queued", reason)
+        return JobStatus("queued", reason, prospect=_prospect(word, reason))
     if word and word in _RUNNING:
         return JobStatus("running", reason)
     if not word or word not in _ENDED:
@@ -354,6 +362,13 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
         return JobStatus("failed", reason or f"PBS ended it with its code {exit_status}")
     complete = exit_status == 0 and substate != _FAILED
     return JobStatus("complete" if complete else "failed", reason, exit_status)
+
+
+def _prospect(state: str, comment: str) -> Prospect:
+    """What PBS says on the start of a queued job (PBS Administrator's Guide, job comments)."""
+    if re.match(r"Can Never Run\b", comment, re.IGNORECASE):
+        return "never"
+    return "held" if state == "H" else ""
 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:

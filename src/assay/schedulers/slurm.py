@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,8 @@ from assay.schedulers.script import (
     seconds,
     warning,
 )
-from assay.units import whole_number
+from assay.schedulers.slurm_reasons import prospect_of
+from assay.schedulers.slurm_records import job_records, task_numbers
 
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
@@ -63,12 +65,11 @@ _STATES: dict[str, JobState] = {
     "BOOT_FAIL": "node-failed",
     "PREEMPTED": "preempted",
 }
-# Upper limit of an array's tasks in one answer, above any site's limit.
-MOST_TASKS = 1_000_000
-# Lines of `scontrol show job`; texts from the user, such as the name, can't begin a line of it.
-_RECORD = re.compile(r"^JobId=(\d+)(?: ArrayJobId=(\d+))?(?: ArrayTaskId=(\S+))? JobName=", re.M)
-_STATE = re.compile(r"^ +JobState=(\S+) Reason=(.*?) Dependency=", re.M)
-_EXIT = re.compile(r"^ +Requeue=.* ExitCode=(\d{1,9}):(\d{1,9})\s*$", re.M)
+# squeue(1), ENVIRONMENT VARIABLES: expressions of tasks are not cut, and the user's own filters of
+# squeue, which would hide jobs, do not apply.
+_FILTERS = ("ACCOUNT", "LICENSES", "NAMES", "PARTITION", "QOS", "USERS")
+_WHOLE = {"SLURM_BITSTR_LEN": "0", **{f"SQUEUE_{name}": None for name in _FILTERS}}
+_EXIT = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
 _ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
 # sinfo(1), NODE STATE CODES: states in which a node runs jobs now or later, by itself. Of the
 # suffixes, * is for nodes that do not answer, $ for maintenance and ! for powering down.
@@ -90,6 +91,8 @@ class SlurmScheduler(Batch):
     # squeue(1), --jobs: a job, tasks of an array, a part of a heterogeneous job.
     job_id = re.compile(r"\d{1,18}(?:_(?:\d{1,9}|\[[\d,%-]{1,200}\])|\+\d{1,9})?", re.ASCII)
     gone = re.compile(r"invalid job id|already completing or completed", re.I)
+
+    variables = _WHOLE
 
     def make_executor(self) -> BatchSchedulerExecutor:
         """PSI/J's executor; its submit command is not used."""
@@ -183,7 +186,8 @@ class SlurmScheduler(Batch):
         found = self._queue(requested) if requested else {}
         for job in requested:
             if job not in found or any(status.ended for status in found[job].values()):
-                found[job] = self._record(job) or found.get(job, {})
+                # Tasks that are only in one of the answers count, too: none may be lost.
+                found[job] = {**found.get(job, {}), **self._record(job)}
         forgotten = [job for job in requested if not found[job]]
         if forgotten:
             found |= self._accounting(forgotten)
@@ -253,8 +257,7 @@ class SlurmScheduler(Batch):
             if len(fields) != 4:
                 raise unreadable(self.title, "squeue", answer)
             job, task, state, reason = fields
-            number = int(task) if task.isdecimal() else None
-            found[job][number] = self._status(state, reason)
+            found[job] |= dict.fromkeys(task_numbers(task), self._status(state, reason))
         return dict(found)
 
     def _record(self, job: str) -> dict[int | None, JobStatus]:
@@ -264,19 +267,18 @@ class SlurmScheduler(Batch):
             if _UNKNOWN.search(answer.said):
                 return {}
             raise unreadable(self.title, "scontrol", answer)
-        starts = list(_RECORD.finditer(answer.out))
-        if not starts:
-            raise unreadable(self.title, "scontrol", answer)
-        ends = [start.start() for start in starts[1:]] + [len(answer.out)]
+        records = job_records(answer.out)
         found: dict[int | None, JobStatus] = {}
-        for start, end in zip(starts, ends, strict=True):
-            text = answer.out[start.end() : end]
-            state, code = _STATE.search(text), _EXIT.search(text)
+        for record in records:
+            state, code = record.get("JobState"), _EXIT.fullmatch(record.get("ExitCode", ""))
             if state is None or code is None:
                 raise unreadable(self.title, "scontrol", answer)
-            if (start[2] or start[1]) == job:
-                status = self._status(state[1], state[2], (int(code[1]), int(code[2])))
-                found |= dict.fromkeys(_tasks(start[3]), status)
+            if (record.get("ArrayJobId") or record["JobId"]) == job:
+                exits = (int(code[1]), int(code[2]))
+                status = self._status(state, record.get("Reason", ""), exits, record.get("JobName"))
+                found |= dict.fromkeys(task_numbers(record.get("ArrayTaskId")), status)
+        if not records:
+            raise unreadable(self.title, "scontrol", answer)
         return found
 
     def _accounting(self, ids: list[str]) -> dict[str, dict[int | None, JobStatus]]:
@@ -298,7 +300,7 @@ class SlurmScheduler(Batch):
             # "CANCELLED by 1000"
             state = match[3].split()[0] if match[3] else ""
             status = self._status(state, "", (int(match[4]), int(match[5])))
-            found[match[1]] |= dict.fromkeys(_tasks(match[2]), status)
+            found[match[1]] |= dict.fromkeys(task_numbers(match[2]), status)
         return dict(found)
 
     def _sentence(self, reason: str) -> str:
@@ -306,7 +308,9 @@ class SlurmScheduler(Batch):
         sentence = getattr(self.executor, "_REASONS_MAP", {}).get(reason, "")
         return f"{reason}: {sentence}" if sentence else reason
 
-    def _status(self, word: str, reason: str, code: tuple[int, int] | None = None) -> JobStatus:
+    def _status(
+        self, word: str, reason: str, code: tuple[int, int] | None = None, name: str | None = None
+    ) -> JobStatus:
         state = _STATES.get(word, "unknown")
         why = "" if reason in _NO_REASON else self._sentence(reason)
         if state == "unknown":
@@ -314,26 +318,18 @@ class SlurmScheduler(Batch):
         number = by_signal(*code) if code else None
         # For a job that was ended from outside, an exit status of 0 has no meaning.
         known = state in ("complete", "failed") or bool(number)
-        return JobStatus(state, why, number if known else None)
-
-
-def _tasks(written: str | None) -> list[int | None]:
-    """The numbers in "3", "0-2,5" or "[0-2%2]"; [None] without an array."""
-    if written is None or written in ("N/A", ""):
-        return [None]
-    numbers: list[int | None] = []
-    for part in written.strip("[]").partition("%")[0].split(","):
-        first, _, last = part.partition("-")
-        begin, end = whole_number(first), whole_number(last or first)
-        if begin is not None and end is not None and end - begin < MOST_TASKS:
-            numbers += range(begin, end + 1)
-    return numbers
+        prospect = prospect_of(word, reason) if state == "queued" else ""
+        return JobStatus(state, why, number if known else None, name=name or "", prospect=prospect)
 
 
 def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
     tasks = {task: status for task, status in found.items() if task is not None}
+    other = found.get(None)
     if tasks:
-        return of_array(tasks)
+        whole = of_array(tasks)
+        # Tasks that wait, and whose numbers can't be read.
+        waits = other is not None and not other.ended and whole.ended
+        return replace(whole, state=other.state, reason=other.reason) if other and waits else whole
     return found.get(None, JobStatus("unknown", "Slurm does not know the job"))
 
 
@@ -356,7 +352,8 @@ def _granted(environ: Mapping[str, str], ask: Ask) -> Granted | None:
     if ends is None:
         # SLURM_TIME_FORMAT=%s makes scontrol(1) print Unix times.
         printed = ask(("scontrol", "--oneliner", "show", "job", job), {"SLURM_TIME_FORMAT": "%s"})
-        ends = number_in(match_in(r"\bEndTime=(\d+)\b", printed))
+        record = next(iter(job_records(printed or "")), {})
+        ends = number_in(record.get("EndTime"))
     return Granted(job, expand_hosts(nodes), ends)
 
 
@@ -407,6 +404,10 @@ SYSTEM = BatchSystem(
     'exec {program} --overlap --jobid="$SLURM_JOB_ID" --nodes=1 --ntasks=1 '
     '--nodelist="$host" --cpu-bind=none --mpi=none --quiet '
     '--input="$([ -p /dev/stdin ] && echo all || echo none)" sh -c "$*"',
+    shell_silent=r"^srun: error: .*(?:contact slurm controller|Socket timed out"
+    r"|Connection refused|Zero Bytes were transmitted|Communication connection failure)",
+    shell_lost=r"^srun: .*(?:Invalid job id specified|Expired or invalid job"
+    r"|Job/step already completing or completed)",
     starter="slurm",
     launch_line=_launch_line,
     job_line=_job_line,

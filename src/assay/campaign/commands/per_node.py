@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.campaign.commands.finish import FailOn, check_expectations, exit_status, show
-from assay.campaign.jobs.follow import Ending
+from assay.campaign.jobs.endings import Ending
 from assay.campaign.jobs.member_set import MemberSet, assign
 from assay.campaign.jobs.run_watch import GroupWatch
 from assay.config import ClusterConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +71,14 @@ def begin(options: RunOptions, how: StartOptions) -> int:
     away = where(how.config, submit=how.submit or scripts_alone, here=how.here) == "away"
     if not away and how.detach:
         raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
+    if how.after.patience < math.inf and (not away or how.detach):
+        raise AssayError(
+            "--patience limits the wait for jobs, and "
+            + ("--detach waits for none." if away else "there are no jobs here."),
+            fix="Leave --patience out, or give it to `assay runs --follow`."
+            if away
+            else "Add --submit, or leave --patience out.",
+        )
     if how.per_node:
         return _per_node(options, how, away=away)
     if away:

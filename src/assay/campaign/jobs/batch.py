@@ -24,7 +24,8 @@ from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, Schedu
 
 # Environment variables of the user that the job needs too; not all schedulers pass them on.
 HANDED_ON = (
-    *("ASSAY_CACHE", SITE, TRUSTED_GROUPS, "PYTHONPATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
+    *("ASSAY_CACHE", "ASSAY_SHARED_CACHE", SITE, TRUSTED_GROUPS, "PYTHONPATH"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
 )
 
 
@@ -196,8 +197,12 @@ def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) 
 
     Records the end of jobs that have ended since.
     """
-    open_ = [s for s in book.jobs() if not s.ended and s.job and s.number != ignore]
-    known = scheduler.status([story.job for story in open_]) if open_ else {}
+    stories = [story for story in book.jobs() if story.job and story.number != ignore]
+    open_ = [story for story in stories if not story.ended]
+    # The scheduler may have put the last one back into its queue after it had recorded its end.
+    last = stories[-1:] if stories and _may_start_again(stories[-1]) else []
+    asked = [story.job for story in (*open_, *last)]
+    known = scheduler.status(asked) if asked else {}
     alive = []
     for story in open_:
         status = known.get(story.job, JobStatus("unknown"))
@@ -205,4 +210,12 @@ def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) 
             alive.append(story)
         else:
             book.ended(story.number, status.state, status.reason)
+    for story in last:
+        if known.get(story.job, JobStatus("unknown")).state == "queued":
+            book.requeued(story.number)
+            alive.append(story)
     return alive
+
+
+def _may_start_again(story: JobHistory) -> bool:
+    return story.ended is not None and story.ended.state in ("asked", "warned", "failed")

@@ -10,78 +10,43 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.campaign.engine.sessions import moment
+from assay.campaign.jobs import polling
 from assay.campaign.jobs.batch import submit
+from assay.campaign.jobs.endings import WHOLE, Ending, compiled_words, group_words, job_words
+from assay.campaign.jobs.polling import JobPoll, StillQueued, printing
 from assay.campaign.jobs.run_watch import GroupWatch, RunWatch, Watch
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts
+from assay.kernels.builds.partial import interrupted_builds
 from assay.launch.outcome import last_output
 from assay.records.directory import NODES, RunDirectory
 from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook, JobEnd, JobEvent, JobHistory
 from assay.records.request import RunRequest
-from assay.schedulers.model import BatchScheduler, JobStatus, SchedulerSilent
+from assay.schedulers.model import (
+    BatchScheduler,
+    JobStatus,
+    SchedulerSilent,
+    SchedulerUnreadable,
+)
 from assay.system.survey import read_nodes
-from assay.units import counted, format_duration, listed
+from assay.units import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Seconds between checks of the run's files, which may be in a file system that many share.
-LOOK = 1.0
-# Seconds to the first poll of the scheduler, growth of the interval, and its maximum: low enough a
-# load even if thousands of users of a site do the same.
-FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
-# Seconds to wait, after a job has ended, for its files to be visible here and for the scheduler to
-# report how it ended.
-LATE = 90.0
 # Seconds to wait for a job that was asked to end: schedulers kill it half a minute later.
 ENDING = 60.0
 # Maximum number of requests for a job's accounting data while there are none.
 ACCOUNTS = 4
+# Seconds after its submission in which a job's number can't be another job's yet.
+JUST_NOW = 600.0
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
-# Of tasks of a group: how they end regularly, and the other endings in words.
-_WHOLE = {"complete"}
-_ENDS = {
-    "time": "their time was over",
-    "warned": "they were warned that their time is over",
-    "asked": "they were asked to end",
-    "incomplete": "cells could not be measured",
-    "failed": "an error",
-    "refused": "another process measured",
-}
-
-
-@dataclass
-class Poll:
-    """When to poll the scheduler next."""
-
-    wait: float = field(default_factory=lambda: FIRST_POLL)
-    due: float = field(default_factory=lambda: time.monotonic() + FIRST_POLL)
-
-    def next(self) -> None:
-        """Note that it was polled now."""
-        self.wait = min(self.wait * POLL_GROWTH, SLOWEST_POLL)
-        self.due = time.monotonic() + self.wait
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How following a run ended.
-
-    ``how``: ``complete``; ``ended`` (no job is left, and the run isn't complete); ``stopped`` (the
-    user ended the job); ``left`` (the user left, and the job may go on). ``sentence`` says what
-    happened; ``problem`` is the error that kept the job from measuring.
-    """
-
-    how: Literal["complete", "ended", "stopped", "left"]
-    sentence: str = ""
-    problem: AssayError | None = None
 
 
 @contextlib.contextmanager
@@ -99,7 +64,9 @@ def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterat
 
 
 class Follower:
-    """Follows one run. ``console``: for its messages."""
+    """Follows one run. ``console``: for its messages; ``patience``: seconds that a job may wait for
+    its start.
+    """
 
     def __init__(
         self,
@@ -108,22 +75,27 @@ class Follower:
         scheduler: BatchScheduler,
         console: Console,
         watch: Watch,
+        patience: float = float("inf"),
     ) -> None:
         self._run = run
         self._request = request
         self._scheduler = scheduler
-        self._console = console
+        self._say = printing(console)
         self._watch = watch
         self._book = JobBook(run.path)
-        self._silent_since: float | None = None
-        self._state: JobStatus | None = None
-        self._since = time.monotonic()
+        self._poll = JobPoll(
+            scheduler,
+            self._say,
+            named=f"assay-{request.tag}",
+            patience=patience,
+            quiet=console.is_terminal,
+        )
 
     def follow(self, number: int) -> Ending:
         """Follow a job and those that continue it. Raises AssayError."""
         try:
             while True:
-                before = self._watch.measured
+                before = (self._watch.measured, _compiled_files())
                 status = self._until_over(number)
                 end = self._book.end(number)
                 self._note_end(number, status, end)
@@ -131,11 +103,16 @@ class Follower:
                     with contextlib.suppress(KeyboardInterrupt):  # there is nothing left to end
                         self._account()
                     return Ending("complete")
-                following = self._next(number, status, end, self._watch.measured > before)
+                now = (self._watch.measured, _compiled_files())
+                following = self._next(
+                    number, status, end, now[0] > before[0] or now[1] > before[1]
+                )
                 self._account()
                 if following is None:
                     return self._ended(number, status, end)
                 number = following
+        except StillQueued as error:
+            return self._left_queued(error)
         except KeyboardInterrupt:
             return self._stop(max([number, *(story.number for story in self._book.jobs())]))
 
@@ -149,22 +126,18 @@ class Follower:
                 status = self._until_over(number)
                 if self._watch.over(number):
                     hows = Counter(end.how for end in self._book.task_ends(number).values())
-                    self._note_end(number, JobStatus("complete") if set(hows) <= _WHOLE else None)
+                    self._note_end(number, JobStatus("complete") if set(hows) <= WHOLE else None)
                     ends += hows
                     continue
                 self._note_end(number, status)
                 problem = problem or self._ended(number, status, None)
+        except StillQueued as error:
+            return self._left_queued(error)
         except KeyboardInterrupt:
             return self._stop(*jobs)
         if self._complete():
             return Ending("complete")
-        words = [
-            f"{_ENDS.get(how, how)} on {counted(count, 'node')}"
-            for how, count in ends.items()
-            if how not in _WHOLE
-        ]
-        sentence = f"Jobs ended before the run did: {listed(words)}." if words else ""
-        return problem or Ending("ended", sentence)
+        return problem or Ending("ended", group_words(ends))
 
     def _complete(self) -> bool:
         if self._request.members is not None:
@@ -176,20 +149,47 @@ class Follower:
     def _until_over(self, number: int) -> JobStatus | None:
         """Wait for a job's end; returns its state by the scheduler, None if it wasn't polled."""
         story = self._book.job(number)
-        self._state, self._since = None, time.monotonic()
-        poll = Poll()
-        self._wait(partial(self._over_or_ended, story, poll))
-        end = self._book.end(number)
-        # Only the scheduler knows whether a user or the scheduler stopped the job.
-        stopped = end is not None and end.how in ("asked", "warned")
-        if stopped and not self._known_to_have_ended():
-            self._wait(lambda: self._asked(story, poll), LATE)
+        sent = story.submitted
+        fresh = sent is not None and time.time() - sent.utc < JUST_NOW
+        self._poll.begin(story.job, sent.begin if sent else None, fresh=fresh)
+        self._wait(partial(self._over_or_ended, story))
+        while self._stopped(number) and self._starts_again(story):
+            self._wait(partial(self._over_or_ended, story, again=True))
         # Its files may be visible later than its end; a job that never began wrote none.
-        late = LATE if self._begun(story) else LATE / 10
+        late = polling.LATE if self._begun(story) else polling.LATE / 10
         self._wait(lambda: self._watch.over(number), late)
         if self._book.end(number) is not None:
-            self._wait(lambda: self._all_seen(number), LATE)
-        return self._state
+            self._wait(lambda: self._all_seen(number), polling.LATE)
+        return self._poll.state
+
+    def _stopped(self, number: int) -> bool:
+        """Whether the job has recorded that it, or one of its tasks, was told to end."""
+        if self._request.members is not None:
+            ends = list(self._book.task_ends(number).values())
+        else:
+            ends = [end for end in (self._book.end(number),) if end is not None]
+        return any(end.how in ("asked", "warned") for end in ends)
+
+    def _starts_again(self, story: JobHistory) -> bool:
+        """Whether a job that was told to end is in the queue again, with the same number.
+
+        Only the scheduler knows whether it, or a user, stopped the job for good.
+        """
+        number, group = story.number, self._request.members is not None
+        self._poll.soon()
+
+        def decided() -> bool:
+            self._ask(story)
+            return self._poll.ended or self._poll.queued or not self._stopped(number)
+
+        self._wait(decided, polling.LATE)
+        if self._poll.ended or not (self._poll.queued or not self._stopped(number)):
+            return False
+        if self._poll.queued and self._stopped(number):
+            self._poll.say_requeued()
+            if not group:
+                self._book.requeued(number)
+        return True
 
     def _all_seen(self, number: int) -> bool:
         end = self._book.end(number)
@@ -203,31 +203,14 @@ class Follower:
             self._watch.look(self._status_line())
             if done() or time.monotonic() >= until:
                 return
-            time.sleep(LOOK)
+            time.sleep(polling.LOOK)
 
-    def _known_to_have_ended(self) -> bool:
-        return self._state is not None and (self._state.ended or self._state.state == "unknown")
-
-    def _asked(self, story: JobHistory, poll: Poll) -> bool:
+    def _ask(self, story: JobHistory) -> bool:
         """Poll the scheduler if that is due; returns whether the job is known to have ended."""
-        if time.monotonic() < poll.due or not story.job:
-            return self._known_to_have_ended()
-        poll.next()
-        try:
-            status = self._scheduler.status([story.job]).get(story.job, JobStatus("unknown"))
-        except SchedulerSilent as silent:
-            if self._silent_since is None:
-                self._silent_since = time.monotonic()
-                self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
-            return False
-        if self._silent_since is not None:
-            gone = format_duration(time.monotonic() - self._silent_since)
-            self._say(f"The scheduler answers again, after {gone}.")
-            self._silent_since = None
-        if self._state is None or status.state != self._state.state:
-            self._since = time.monotonic()
-        self._state = status
-        return self._known_to_have_ended()
+        started = self._book.job(story.number).started
+        walltime = story.submitted.walltime if story.submitted else None
+        ends = started.utc + walltime if started and walltime else None
+        return self._poll.ask(begun=started is not None and not self._poll.queued, ends=ends)
 
     def _status_line(self) -> str:
         """The job's state, such as ``"job 12: queued for 3 min, Resources"``."""
@@ -236,24 +219,25 @@ class Follower:
             return ""
         story = jobs[-1]
         words = [f"job {story.job or story.number}"]
-        gone = format_duration(time.monotonic() - self._since)
-        if self._silent_since is not None:
-            silent = format_duration(time.monotonic() - self._silent_since)
+        state = self._poll.state
+        gone = format_duration(time.monotonic() - self._poll.since)
+        if self._poll.silent_since is not None:
+            silent = format_duration(time.monotonic() - self._poll.silent_since)
             words.append(f"no answer from the scheduler for {silent}")
-        elif self._state is not None and self._state.state == "queued":
+        elif state is not None and state.state == "queued":
             words.append(f"queued for {gone}")
             begin = story.submitted.begin if story.submitted else None
             if begin is not None and begin > time.time():
                 words = [words[0], f"begins {moment(begin)}"]
-            words += [self._state.reason] if self._state.reason else []
+            words += [state.reason] if state.reason else []
         elif story.started is not None:
             words.append(f"running on {self._hosts(story.started)}")
             walltime = story.submitted.walltime if story.submitted else None
             if walltime is not None:
                 left = story.started.utc + walltime - time.time()
                 words.append(f"{format_duration(max(left, 0.0))} left")
-        elif self._state is not None:
-            words.append(self._state.state)
+        elif state is not None:
+            words.append(state.state)
         return ": ".join((words[0], ", ".join(words[1:]))) if words[1:] else words[0]
 
     def _hosts(self, started: JobEvent) -> str:
@@ -280,7 +264,8 @@ class Follower:
             if not open_:
                 return
             if attempt:
-                time.sleep(min(FIRST_POLL * POLL_GROWTH ** (attempt - 1), SLOWEST_POLL))
+                wait = polling.FIRST_POLL * polling.POLL_GROWTH ** (attempt - 1)
+                time.sleep(min(wait, polling.SLOWEST_POLL))
             try:
                 found = self._scheduler.accounting(open_)
                 for job, accounting in (found or {}).items():
@@ -306,12 +291,14 @@ class Follower:
             end.how in ("time", "incomplete", "session")
             or (end.how == "warned" and state != "cancelled")
         )
-        progress |= end is not None and end.made > 0
+        progress |= end is not None and end.progress
         if not progress or not (over or state in _GO_ON):
             return None
-        story = submit(self._run, self._request, self._scheduler, after=number)
+        story = self._submit(number)
         reasons = {"node-failed": "a node failed", "preempted": "it was preempted"}
         reason = reasons.get(state or "", "its time was over")
+        if end is not None and end.compiled is not None:
+            reason = f"{reason}: {compiled_words(end)}"
         if end is not None and end.how == "session":
             reason = "its session is over"
         self._say(
@@ -322,21 +309,14 @@ class Follower:
 
     def _ended(self, number: int, status: JobStatus | None, end: JobEnd | None) -> Ending:
         """The ending for a run without jobs that isn't complete, with the reason."""
-        state = status.state if status is not None else "unknown"
-        how = state.replace("node-failed", "a node failed").replace("unknown", "ended")
-        if end is not None and end.how in ("time", "incomplete", "session"):
-            how = "ended without having measured anything more"
-        if end is not None and end.how == "complete":
-            how = "it reports that it is complete, but not all of its files are visible here yet"
-        reason = f" ({status.reason})" if status is not None and status.reason else ""
-        said = ""
+        sentence, said = job_words(self._id(number), status, end), ""
         if end is None:
+            if status is not None and status.state == "unknown":
+                sentence = self._poll.lost(self._begun(self._book.job(number)))
             said = last_output(*sorted(self._book.folder.glob(f"{number:04d}*.out")))
-        problem = end.problem() if end is not None else None
-        sentence = f"Job {self._id(number)}: {how}{reason}."
         if said:
             sentence += f" Its last output:\n{said}"
-        return Ending("ended", sentence, problem)
+        return Ending("ended", sentence, end.problem() if end is not None else None)
 
     def _stop(self, *numbers: int) -> Ending:
         """On Ctrl-C end the jobs; on a second one leave them."""
@@ -348,12 +328,13 @@ class Follower:
             self._say(f"Ending {named}; Ctrl-C again leaves immediately.")
             accepted = self._cancel([story.job for story in open_ if story.job])
             for story in open_:
-                number, poll = story.number, Poll()
-                self._state = None
-                self._wait(partial(self._over_or_ended, story, poll), ENDING)
-                late = LATE if self._begun(story) else 0.0
+                number = story.number
+                self._poll.begin(story.job, time.time() + ENDING)
+                with contextlib.suppress(SchedulerUnreadable, StillQueued):
+                    self._wait(partial(self._over_or_ended, story), ENDING)
+                late = polling.LATE if self._begun(story) else 0.0
                 self._wait(partial(self._watch.over, number), late)
-                self._note_end(number, self._state, self._book.end(number))
+                self._note_end(number, self._poll.state, self._book.end(number))
         except KeyboardInterrupt:
             return Ending(
                 "left",
@@ -364,8 +345,35 @@ class Follower:
             return Ending("left", f"{named.capitalize()} may still run: the scheduler is silent.")
         return Ending("stopped")
 
-    def _over_or_ended(self, story: JobHistory, poll: Poll) -> bool:
-        return self._watch.over(story.number) or self._asked(story, poll)
+    def _over_or_ended(self, story: JobHistory, *, again: bool = False) -> bool:
+        """``again``: a part of it was put back into the queue after it had recorded its end."""
+        over = self._watch.over(story.number)
+        if again and self._request.members is not None:
+            over = over and not self._stopped(story.number)
+        return over or self._ask(story)
+
+    def _left_queued(self, error: StillQueued) -> Ending:
+        name = self._run.name
+        return Ending(
+            "queued",
+            f"{error.what} Go on with: assay runs --follow {name}\n"
+            "`assay runs --clean --yes` takes it out of the queue.",
+        )
+
+    def _submit(self, after: int) -> JobHistory:
+        """Submit the next job; while the scheduler doesn't answer, try again. Raises AssayError."""
+        known, wait, said = len(self._book.jobs()), polling.FIRST_POLL, False
+        while True:
+            try:
+                return submit(self._run, self._request, self._scheduler, after=after)
+            except SchedulerSilent as silent:
+                if len(self._book.jobs()) > known:  # whether this one was accepted is unknown
+                    raise
+                if not said:
+                    self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+                said = True
+                time.sleep(wait)
+                wait = min(wait * polling.POLL_GROWTH, polling.SLOWEST_POLL)
 
     def _begun(self, story: JobHistory) -> bool:
         return self._book.job(story.number).started is not None
@@ -380,7 +388,7 @@ class Follower:
                 if time.monotonic() >= until:
                     return False
                 self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
-                time.sleep(FIRST_POLL)
+                time.sleep(polling.FIRST_POLL)
             else:
                 return True
         return False
@@ -388,8 +396,10 @@ class Follower:
     def _id(self, number: int) -> str:
         return self._book.job(number).job or str(number)
 
-    def _say(self, sentence: str) -> None:
-        self._console.print(sentence, style="dim", markup=False, soft_wrap=True)
+
+def _compiled_files() -> int:
+    """How many files of interrupted builds are compiled; a killed job leaves no other sign."""
+    return sum(build.done for build in interrupted_builds().values())
 
 
 def beginning(story: JobHistory) -> str:

@@ -34,11 +34,13 @@ from assay.campaign.engine.execute import (
 from assay.campaign.engine.sessions import upcoming
 from assay.campaign.engine.state import Interruption, OutOfTime
 from assay.campaign.jobs.batch import scheduler_of, submit
+from assay.campaign.jobs.endings import compiled_words
 from assay.campaign.machine.bench import Bench, machine_for
 from assay.config import Config, load_config
 from assay.console import harmless
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
+from assay.kernels.builds.partial import PartialProgress, interrupted_builds
 from assay.records.access.trust import NotTrusted, check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
@@ -114,6 +116,7 @@ class _Part:
         self._request: RunRequest | None = None
         self._run: RunDirectory | None = None
         self._before = 0
+        self._compiling: dict[str, PartialProgress] | None = None
         self.ending = min(ENDING, ENDING_SHARE * (turn.walltime or 0.0))
         self.deadline: float | None = None
 
@@ -127,6 +130,8 @@ class _Part:
         check_trusted_run(self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
+            with contextlib.suppress(AssayError):  # what an earlier start of this job recorded
+                self._book.requeued(turn.number)
             self._note(
                 "started",
                 host=socket.gethostname(),
@@ -156,7 +161,7 @@ class _Part:
         assert self._request is not None
         assert self._run is not None
         request, run = self._request, self._run
-        bench = make_ready(run, request, self._console)
+        bench = self._prepared(run, request)
         data = execute_campaign(
             run,
             bench,
@@ -172,6 +177,48 @@ class _Part:
             return self.end("session")
         return self.end("complete" if data.complete else "incomplete")
 
+    def _prepared(self, run: RunDirectory, request: RunRequest) -> Bench:
+        """What it measures with. Raises OutOfTime if its time is over before it is built."""
+        self._compiling = interrupted_builds()
+        over = threading.Event()
+
+        def stop() -> None:
+            over.set()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        timer = None
+        if self.deadline is not None:
+            timer = threading.Timer(max(self.deadline - time.time(), 0.0), stop)
+            timer.daemon = True
+            timer.start()
+        try:
+            bench = make_ready(run, request, self._console)
+        except KeyboardInterrupt:
+            if over.is_set():
+                raise OutOfTime from None
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+        self._compiling = None
+        return bench
+
+    def _compiled(self) -> tuple[float | None, int]:
+        """The share of the kernels' build that is done, and how many files this job has added.
+
+        None and 0 unless it was building.
+        """
+        if self._compiling is None:
+            return None, 0
+        found = interrupted_builds()
+        added = {
+            key: now.done - (before.done if (before := self._compiling.get(key)) else 0)
+            for key, now in found.items()
+        }
+        mine = [found[key] for key, count in added.items() if count > 0] or list(found.values())
+        share = min((each.share for each in mine), default=None)
+        return share, sum(count for count in added.values() if count > 0)
+
     def end(self, how: How, error: AssayError | None = None) -> JobEnd:
         """How this part ended, with the measurements made and the cells missing."""
         measured, missing = 0, None
@@ -180,11 +227,14 @@ class _Part:
                 data = read_run(self._run.path)
                 measured = len(data.measurements) - self._before
                 missing = missing_cells(data)
+        compiled, objects = self._compiled()
         end = JobEnd(
             number=self._turn.number,
             utc=time.time(),
             how=how,
             made=measured,
+            compiled=compiled,
+            objects=objects,
             missing=missing,
             error=error.what if error else None,
             where=error.where if error else "",
@@ -202,11 +252,13 @@ class _Part:
 
         Returns the exit status.
         """
-        if end.how in ("time", "incomplete", "session") and end.made > 0:
+        if end.how in ("time", "incomplete", "session") and end.progress:
             end = self._continued(end)
         problem = end.problem()
         if problem is not None:
             print(harmless(f"assay: {problem}"), file=sys.stderr)
+        if end.compiled is not None and problem is None:
+            print(f"assay: {compiled_words(end)}; the next job continues.", file=sys.stderr)
         group = self._request is not None and self._request.members is not None
         try:
             self._book.write_end(end, self._turn.task if group else None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.campaign.jobs import follow
+from assay.campaign.jobs import polling
 from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
 from assay.config import Config, SchedulerConfig, load_config
 from assay.decoding import UNREADABLE
@@ -19,7 +19,7 @@ from assay.errors import AssayError
 from assay.launch.outcome import last_output
 from assay.records.access.trust import check_place, check_trusted_run
 from assay.records.files import cannot_write, write_atomically
-from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
+from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus
 from assay.system.doctor.diagnosis import Diagnosis
 from assay.system.doctor.findings import CheckFinding, worst
 from assay.units import format_duration
@@ -90,22 +90,18 @@ def _await(
 ) -> Diagnosis:
     """Wait for the job's findings, or for its end without any. Ctrl-C cancels the job."""
     began = time.monotonic()
-    status: JobStatus | None = None
-    poll = follow.Poll()
+    poll = polling.JobPoll(scheduler, polling.printing(console), quiet=console.is_terminal)
+    poll.begin(job)
     until = float("inf")
     spinner = console.status("") if console.is_terminal else None
     try:
         with spinner or contextlib.nullcontext():
             while not (found := _read(folder / _FOUND)) and time.monotonic() < until:
-                time.sleep(follow.LOOK)
-                if time.monotonic() >= poll.due and until == float("inf"):
-                    poll.next()
-                    with contextlib.suppress(SchedulerSilent):
-                        status = scheduler.status([job]).get(job, JobStatus("unknown"))
-                    if status is not None and (status.ended or status.state == "unknown"):
-                        until = time.monotonic() + follow.LATE
+                time.sleep(polling.LOOK)
+                if until == float("inf") and poll.ask():
+                    until = time.monotonic() + polling.LATE
                 if spinner is not None:
-                    state = status.state if status else "submitted"
+                    state = poll.state.state if poll.state else "submitted"
                     gone = format_duration(time.monotonic() - began)
                     spinner.update(f"job {job}: {state} for {gone}")
     except BaseException:
@@ -116,7 +112,7 @@ def _await(
     if found is not None:
         what = f"A job of {NODES} nodes was submitted, ran and answered within {took}."
         return _diagnosis([CheckFinding("submission", "ok", what)], found)
-    return _diagnosis([_silence(job, status, last_output(output))], None)
+    return _diagnosis([_silence(job, poll.state, last_output(output))], None)
 
 
 def _read(path: Path) -> Diagnosis | None:

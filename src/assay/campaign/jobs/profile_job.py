@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.jobs import follow
+from assay.campaign.jobs import polling
 from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
 from assay.config import SchedulerConfig
 from assay.errors import AssayError
 from assay.launch.outcome import last_output
-from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
+from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus
 from assay.trace.reading import RUN_FILE
 from assay.units import format_duration
 
@@ -67,28 +67,25 @@ def profile_in_job(
 def _await(scheduler: BatchScheduler, job: str, folder: Path, console: Console) -> JobStatus:
     """Wait for the end of the job, and until its files can be seen here."""
     began = time.monotonic()
-    status = JobStatus("queued")
-    poll = follow.Poll()
+    poll = polling.JobPoll(scheduler, polling.printing(console), quiet=console.is_terminal)
+    poll.begin(job)
     until = float("inf")
     spinner = console.status("") if console.is_terminal else None
     try:
         with spinner or contextlib.nullcontext():
             while time.monotonic() < until:
-                time.sleep(follow.LOOK)
+                time.sleep(polling.LOOK)
                 if until < float("inf"):
                     if (folder / RUN_FILE).exists():
                         break
-                elif time.monotonic() >= poll.due:
-                    poll.next()
-                    with contextlib.suppress(SchedulerSilent):
-                        status = scheduler.status([job]).get(job, JobStatus("unknown"))
-                    if status.ended or status.state == "unknown":
-                        until = time.monotonic() + follow.LATE
+                elif poll.ask():
+                    until = time.monotonic() + polling.LATE
                 if spinner is not None:
                     gone = format_duration(time.monotonic() - began)
-                    spinner.update(f"job {job}: {status.state} for {gone}")
+                    state = poll.state.state if poll.state is not None else "queued"
+                    spinner.update(f"job {job}: {state} for {gone}")
     except BaseException:
         with contextlib.suppress(AssayError):
             scheduler.cancel([job])
         raise
-    return status
+    return poll.state or JobStatus("unknown")

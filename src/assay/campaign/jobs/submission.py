@@ -21,7 +21,8 @@ from assay.campaign.commands.run_request import (
     run_request,
 )
 from assay.campaign.jobs.batch import GroupRefused, job_request, scheduler_of, submit, submit_group
-from assay.campaign.jobs.follow import Ending, Follower, beginning, watching
+from assay.campaign.jobs.endings import Ending
+from assay.campaign.jobs.follow import Follower, beginning, watching
 from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
@@ -35,7 +36,7 @@ from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.records.request import JobShape, RunOptions, RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest
-from assay.units import counted, format_duration, parse_walltime
+from assay.units import counted, format_duration, parse_quantity, parse_walltime
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,13 +67,28 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class WhenEnded:
-    """What to do when the run has ended."""
+    """What to do when the run has ended. ``patience``: seconds that a job may wait for its start
+    before the run is left to itself.
+    """
 
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
     expected: Expected = Expected()  # noqa: RUF009
     verbose: bool = False
+    patience: float = math.inf
+
+
+def read_patience(written: str | None) -> float:
+    """Seconds of --patience; inf if it isn't given. Raises AssayError unless they are positive."""
+    if written is None:
+        return math.inf
+    seconds = float(parse_quantity(written, "s", where="--patience"))
+    if not 0 < seconds < math.inf:
+        raise AssayError(
+            f"'{written}' is not a time to wait.", where="--patience", fix='Such as "2 h".'
+        )
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -247,7 +263,7 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
         )
     scheduler = scheduler_of(request.scheduler)
     with watching(run, request, console) as watch:
-        follower = Follower(run, request, scheduler, console, watch)
+        follower = Follower(run, request, scheduler, console, watch, after.patience)
         if request.members is not None:
             ending = follower.follow_group()
         else:
@@ -262,9 +278,9 @@ def conclude(
 
     Raises AssayError.
     """
-    if ending.how == "left":
+    if ending.how in ("left", "queued"):
         _say(console, ending.sentence)
-        return INTERRUPTED
+        return INTERRUPTED if ending.how == "left" else 1
     if request.members is not None:
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":

@@ -26,14 +26,21 @@ class Built:
 
 
 def build_for(
-    name: str | None, config: Config, console: Console, processor: str | None = None
+    name: str | None,
+    config: Config,
+    console: Console,
+    processor: str | None = None,
+    *,
+    shared: bool = False,
 ) -> Built:
     """Build the kernels with a toolchain unless they are built already. Raises AssayError.
 
     ``processor``: the compiler's name of the processor to build for, None: this machine's.
+    ``shared``: whether to copy the build to the site's folder.
     """
     from assay.kernels.building import build_kernels
     from assay.kernels.builds.origin import for_processor
+    from assay.kernels.builds.shared import publish
     from assay.kernels.toolchains import select_toolchain
 
     toolchain = select_toolchain(name, config)
@@ -41,17 +48,33 @@ def build_for(
         toolchain = for_processor(toolchain, processor)
     with build_display(console) as progress:
         executable: Path = build_kernels(toolchain, progress)
+    if shared:
+        executable = publish(executable.parent, executable.name)
     return Built(toolchain.name, str(executable))
 
 
 @contextmanager
 def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None]]:
-    """A progress bar while kernels are compiled; without a terminal only a line if it waits."""
+    """A progress bar while kernels are compiled; without a terminal a line if it waits, when it
+    begins, and at each fifth of the way.
+    """
     if not console.is_terminal:
+        said: dict[str, int] = {}
 
         def tell(progress: BuildProgress) -> None:
             if progress.phase == "wait":
                 console.print(_waiting(progress), soft_wrap=True, markup=False)
+            if progress.phase != "compile":
+                return
+            fifth = 5 * progress.done // max(progress.total, 1)
+            if fifth > said.get(progress.toolchain, -1) and fifth < 5:
+                said[progress.toolchain] = fifth
+                console.print(
+                    f"Compiling the kernels, {progress.toolchain}: {progress.done} of "
+                    f"{progress.total} steps.",
+                    soft_wrap=True,
+                    markup=False,
+                )
 
         yield tell
         return

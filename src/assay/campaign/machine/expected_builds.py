@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from assay.campaign.commands.run_request import BUILDING
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild, stored_builds
+from assay.kernels.builds.partial import PartialProgress, interrupted_builds
 from assay.kernels.toolchains import select_toolchain
 from assay.records.directory import list_runs
 from assay.records.jobs import JobBook, JobEnd, JobEvent
-from assay.units import listed
+from assay.units import format_duration, listed
 
 # Number of the newest runs in which the nodes' processor is looked for.
 _LOOKED_AT = 50
@@ -45,36 +48,88 @@ def expected_builds(
     suits the nodes: the time that it took is expected then (``_seconds``).
     """
     node = _last_node(runs, scheduler)
-    seconds = 0.0
-    missing, foreign = [], []
+    interrupted = list(interrupted_builds().values())
+    expected: dict[_Lack, list[_Expected]] = defaultdict(list)
     for name in sorted(toolchains):
         builds = _builds(name, config)
-        suiting = [b for b in builds if node and b.identity in (None, node.identity)]
-        if suiting:
+        if any(node and build.identity in (None, node.identity) for build in builds):
             continue
-        longest = max((_seconds(b.origin, scheduler) for b in builds), default=BUILDING)
-        seconds += min(longest, BUILDING)
+        known = max((_seconds(build.origin, scheduler) for build in builds), default=None)
+        found = _expected(name, known, node, interrupted)
         if node is not None and node.identity != cpu_kind():
-            foreign.append(name)
-        elif not builds:
-            missing.append(name)
-    notes = []
-    if foreign:
+            expected["foreign"].append(found)
+        else:
+            expected["unknown" if builds else "missing"].append(found)
+    notes = [_note(lack, found, node) for lack, found in expected.items()]
+    return ExpectedBuilds(
+        sum(each.seconds for found in expected.values() for each in found), tuple(notes)
+    )
+
+
+# Why a job may have to build: the nodes have another processor; there is no build; there is one,
+# and the nodes' processor isn't known.
+_Lack = Literal["foreign", "missing", "unknown"]
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """``seconds``: to allow for a build; ``measured``: whether that derives from an earlier one.
+    ``share``: the part of it that is compiled already.
+    """
+
+    toolchain: str
+    seconds: float
+    measured: bool
+    share: float
+
+
+def _expected(
+    name: str,
+    known: float | None,
+    node: JobEvent | JobEnd | None,
+    interrupted: Sequence[PartialProgress],
+) -> _Expected:
+    whole = min(BUILDING if known is None else known, BUILDING)
+    begun = [
+        build
+        for build in interrupted
+        if build.about.toolchain == name
+        and (node is None or build.about.identity in (None, node.identity))
+    ]
+    share = max((build.share for build in begun), default=0.0)
+    return _Expected(name, whole * (1 - share), known is not None, share)
+
+
+def _note(lack: _Lack, found: Sequence[_Expected], node: JobEvent | JobEnd | None) -> str:
+    """A sentence on builds that jobs have to make, how long that takes, and how to avoid it."""
+    kernels = f"kernels with the {_toolchains([each.toolchain for each in found])}"
+    here = processor_name() or "unknown"
+    seconds = sum(each.seconds for each in found)
+    about = "about" if all(each.measured for each in found) else "up to"
+    time = f"which takes {about} {format_duration(seconds)} of its walltime"
+    begun = max(found, key=lambda each: each.share)
+    if begun.share:
+        time += f" ({100 * begun.share:.0f}% of a build is compiled already, and continued)"
+    named = "--for PROCESSOR, with the compiler's name of it, such as x86-64-v3 or znver4"
+    if lack == "foreign":
         assert node is not None
-        notes.append(
+        return (
             f"The nodes have another processor ({node.processor or 'unknown'}, on {node.host}) "
-            f"than this machine ({processor_name() or 'unknown'}), and there are no kernels for it "
-            f"with the {_toolchains(foreign)}: a node compiles them. If nodes have no compiler, "
-            "build them here: assay kernels --build --for PROCESSOR, with the compiler's name of "
-            "the nodes' processor, such as x86-64-v3 or znver4."
+            f"than this machine ({here}), and there are no {kernels} for it: the job compiles them "
+            f"first, {time}. To avoid that, run `assay kernels --build` in an interactive job on a "
+            f"node, or build them here: assay kernels --build {named}."
         )
-    if missing:
-        notes.append(
-            f"The kernels with the {_toolchains(missing)} are not built yet: a node compiles them. "
-            "`assay kernels --build` builds them here, for this machine's processor "
-            f"({processor_name() or 'unknown'}); --for names another."
-        )
-    return ExpectedBuilds(seconds, tuple(notes))
+    avoided = (
+        f"To avoid that, run `assay kernels --build` here if the nodes have this machine's "
+        f"processor ({here}), else in an interactive job on a node, or here with {named}."
+    )
+    if lack == "missing":
+        return f"The {kernels} are not built yet: the job compiles them first, {time}. {avoided}"
+    return (
+        f"The {kernels} are built for this machine's processor ({here}). If the nodes have another "
+        f"one, the job compiles them first, {time}; `assay kernels --build` in an interactive job "
+        "on a node avoids that."
+    )
 
 
 def _seconds(origin: BuildOrigin, scheduler: SchedulerConfig) -> float:

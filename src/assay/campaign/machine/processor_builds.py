@@ -17,7 +17,8 @@ from assay.kernels.building import build_kernels
 from assay.kernels.builds.identity import cpu_kind
 from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.kept_script import kept_script
-from assay.launch.remote import python_command, run_on_hosts
+from assay.launch.outages import ask_hosts
+from assay.launch.remote import python_command
 from assay.system.nodes import kinds
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class _Remote:
     def _build_with(self, toolchain: str) -> None:
         words = ["assay", "kernels", "--build", "--toolchain", toolchain, "--json"]
         words += ["--config", str(self._config.absolute())] if self._config else []
-        replies = run_on_hosts(
+        replies = ask_hosts(
             self._shell,
             list(self._hosts),
             python_command(*words),

@@ -15,7 +15,8 @@ from assay.config import ClusterConfig
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.hostnames import names_text
-from assay.launch.remote import HostReply, python_command, run_on_hosts
+from assay.launch.outages import ask_hosts
+from assay.launch.remote import HostReply, python_command
 from assay.system.model import System
 from assay.system.nodes import differences
 from assay.system.survey import MARK, HostSurvey, SurveyReply, SurveyRequest
@@ -62,7 +63,7 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
         # All hosts get the same command; the host's name is filled in from the reply.
         text = msgspec.json.encode(question).decode()
         command = python_command("assay.system.survey", text)
-        replies = run_on_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
+        replies = ask_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
     answered, silent = {}, {}
     for host, reply in replies.items():
         answer = _read(reply)

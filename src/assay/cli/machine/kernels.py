@@ -5,6 +5,7 @@ Examples::
     assay kernels
     assay kernels npb.cg  # its parameters, metrics and work
     assay kernels --build --for x86-64-v3  # for nodes without a compiler
+    assay kernels --build --shared  # for all users of the site
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ def kernels(
     *,
     build: Annotated[bool, Parameter(negative=())] = False,
     processor: Annotated[str | None, Parameter(name="--for")] = None,
+    shared: Annotated[bool, Parameter(negative=())] = False,
     toolchain: str | None = None,
     config: Path | None = None,
     site: str | None = None,
@@ -38,6 +40,9 @@ def kernels(
         With --build: the processor to build for where it is another than this machine's, by the
         compiler's name, such as x86-64-v3, znver4 or skylake-avx512. Nodes without a compiler use
         such a build if they can execute it.
+    shared
+        With --build: copy the build to the site's folder, which [cache] in assay.toml or
+        $ASSAY_SHARED_CACHE names, and from which all users take it.
     toolchain
         The toolchain to build with [default: as in assay.toml, else the embedded one].
     config
@@ -57,11 +62,14 @@ def kernels(
 
     if processor is not None and not build:
         raise AssayError("--for goes with --build.", fix=f"Add --build to --for {processor}.")
+    if shared and not build:
+        raise AssayError("--shared goes with --build.", fix="Add --build.")
     if build:
         from assay.campaign.machine.building import build_for
         from assay.config import load_config
 
-        built = build_for(toolchain, load_config(config, site), console(stderr=True), processor)
+        settings = load_config(config, site)
+        built = build_for(toolchain, settings, console(stderr=True), processor, shared=shared)
         if json:
             print_json(built)
         else:

@@ -34,6 +34,7 @@ def run(
     detach: Annotated[bool, Parameter(negative=())] = False,
     dry_run: Annotated[bool, Parameter(negative=())] = False,
     walltime: str | None = None,
+    patience: str | None = None,
     partition: str | None = None,
     account: str | None = None,
     runs: Path | None = None,
@@ -93,6 +94,9 @@ def run(
     walltime
         Walltime of each job, such as "2 h", 1-12:00:00 or 90 (minutes) [default: an estimate,
         limited as in assay.toml].
+    patience
+        How long a job may wait for its start, such as "2 h" [default: no limit]. After that the job
+        stays in the queue, the command ends with 1, and `assay runs --follow` goes on.
     partition
         The scheduler's partition or queue [default: as in assay.toml].
     account
@@ -163,7 +167,7 @@ def run(
     from assay.campaign.commands.finish import Expected
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
-    from assay.campaign.jobs.submission import JobOptions, WhenEnded
+    from assay.campaign.jobs.submission import JobOptions, WhenEnded, read_patience
     from assay.config import load_config
     from assay.console import command_line, console
     from assay.errors import AssayError
@@ -207,7 +211,10 @@ def run(
         dry_run=dry_run,
         per_node=per_node,
         site=JobOptions(partition, account, walltime),
-        after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit), verbose),
+        after=WhenEnded(
+            *(report, json, fail_on, Expected(settings.expect, junit), verbose),
+            patience=read_patience(patience),
+        ),
     )
     if not resume:
         asked = run_options(

@@ -22,6 +22,7 @@ def runs(
     runs: Path | None = None,
     check: Annotated[bool, Parameter(negative=())] = False,
     follow: Annotated[bool, Parameter(negative=())] = False,
+    patience: str | None = None,
     clean: Annotated[bool, Parameter(negative=())] = False,
     yes: Annotated[bool, Parameter(negative=())] = False,
     report: bool = True,
@@ -43,6 +44,9 @@ def runs(
         Read every file of sealed runs, and exit with 1 if one differs from its checksum.
     follow
         Follow a submitted run to its end, and present it as `assay run` does.
+    patience
+        With --follow, how long a job may wait for its start, such as "2 h" [default: no limit].
+        After that the job stays in the queue, and the command ends with 1.
     clean
         List jobs of these runs that still exist, and remains of labs.
     yes
@@ -71,10 +75,14 @@ def runs(
     root = runs or settings.runs
     if follow:
         from assay.campaign.commands.finish import Expected
-        from assay.campaign.jobs.submission import WhenEnded
+        from assay.campaign.jobs.submission import WhenEnded, read_patience
 
-        after = WhenEnded(report, json, fail_on, Expected(settings.expect, junit))
+        expected = Expected(settings.expect, junit)
+        limit = read_patience(patience)
+        after = WhenEnded(report, json, fail_on, expected, patience=limit)
         return follow_again(root, run, console(stderr=True), after)
+    if patience is not None:
+        raise AssayError("--patience goes with --follow.", where=patience, fix="Add --follow.")
     if run:
         raise AssayError("A run is named only with --follow.", where=run, fix="Add --follow.")
     if clean:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from assay.cache import cache_folder, cache_home, check_trusted
 from assay.config.sections import ContainerConfig
+from assay.kernels.builds.shared import shared_folder
 
 # How each program is called, for the folders in "$@" that are bound: the option for each, and what
 # comes between the options and the command. Apptainer 1.3 (apptainer exec), Sarus 1.6 (sarus run),
@@ -64,7 +65,8 @@ def container_script(container: ContainerConfig, name: str, command: Sequence[st
     written.
     """
     program = container.program or container.kind
-    folders = [str(cache_home()), tempfile.gettempdir(), *container.bind]
+    shared = [str(folder)] if (folder := shared_folder()) else []
+    folders = [str(cache_home()), *shared, tempfile.gettempdir(), *container.bind]
     text = _SCRIPT.format(
         command=shlex.join(command),
         folders=shlex.join(folders),

@@ -24,6 +24,7 @@ from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_identity, digest, processor_name, source_digest
 from assay.kernels.builds.sealed import is_intact
+from assay.kernels.builds.shared import shared_builds
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.probes import ask
 from assay.kernels.sources import native_sources
@@ -44,7 +45,7 @@ class BuildOrigin(msgspec.Struct, frozen=True):
     ``toolchain``: as found there. ``host``: where; ``processor``: the model of its processor.
     ``utc``: Unix time, s. ``seconds``: duration of the build, s. ``sets``: number of instruction
     sets and other properties of the processor that the compiler assumed, as macros. ``cpu``: CPU
-    time of the compilers, s; None of builds by earlier versions.
+    time of the compilers, s; None of builds that were interrupted or are by earlier versions.
     """
 
     schema: int
@@ -58,7 +59,7 @@ class BuildOrigin(msgspec.Struct, frozen=True):
 
 
 class StoredBuild(msgspec.Struct, frozen=True):
-    """A build in the cache.
+    """A build in the user's cache, or in the site's.
 
     ``identity``: a digest of the processor that it was made for (``cpu_kind``); None if its flags
     name one. ``suits``: whether it was made for this machine's processor, or for one that was
@@ -71,7 +72,7 @@ class StoredBuild(msgspec.Struct, frozen=True):
     suits: bool
 
 
-def origin_of(toolchain: Toolchain, seconds: float, cpu: float) -> BuildOrigin:
+def origin_of(toolchain: Toolchain, seconds: float, cpu: float | None) -> BuildOrigin:
     """The origin of a build that this machine has just made. ``seconds``, ``cpu``: as stored."""
     command = [toolchain.cxx or toolchain.mpicxx, *toolchain.flags.split(), "-dM", "-E"]
     macros = ask([*command, "-x", "c++", "-"], toolchain.variables).text
@@ -195,8 +196,9 @@ def adopted_path_toolchain(mpirun: str | None) -> Toolchain | None:
 
 
 def _kept() -> Iterator[tuple[Path, BuildOrigin, Mapping[str, object]]]:
-    """The builds in the cache that have an origin, with what their key is made of."""
-    for path in sorted((cache_home() / "builds").glob(f"*/{ORIGIN}")):
+    """The site's and the user's builds that have an origin, with what their key is made of."""
+    folders = [folder for folder in (shared_builds(), cache_home() / "builds") if folder]
+    for path in (path for folder in folders for path in sorted(folder.glob(f"*/{ORIGIN}"))):
         try:
             origin = msgspec.json.decode(path.read_bytes(), type=BuildOrigin)
             content = msgspec.json.decode((path.parent / "build.json").read_bytes(), type=dict)

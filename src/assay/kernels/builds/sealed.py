@@ -16,14 +16,17 @@ import msgspec
 
 from assay.cache import cache_folder, cannot_write_cache, check_trusted
 from assay.errors import AssayError
-from assay.locking import take_lock
+from assay.locking import excludes_others, take_lock
 
 BUILD_LOG = "build.log"
 # Holds the digest of each other file of a build, by name.
 SEAL = "seal.json"
 UNFINISHED = ".building-"
-# Seconds after which the folder of an interrupted build is removed.
-_STALE = 24 * 3600.0
+# The folder of an interrupted build that the next builder continues (``partial.py``).
+PARTIAL = ".partial-"
+# Seconds after which the folder of a killed builder is removed, and that of an interrupted build: a
+# job that continues it may wait in a queue for days.
+_STALE, _FORGOTTEN = 24 * 3600.0, 30 * 24 * 3600.0
 # Seconds to wait for another process that builds the same; longest pause between two tries, since
 # all nodes of a cluster may wait for one lock of a file server.
 _PATIENCE, _SLOWEST = 3600.0, 2.0
@@ -75,8 +78,12 @@ def digest_of(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[None]:
+def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[int | None]:
     """Let one process at a time build what has this key, on all nodes that share the cache.
+
+    Yields the descriptor with the lock, which compilers inherit: they may outlive this process.
+    None if other processes may build, too, since the locks of the file system don't reach other
+    nodes.
 
     ``waiting`` is called once, with "HOST, process PID", if another one builds. The body runs
     without a lock on file systems that have none, and after ``_PATIENCE`` seconds: concurrent
@@ -97,13 +104,15 @@ def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[None]:
     except OSError as error:
         raise cannot_write_cache(path, error) from None
     try:
+        alone = False
         try:
             if take_lock(descriptor, _PATIENCE, slowest=_SLOWEST, waiting=tell):
+                alone = excludes_others(descriptor, path)
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, f"{os.uname().nodename}, process {os.getpid()}".encode(), 0)
         except OSError as error:
             raise cannot_write_cache(path, error) from None
-        yield
+        yield descriptor if alone else None
     finally:
         os.close(descriptor)
 
@@ -123,10 +132,12 @@ def working_folder(builds: Path) -> Iterator[Path]:
 
 
 def _clear_stale(builds: Path) -> None:
-    for folder in builds.glob(f"{UNFINISHED}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _STALE:
-                shutil.rmtree(folder, ignore_errors=True)
+    for prefix, age in ((UNFINISHED, _STALE), (PARTIAL, _FORGOTTEN)):
+        for folder in builds.glob(f"{prefix}*"):
+            with contextlib.suppress(OSError):
+                used = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+                if time.time() - used > age:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def install(

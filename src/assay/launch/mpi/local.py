@@ -17,10 +17,10 @@ from assay.launch.commands.launch_command import RUNNER, is_command, prepare_com
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command, uses_hydra
 from assay.launch.mpi.reachability import PATIENCE, check_hosts
+from assay.launch.outages import silent_hosts
 from assay.launch.outcome import judge, last_output
 from assay.launch.output import cap
 from assay.launch.process import LaunchProcess
-from assay.launch.remote import silent_hosts
 from assay.launch.warden import AGENT, HERE, REMOTE
 from assay.model.placement import Placement
 from assay.records.files import write_atomically

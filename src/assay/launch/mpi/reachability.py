@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.hostnames import names_text
 from assay.launch.executor import HostsLost
-from assay.launch.remote import run_on_hosts
+from assay.launch.outages import ask_hosts
 
 # Seconds for a host to answer; a login over a slow name service takes several.
 PATIENCE = 30.0
@@ -32,7 +32,7 @@ def check_hosts(remote_shell: str, hosts: Sequence[str], executable: Path, job: 
     missing = f"echo {_MISSING}"
     seen = f"test -x {program} || {missing}{program}; test -r {order} || {missing}{folder}"
     command = f"{seen}; {_end_kernels_of(job.parent)}"
-    replies = run_on_hosts(remote_shell, hosts, command, patience=PATIENCE)
+    replies = ask_hosts(remote_shell, hosts, command, patience=PATIENCE)
     silent = [reply for reply in replies.values() if not reply.ok]
     if silent:
         first = silent[0]

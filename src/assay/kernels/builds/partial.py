@@ -1,0 +1,182 @@
+"""Builds that were interrupted: kept in the cache, and continued by the next builder.
+
+A folder per key holds a copy of the sources, CMake's folder, and a journal with a line per compiled
+file. Ninja compiles what is missing. It trusts what it finds, so before it continues every object
+file that the journal does not name with the same digest is removed: a node that failed, or a full
+file system, leaves files that look complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay.cache import cache_home, cannot_write_cache, check_trusted
+from assay.decoding import UNREADABLE
+from assay.kernels.builds.identity import source_digest
+from assay.kernels.builds.sealed import PARTIAL, copy_sources, digest_of
+
+_JOURNAL = "journal.jsonl"
+_ABOUT = "about.json"
+# What a compiler writes: objects and precompiled headers, by gcc and clang.
+_COMPILED = (".o", ".gch", ".pch")
+_STEP = re.compile(r"Building \w+ object (\S+)")
+# What CMake finds out is found out again, since a killed CMake leaves half a file.
+_CMAKE_STATE = ("CMakeCache.txt", "build.ninja")
+
+
+class CompiledFile(msgspec.Struct, frozen=True):
+    """A line of the journal: a file, its SHA-256, the steps done with it, of how many in total, and
+    the time that the build had taken, s.
+    """
+
+    file: str
+    digest: str
+    done: int
+    total: int
+    seconds: float
+
+
+class About(msgspec.Struct, frozen=True):
+    """What is built: the toolchain's name, and a digest of the processor that it is built for (None
+    if the flags name one).
+    """
+
+    toolchain: str
+    identity: str | None
+
+
+class PartialProgress(msgspec.Struct, frozen=True):
+    """How far an interrupted build is, in steps of the build, and how long it took so far, s."""
+
+    about: About
+    done: int
+    total: int
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        """The part that is done, below 1."""
+        return min(self.done / max(self.total, 1), 0.99)
+
+
+class PartialBuild:
+    """A build in a folder that is kept until the build is complete.
+
+    One process at a time may use it; ``lock``: its descriptor of the lock, for those that it
+    starts. Raises AssayError if other users may write to the folder, or
+    if it can't be written.
+    """
+
+    def __init__(self, folder: Path, about: About, sources: Path, lock: int | None = None) -> None:
+        self.lock = lock
+        self._folder = folder
+        self._about = about
+        self._sources = sources
+        self.sources = folder / "native"
+        self.work = folder / "work"
+        self.kept = 0
+        self._before = 0.0
+        self._began = time.monotonic()
+        self._prepare()
+
+    def _prepare(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            check_trusted(self._folder)
+            if not self._same_sources():
+                self.restart()
+                return
+            journal = _journal(self._folder)
+            self.kept = self._keep({line.file: line.digest for line in journal})
+            self._before = journal[-1].seconds if journal else 0.0
+        except OSError as error:
+            raise cannot_write_cache(self._folder, error) from None
+
+    def restart(self) -> None:
+        """Remove everything, and copy the sources. Raises AssayError if that fails."""
+        try:
+            for path in self._folder.iterdir():
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            (self._folder / _ABOUT).write_bytes(msgspec.json.encode(self._about))
+        except OSError as error:
+            raise cannot_write_cache(self._folder, error) from None
+        copy_sources(self._sources, self.sources)
+        self.kept, self._before = 0, 0.0
+
+    def compiled(self, step: str, done: int, total: int) -> None:
+        """Note a step that Ninja has done, of this many; ``step``: its line."""
+        named = _STEP.fullmatch(step.strip())
+        if named is None or not named[1].endswith(_COMPILED):
+            return
+        with contextlib.suppress(OSError):  # then the file is compiled again
+            digest = digest_of(self.work / named[1])
+            line = CompiledFile(named[1], digest, done, total, self.seconds)
+            with (self._folder / _JOURNAL).open("ab") as file:
+                file.write(msgspec.json.encode(line) + b"\n")
+
+    @property
+    def seconds(self) -> float:
+        """How long the build has taken so far, s."""
+        return self._before + time.monotonic() - self._began
+
+    def remove(self) -> None:
+        """Remove the folder: the build is complete, or can't be made."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _same_sources(self) -> bool:
+        try:
+            return source_digest(self.sources) == source_digest(self._sources)
+        except OSError:
+            return False
+
+    def _keep(self, known: dict[str, str]) -> int:
+        """Remove what may be damaged; returns the number of compiled files that remain."""
+        kept = 0
+        for path in sorted(self.work.rglob("*")) if self.work.is_dir() else []:
+            if path.is_dir() and not path.is_symlink():
+                continue
+            if path.suffix in _COMPILED:
+                name = path.relative_to(self.work).as_posix()
+                whole = not path.is_symlink() and digest_of(path) == known.get(name)
+                kept += whole
+                if whole:
+                    continue
+            elif path.name not in _CMAKE_STATE and path.suffix != ".so":
+                continue
+            path.unlink()
+        return kept
+
+
+def interrupted_builds() -> dict[str, PartialProgress]:
+    """The interrupted builds in the cache, by key."""
+    found = {}
+    for folder in (cache_home() / "builds").glob(f"{PARTIAL}*"):
+        journal = _journal(folder)
+        with contextlib.suppress(OSError, *UNREADABLE):
+            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=About)
+            last = journal[-1] if journal else CompiledFile("", "", 0, 0, 0.0)
+            key = folder.name.removeprefix(PARTIAL)
+            found[key] = PartialProgress(about, last.done, last.total, last.seconds)
+    return found
+
+
+def _journal(folder: Path) -> list[CompiledFile]:
+    """The lines of a journal that are whole."""
+    return list(_lines(folder / _JOURNAL))
+
+
+def _lines(path: Path) -> Iterator[CompiledFile]:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return
+    for line in content.split(b"\n"):
+        with contextlib.suppress(*UNREADABLE):
+            yield msgspec.json.decode(line, type=CompiledFile)
