@@ -197,6 +197,16 @@ def format_duration(seconds: float | None) -> str:
     return sign + " ".join(f"{count} {name}" for count, name in parts if count)
 
 
+def rough_duration(seconds: float) -> str:
+    """An estimated duration, to two digits or so: ``"28 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    if not math.isfinite(seconds):
+        return format_duration(seconds)
+    if seconds < 59.5:
+        return f"{max(round(seconds), 0)} s" if seconds >= 1.0 or seconds <= 0.0 else "1 s"
+    step = 5 if seconds < 600 else 60
+    return format_duration(step * round(seconds / step))
+
+
 def _odd(value: float) -> str:
     if math.isnan(value):
         return "NaN"

@@ -13,6 +13,8 @@ from assay.units import counted, format_duration, parse_quantity, whole_number
 
 # The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
+# The option that measures every cell at least once; any text but the empty one switches it on.
+WHOLE = "whole"
 
 # Options whose names differ from the rule's keys.
 _OPTIONS = {f"{end}_{limit}": limit for limit in ("launches", "samples") for end in ("min", "max")}
@@ -25,6 +27,7 @@ def amended(rule: Replication, changes: Changes) -> Replication:
     it is both; for samples the maximum, and also the minimum if the rule's minimum is larger.
     """
     given = {name: value for name, value in changes.items() if value}
+    whole = bool(given.pop(WHOLE, None)) or rule.whole
     for limit in ("launches", "samples"):
         text = given.pop(limit, None)
         if text is None:
@@ -42,7 +45,7 @@ def amended(rule: Replication, changes: Changes) -> Replication:
             given[f"min_{limit}"] = fewest
     written = {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None}
     return read_replication(
-        _timed(written, given) | given,
+        _timed(written, given) | given | {WHOLE: whole},
         lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",
     )
 

@@ -32,6 +32,9 @@ def read_replication(
             raise AssayError(
                 f"Unknown key '{key}' in [replication].", where=where(key), fix=nearest(key, known)
             )
+        if key == "whole":
+            read[key] = _read_flag(raw, key, where(key))
+            continue
         value = read_quantity(raw, key, _UNITS.get(key, ""), where(key))
         if key in ("precision", "confidence"):
             if not 0 < value < 1:
@@ -52,6 +55,12 @@ def read_replication(
                 f"min_{limit} = {least} is more than max_{limit} = {most}.", where=where(key)
             )
     return _timed(rule, values, where)
+
+
+def _read_flag(raw: object, key: str, where: str) -> bool:
+    if not isinstance(raw, bool):
+        raise AssayError(f"'{key}' must be true or false.", where=where)
+    return raw
 
 
 def _timed(

@@ -188,7 +188,7 @@ def _forecasts(
 def _rule(document: TomlDocument) -> Replication:
     """The replication rule as a plan has it. Raises AssayError."""
     table = document.read(
-        ("replication",), document.data.get("replication", {}), dict[str, str | float]
+        ("replication",), document.data.get("replication", {}), dict[str, str | float | bool]
     )
     return read_replication(table, lambda key: document.where(("replication", key)))
 

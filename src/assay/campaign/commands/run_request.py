@@ -20,6 +20,7 @@ from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.plan import Plan, PlanContext
 from assay.plans.app import App
 from assay.plans.levels import Written
+from assay.plans.overrides import WHOLE
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunOptions, RunRequest
@@ -39,11 +40,13 @@ def run_options(
     app: App | None = None,
     beside: Path | None = None,
     timeout: float = 0.0,
+    whole: bool = False,
 ) -> RunOptions:
     """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
 
     ``beside``: a folder of the site's executables; ``timeout``: maximum seconds of a launch of
-    these, 0 if derived. Raises AssayError for an unknown suite.
+    these, 0 if derived. ``whole``: whether every cell is measured at least once, whatever the
+    budget. Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
@@ -56,6 +59,7 @@ def run_options(
         app=app,
         beside=str(beside.absolute()) if beside else None,
         timeout=timeout,
+        whole=whole,
         **given,
     )
 
@@ -108,7 +112,8 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
         source=source,
         lenient=lenient,
         app=options.app,
-        changes={word: getattr(options, word) for word in RULE},
+        changes={word: getattr(options, word) for word in RULE}
+        | {WHOLE: "yes" if options.whole else None},
     )
     if options.beside is None:
         return plan

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
+from assay.campaign.budget.earlier_times import with_earlier_times
 from assay.campaign.commands.dry_run import show_plan
 from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
 from assay.campaign.commands.run_request import plan_here
@@ -75,8 +77,11 @@ def begin(options: RunOptions, how: StartOptions) -> int:
     machine = machine_for(how.config, how.fake)
     plan = plan_here(options, machine.context)
     if how.dry_run:
+        plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
         return show_plan(plan, how.console, as_json=how.after.as_json)
+    plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
     report_choices(plan, how.console)
+    how.console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
 

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
+from assay.campaign.budget.earlier_times import with_earlier_times
 from assay.campaign.commands.finish import file_report
 from assay.campaign.commands.run_request import ENDING, ENDING_SHARE, plan_here
 from assay.campaign.engine.clocks import MachineClock
@@ -277,6 +279,9 @@ def make_ready(
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
     plan = plan_here(request, machine.context)
+    folder_of_runs = run.path.parent.parent if request.members is not None else run.path.parent
+    plan = with_earlier_times(plan, folder_of_runs, machine.system.to_dict(), machine.fake)
+    console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, console)
     if request.members is not None:
         new_run(machine, bench, plan, run.path.parent, request.command, name=run.name)

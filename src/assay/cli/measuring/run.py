@@ -39,6 +39,7 @@ def run(
     runs: Path | None = None,
     seed: int | None = None,
     budget: str | None = None,
+    whole: Annotated[bool, Parameter(negative=())] = False,
     precision: str | None = None,
     launches: str | None = None,
     duration: str | None = None,
@@ -102,7 +103,11 @@ def run(
     seed
         Seed of the random order of cells [default: drawn, and recorded].
     budget
-        Time for the whole plan, or for each session, such as "90 s" [default: as in the plan].
+        Time for all launches of the plan, or of each session, such as "90 s" [default: as in the
+        plan]. It is kept: cells that it can't hold are left out, and named. Surveying the machine
+        and compiling kernels come on top.
+    whole
+        Measure every cell at least once, even if that takes longer than the budget.
     precision
         Relative half-width of the 95% interval to reach, such as 1% [default: as in the plan].
     launches
@@ -219,6 +224,7 @@ def run(
             app=command,
             beside=beside,
             timeout=0.0 if command is not None else read_timeout(timeout),
+            whole=whole,
             rule={
                 "budget": budget,
                 "precision": precision,
