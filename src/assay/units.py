@@ -202,7 +202,7 @@ def rough_duration(seconds: float) -> str:
     if not math.isfinite(seconds):
         return format_duration(seconds)
     if seconds < 59.5:
-        return f"{max(round(seconds), 0)} s" if seconds >= 1.0 or seconds <= 0.0 else "1 s"
+        return f"{max(round(seconds), 0)} s"
     step = 5 if seconds < 600 else 60
     return format_duration(step * round(seconds / step))
 

@@ -61,7 +61,7 @@ class FirstLaunches:
             limit = "and so is one launch of each cell" if rule.whole else "launches included"
             return f"{takes}. The budget{session} is {budget}, {limit}; compiling comes on top."
         if rule.whole:
-            return f"{takes}. That exceeds the budget{session} of {budget}, as requested."
+            return f"{takes}; every cell is measured, though the budget{session} is {budget}."
         return (
             f"{takes}. The budget{session} of {budget} is kept: "
             f"{named(self.left_out)} left out. {way_out(self.seconds)}"
