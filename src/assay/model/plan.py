@@ -75,6 +75,7 @@ class PlanContext:
     node's network adapters; None if unknown. ``notes``: sentences about the machine for readers of
     the results. ``hardware_threads``: usable ones per node; 0 if unknown. ``adapter_speed``: of a
     node's fastest adapter, B/s; ``slowest_link``: of any link between nodes, B/s; None if unknown.
+    ``unlimited``: whether there are as many nodes as are requested (a fake machine).
     """
 
     cores: int
@@ -91,6 +92,7 @@ class PlanContext:
     hardware_threads: int = 0
     adapter_speed: float | None = None
     slowest_link: float | None = None
+    unlimited: bool = False
 
     @property
     def threads_per_core(self) -> int:

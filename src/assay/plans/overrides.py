@@ -9,7 +9,7 @@ import msgspec
 from assay.errors import AssayError
 from assay.model.replication import Replication
 from assay.plans.replication import read_replication
-from assay.units import counted, format_duration, parse_quantity, whole_number
+from assay.units import counted, format_duration, parse_duration, whole_number
 
 # The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
@@ -47,6 +47,7 @@ def amended(rule: Replication, changes: Changes) -> Replication:
     return read_replication(
         _timed(written, given) | given | {WHOLE: whole},
         lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",
+        in_seconds=written.keys() - given.keys(),
     )
 
 
@@ -64,7 +65,7 @@ def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, objec
         rest.pop("duration", None)
     if "duration" in times:
         rest.pop("sessions", None)
-        length = parse_quantity(given["duration"], "s", where="--duration")
+        length = parse_duration(given["duration"], where="--duration")
         if "every" not in times and length <= float(str(rest.get("every", 0))):
             rest.pop("every", None)
     if len(times) == 2:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.model.placement import Value
 from assay.model.plan import PlanContext
 
 if TYPE_CHECKING:
@@ -25,6 +27,45 @@ class Messages:
         return int(self.matrix.shape[0])
 
 
+# A requested level: its factor, the level as written, and its value, None if it has none here.
+Level = tuple[str, int, Value | None]
+
+
+@dataclass
+class RequestedLevels:
+    """Levels that the user requests on the command line: each is measured, or the plan is refused.
+
+    A suite's own levels that a machine can't do are left out with a note, since suites are written
+    for all machines. Leaving out what a user asks for would answer another question.
+
+    ``factors``: the names of the factors that the user gave.
+    """
+
+    factors: Collection[str] = ()
+    _met: set[Level] = field(default_factory=set)
+    _refused: dict[Level, AssayError] = field(default_factory=dict)
+
+    def met(self, levels: Iterable[Level]) -> None:
+        """Note that a cell has these levels."""
+        self._met.update(level for level in levels if level[0] in self.factors)
+
+    def not_met(self, levels: Iterable[Level], why: AssayError) -> None:
+        """Note that something with these levels can't be measured."""
+        for level in levels:
+            if level[0] in self.factors:
+                self._refused.setdefault(level, why)
+
+    def check(self) -> None:
+        """Raise the first reason for a level that no cell has."""
+        written = {(factor, place) for factor, place, _ in self._met}
+        for level, why in self._refused.items():
+            factor, place, value = level
+            if level in self._met or (value is None and (factor, place) in written):
+                continue
+            where = why.where if value is None else f"{factor}={value}"
+            raise AssayError(why.what, where=where, fix=why.fix)
+
+
 @dataclass
 class Fitting:
     """The machine that a plan is made for, and results of expanding it.
@@ -35,6 +76,7 @@ class Fitting:
     are a search, and of other measures; ``first``: of measures that go first. ``stretch``: factor
     on the time per launch of all cells, relative to the plan. ``messages``: a command's
     communication matrix, None if unknown; ``fitted``: ids of cells with a fitted order.
+    ``requested``: levels that the user asked for.
     """
 
     context: PlanContext
@@ -49,6 +91,7 @@ class Fitting:
     stretch: float = 1.0
     messages: Messages | None = None
     fitted: set[str] = field(default_factory=set)
+    requested: RequestedLevels = field(default_factory=RequestedLevels)
 
 
 class Infeasible(AssayError):

@@ -32,7 +32,7 @@ from assay.plans.levels import (
 )
 from assay.plans.open_settings import searched
 from assay.plans.overrides import Changes, amended, chosen_time, stretch
-from assay.plans.plan_target import Fitting, Messages
+from assay.plans.plan_target import Fitting, Messages, RequestedLevels
 from assay.plans.replication import read_replication
 from assay.toml import TomlDocument, load_toml, parse_toml
 from assay.units import whole_number
@@ -140,6 +140,8 @@ def load_plan(
         stretch=stretch(written, rule, changes or {}),
     )
     fitting.messages = _messages(document, source, app)
+    if not lenient:
+        fitting.requested = RequestedLevels({*(instead or {}), *(("nodes",) if nodes else ())})
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
     if fitting.portable:

@@ -51,7 +51,7 @@ class FirstLaunches:
         basis = "as in earlier runs" if self.earlier == self.cells else "by the cells' work"
         if 0 < self.earlier < self.cells:
             basis = "by earlier runs and the cells' work"
-        least = rough_duration(self.seconds)
+        least = rough_duration(self.seconds) if self.seconds >= 1.0 else "a part of a second"
         takes = f"{each[0].upper()}{each[1:]} takes at least {least}, {basis}"
         if self.command and not self.known:
             takes += "; how long the command takes is not known before its first launch"

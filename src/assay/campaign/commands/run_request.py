@@ -16,6 +16,7 @@ import msgspec
 
 from assay import __version__
 from assay.config import Config, SchedulerConfig
+from assay.errors import AssayError
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.plan import Plan, PlanContext
 from assay.plans.app import App
@@ -24,7 +25,12 @@ from assay.plans.overrides import WHOLE
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunOptions, RunRequest
+from assay.units import counted
 
+_MORE_NODES = (
+    "Request fewer; or add --submit, run it in an allocation, or name hosts in [cluster] of "
+    "assay.toml."
+)
 # The options that change a plan's replication rule.
 RULE = ("budget", "precision", "launches", "duration", "every", "sessions")
 
@@ -65,8 +71,34 @@ def run_options(
 
 
 def plan_here(options: RunOptions, context: PlanContext) -> Plan:
-    """The plan on the machine at hand. Raises AssayError."""
+    """The plan on the machine at hand, or on those hosts of a job that answer.
+
+    Raises AssayError.
+    """
     return _plan(options, context, Source(dict(options.texts)), lenient=False)
+
+
+def plan_requested(options: RunOptions, context: PlanContext) -> Plan:
+    """As ``plan_here``, for the machine of the command line: what it requests has to be there.
+
+    Raises AssayError if it has fewer nodes, or if no cell uses all of them.
+    """
+    most = _most(options)
+    if most and most > context.nodes and not context.unlimited:
+        raise AssayError(
+            f"There {'is' if context.nodes == 1 else 'are'} {counted(context.nodes, 'node')}.",
+            where=f"--nodes {options.nodes}",
+            fix=_MORE_NODES,
+        )
+    plan = plan_here(options, context)
+    largest = max(cell.placement.nodes for cell in plan.cells)
+    if most and largest < most:
+        raise AssayError(
+            f"No cell of '{plan.name}' runs on more than {counted(largest, 'node')} here.",
+            where=f"--nodes {options.nodes}",
+            fix=f"Request --nodes {largest}, or nodes={most} for all measures of the plan.",
+        )
+    return plan
 
 
 def plan_elsewhere(
@@ -101,6 +133,8 @@ def _most(options: RunOptions) -> int | None:
 
 def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
     most = _most(options)
+    if context.unlimited:
+        context = dataclasses.replace(context, nodes=most or 1)
     if most:
         context = dataclasses.replace(context, nodes=min(context.nodes, most))
     plan = load_plan(

@@ -44,10 +44,15 @@ def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
 
-def report_choices(plan: Plan, console: Console) -> None:
-    """Print on a terminal what the plan chose according to the machine."""
-    for sentence in grouped_choices(plan.choices) if console.is_terminal else ():
-        console.print(sentence, style="dim", markup=False)
+def report_choices(plan: Plan, console: Console, *, requested: bool = False) -> None:
+    """Print on a terminal what the plan chose and leaves out according to the machine.
+
+    ``requested``: whether the user asked for levels; what is left out is then printed everywhere.
+    """
+    choices = grouped_choices(plan.choices) if console.is_terminal else ()
+    notes = plan.notes if requested or console.is_terminal else ()
+    for sentence in (*choices, *notes):
+        console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
 
 def new_run(

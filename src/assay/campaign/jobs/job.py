@@ -41,6 +41,7 @@ from assay.config import Config, load_config
 from assay.console import harmless
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
+from assay.launch.fake.check import check_cells
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
 from assay.records.jobs import How, JobBook, JobEnd, JobEvent
@@ -279,6 +280,8 @@ def make_ready(
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
     plan = plan_here(request, machine.context)
+    if request.fake is not None:
+        check_cells(Path(request.fake), plan.cells)
     folder_of_runs = run.path.parent.parent if request.members is not None else run.path.parent
     plan = with_earlier_times(plan, folder_of_runs, machine.system.to_dict(), machine.fake)
     console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")

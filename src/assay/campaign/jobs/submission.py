@@ -48,6 +48,15 @@ class JobOptions:
     account: str | None = None
     walltime: str | None = None
 
+    @property
+    def given(self) -> dict[str, str | None]:
+        """The options as they are written on the command line."""
+        return {
+            "--partition": self.partition,
+            "--account": self.account,
+            "--walltime": self.walltime,
+        }
+
     def applied(self, config: SchedulerConfig | None) -> SchedulerConfig:
         """The scheduler's section with these options applied."""
         found = (config or SchedulerConfig()).of_partition(self.partition)

@@ -166,6 +166,7 @@ def run(
         assay's code to yours.
     """
     from assay.campaign.commands.finish import Expected
+    from assay.campaign.commands.option_rules import check_new, check_resumed
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded
@@ -214,7 +215,25 @@ def run(
         site=JobOptions(partition, account, walltime),
         after=WhenEnded(report, json, fail_on, Expected(settings.expect, junit), verbose),
     )
+    given = {
+        "--nodes": nodes,
+        "--ppn": ppn,
+        "--seed": seed,
+        "--budget": budget,
+        "--whole": whole,
+        "--precision": precision,
+        "--launches": launches,
+        "--duration": duration,
+        "--every": every,
+        "--sessions": sessions,
+        "--app": app,
+        "--beside": beside,
+        "--dry-run": dry_run,
+        "--per-node": per_node,
+        "--fail-on": fail_on,
+    }
     if not resume:
+        check_new(given)
         asked = run_options(
             suite,
             factors,
@@ -235,12 +254,5 @@ def run(
             },
         )
         return begin(asked, how)
-    if factors or nodes or ppn or app or beside:
-        others = {"--nodes": nodes, "--ppn": ppn, "--app": app, "--beside": beside}
-        first = next((f"{name} {value}" for name, value in others.items() if value), "")
-        raise AssayError(
-            "A run that goes on has the factors it began with.",
-            where=factors[0] if factors else first,
-            fix="Leave them out, or begin a new run.",
-        )
+    check_resumed(factors, given)
     return resume_run("" if suite == "quick" else suite, how)
