@@ -53,7 +53,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
     for measure in measures:
         kernel = find_kernel(measure.kernel, where=measure.where)
         _check_factors(measure, kernel)
-        for cell in _cells_of(measure, kernel, fitting):
+        for cell in _named(measure, kernel, _cells_of(measure, kernel, fitting)):
             cells.setdefault(cell.id, cell)
             (fitting.searched if measure.search else fitting.measured).add(cell.id)
             if measure.first:
@@ -70,6 +70,17 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
             "Nothing of this plan can be measured here.", detail="\n".join(fitting.notes)
         )
     return tuple(cells.values())
+
+
+def _named(measure: Measure, kernel: Kernel, cells: Iterator[Cell]) -> Iterator[Cell]:
+    """The cells; an error in the plan's file names the kernel, since a measure may have several."""
+    try:
+        yield from cells
+    except AssayError as error:
+        in_file = ".toml:" in error.where
+        if in_file and kernel.name not in error.what:
+            error.what = f"{kernel.name}: {error.what}"
+        raise
 
 
 def _check_factors(measure: Measure, kernel: Kernel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,30 +38,34 @@ class RequestedLevels:
     A suite's own levels that a machine can't do are left out with a note, since suites are written
     for all machines. Leaving out what a user asks for would answer another question.
 
-    ``factors``: the names of the factors that the user gave.
+    ``given``: the levels that the user gave, as factor and identity of the written level: the
+    plan's own levels of the same factor are not meant.
     """
 
-    factors: Collection[str] = ()
+    given: Collection[tuple[str, int]] = ()
     _met: set[Level] = field(default_factory=set)
-    _refused: dict[Level, AssayError] = field(default_factory=dict)
+    _refused: dict[Level, list[tuple[bool, AssayError]]] = field(default_factory=dict)
 
     def met(self, levels: Iterable[Level]) -> None:
         """Note that a cell has these levels."""
-        self._met.update(level for level in levels if level[0] in self.factors)
+        self._met.update(level for level in levels if level[:2] in self.given)
 
-    def not_met(self, levels: Iterable[Level], why: AssayError) -> None:
-        """Note that something with these levels can't be measured."""
+    def not_met(self, levels: Sequence[Level], why: AssayError) -> None:
+        """Note that something with these levels can't be measured; the last is usually why."""
         for level in levels:
-            if level[0] in self.factors:
-                self._refused.setdefault(level, why)
+            if level[:2] in self.given:
+                self._refused.setdefault(level, []).append((level == levels[-1], why))
 
     def check(self) -> None:
         """Raise the first reason for a level that no cell has."""
         written = {(factor, place) for factor, place, _ in self._met}
-        for level, why in self._refused.items():
-            factor, place, value = level
-            if level in self._met or (value is None and (factor, place) in written):
-                continue
+        unmet = [
+            (not own, level, why)
+            for level, reasons in self._refused.items()
+            if level not in self._met and (level[2] is not None or level[:2] not in written)
+            for own, why in reasons[:1]
+        ]
+        for _, (factor, _, value), why in sorted(unmet, key=lambda each: each[0]):
             where = why.where if value is None else f"{factor}={value}"
             raise AssayError(why.what, where=where, fix=why.fix)
 

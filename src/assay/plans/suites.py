@@ -141,7 +141,10 @@ def load_plan(
     )
     fitting.messages = _messages(document, source, app)
     if not lenient:
-        fitting.requested = RequestedLevels({*(instead or {}), *(("nodes",) if nodes else ())})
+        given = [*(instead or {}).items(), *([("nodes", nodes)] if nodes else [])]
+        fitting.requested = RequestedLevels(
+            {(name, id(level)) for name, levels in given for level in levels}
+        )
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
     if fitting.portable:

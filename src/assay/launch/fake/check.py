@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -26,9 +26,9 @@ def check_cells(path: Path, cells: Iterable[Cell]) -> None:
     for cell in cells:
         behaviour = machine.behaviour(cell.kernel, cell.toolchain, cell.parameters, cell.placement)
         parameters = behaviour.resolve(cell.parameters)
-        known = behaviour.names(cell.kernel, parameters, cell.placement).keys() | _LATER
+        known = {*behaviour.names(cell.kernel, parameters, cell.placement), *_LATER}
         index = next((n for n, each in enumerate(machine.behaviours) if each is behaviour), 0)
-        places: dict[tuple[str | int, ...], tuple[Expression, Collection[str]]] = {
+        places: dict[tuple[str | int, ...], tuple[Expression, set[str]]] = {
             ("kernel", index, "time"): (behaviour.time, known)
         }
         for name, formula in behaviour.covariates.items():
