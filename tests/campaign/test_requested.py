@@ -160,12 +160,13 @@ def test_errors_in_scenarios_name_file_line_and_kernel(lab: InProcessLab) -> Non
 def test_the_nodes_of_a_fake_machine_measure_themselves(lab: InProcessLab) -> None:
     """An administrator's central report, without a cluster: a slow node and a failing one."""
     (lab.path / "scenario.toml").write_text(
-        "schema = 1\nseed = 4\ncores = 4\nnodes = 8\n[[kernel]]\n"
-        'time = "1e-3 * (1 + 0.3 * (node == 5))"\n'
-        "noise = { sigma = 0.01, launch_sigma = 0.005 }\n"
+        "schema = 1\nseed = 3\ncores = 4\nnodes = 8\n[[kernel]]\nmatch = 'network.*'\n"
+        'time = "0.001 * (1 + 0.25 * (node == 5))"\n'
+        "noise = { sigma = 0.01, launch_sigma = 0.01 }\n"
+        "[[kernel]]\ntime = 0.001\nnoise = { sigma = 0.01, launch_sigma = 0.01 }\n"
         '[[failure]]\nkind = "error"\nmatch = "npb.ep"\nwhere = "node == 3"\n'
     )
-    done = lab.run("plan.toml", "--per-node", "--launches", "20", "kernel=memory.stream,npb.ep")
+    done = lab.run("plan.toml", "--per-node", "ppn=2")
     assert done.returncode == 1, done.stderr  # a cell failed on a node
     report = json.loads(done.stdout)
     (section,) = report["sections"]
