@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from assay.errors import AssayError
 
@@ -55,6 +56,16 @@ def check_new(given: Given) -> None:
             "There are no nodes to compare: a single run doesn't measure them one by one.",
             where="--fail-on nodes",
             fix="Add --per-node.",
+        )
+
+
+def check_junit(path: Path | None) -> None:
+    """Raise AssayError if the file can't be written: nobody wants to learn that at the end."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise AssayError(
+            f"There is no folder '{path.parent}'.",
+            where=f"--junit {path}",
+            fix="Make it, or name a file in another one.",
         )
 
 

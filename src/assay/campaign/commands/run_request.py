@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from assay import __version__
+from assay.campaign.budget.announcement import first_launches
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.model.cell import OWN_TOOLCHAIN
@@ -241,7 +242,9 @@ def estimate(
     groups = {(cell.toolchain, cell.placement) for cell in plan.cells}
     nodes = max(cell.placement.nodes for cell in plan.cells)
     budget = plan.replication.budget
-    # Each cell is measured once whatever the budget, so a small budget is exceeded.
+    if plan.replication.whole:
+        budget = max(budget, first_launches(plan).seconds)
+    # The last launches may exceed the budget.
     measuring = budget + sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
     if compiling is None:
         compiling = BUILDING * len(built_toolchains(plan))

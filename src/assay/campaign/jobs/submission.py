@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
 from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
 from assay.campaign.commands.run_request import (
     JobEstimate,
@@ -173,8 +174,10 @@ def ready(
     group: list[GroupJob] = []
     if members is not None and away:
         group = group_jobs(request, scheduler_of(scheduler), range(members))
+    first = first_launches(plan)
+    notes = (*builds.notes, *((first.sentence,) if first.exceeds else ()))
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root, builds.notes, tuple(group))
+    return Submission(request, found, stem, root, notes, tuple(group))
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:

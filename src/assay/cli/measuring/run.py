@@ -166,7 +166,7 @@ def run(
         assay's code to yours.
     """
     from assay.campaign.commands.finish import Expected
-    from assay.campaign.commands.option_rules import check_new, check_resumed
+    from assay.campaign.commands.option_rules import check_junit, check_new, check_resumed
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded
@@ -232,6 +232,7 @@ def run(
         "--per-node": per_node,
         "--fail-on": fail_on,
     }
+    check_junit(junit)
     if not resume:
         check_new(given)
         asked = run_options(
