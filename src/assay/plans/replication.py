@@ -39,9 +39,9 @@ def read_replication(
         if key == "whole":
             read[key] = _read_flag(raw, key, where(key))
             continue
-        if key in _TIMES and key not in in_seconds and isinstance(raw, str | int | float):
-            parse_duration(raw, where=where(key))
         value = read_quantity(raw, key, "s" if key in _TIMES else "", where(key))
+        if key in _TIMES and key not in in_seconds and isinstance(raw, str | int | float):
+            value = parse_duration(raw, where=where(key))
         if key in ("precision", "confidence"):
             if not 0 < value < 1:
                 raise AssayError(f"'{key}' must lie between 0 and 1.", where=where(key))
