@@ -53,9 +53,13 @@ class Outlook:
             return self._before_the_first(budget)
         if self.searching:
             return TimeLeft(budget, "at most")
-        if self.rule.unbroken or any(not state.precise_enough for state in self.waiting):
-            return TimeLeft(budget)  # they get all the time that there is
-        return TimeLeft(min(self._to_precision(), budget))
+        if self.rule.unbroken:
+            return TimeLeft(budget)
+        least = self._to_precision()
+        if all(state.precise_enough for state in self.waiting):
+            return TimeLeft(min(least, budget))
+        # Cells that are not precise get all the time that there is, if they need it.
+        return TimeLeft(budget, "about" if 2.0 * least >= budget else "at most")
 
     def _before_the_first(self, budget: float) -> TimeLeft:
         """The time while some cells have no launch: bounds alone are known."""
