@@ -231,7 +231,7 @@ def test_the_budget_ends_a_run_before_every_cell_was_measured(lab: Lab) -> None:
     assert len(measured) == 1  # the quickest cell
     left_out = [c for c in json.loads(done.stdout)["cells"] if (c["error"] or "")]
     assert len(left_out) == 11
-    assert {c["error"][:34] for c in left_out} == {"It was left out: the budget of 50"}
+    assert {c["error"][:34] for c in left_out} == {"It was left out: the budget of 50."}
 
 
 def test_a_whole_run_measures_every_cell_whatever_the_budget(lab: Lab) -> None:

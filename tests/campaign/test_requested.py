@@ -62,7 +62,7 @@ REFUSED = {
     "quick --duration 20": "--duration: '20' has no unit.",
     "quick --every 6 --sessions 2": "--every: '6' has no unit.",
     "quick --app true --timeout 5": "--timeout: '5' has no unit.",
-    "quick --budget 10m": "--budget: '10m' can mean minutes or months.",
+    "quick --budget 10m": "--budget: 'budget': '10m' can mean minutes or months.",
 }
 
 
