@@ -197,6 +197,16 @@ def format_duration(seconds: float | None) -> str:
     return sign + " ".join(f"{count} {name}" for count, name in parts if count)
 
 
+def rough_duration(seconds: float) -> str:
+    """An estimated duration, to two digits or so: ``"28 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    if not math.isfinite(seconds):
+        return format_duration(seconds)
+    if seconds < 59.5:
+        return f"{max(round(seconds), 0)} s"
+    step = 5 if seconds < 600 else 60
+    return format_duration(step * round(seconds / step))
+
+
 def _odd(value: float) -> str:
     if math.isnan(value):
         return "NaN"
@@ -305,13 +315,11 @@ _TIMES = {
     "µs": Decimal("1e-6"),
     "μs": Decimal("1e-6"),
     "ms": Decimal("1e-3"),
-    "s": Decimal(1),
-    "min": Decimal(60),
-    "h": Decimal(3600),
-    "d": Decimal(86400),
-    **dict.fromkeys(("hour", "hours"), Decimal(3600)),
-    **dict.fromkeys(("day", "days"), Decimal(86400)),
-    **dict.fromkeys(("week", "weeks"), Decimal(604800)),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), Decimal(60)),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), Decimal(3600)),
+    **dict.fromkeys(("d", "day", "days"), Decimal(86400)),
+    **dict.fromkeys(("w", "week", "weeks"), Decimal(604800)),
 }
 
 
@@ -333,6 +341,8 @@ _FACTORS = _factors()
 _NUMBER = re.compile(
     r"([+−-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?)\s*(.*)", re.ASCII | re.DOTALL
 )
+# A number without a unit.
+_BARE = re.compile(r"[+−-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 # Characters of a quantity; of longer text an error shows only the beginning.
 _LONGEST = 200
 # Examples of quantities by base unit, for error messages.
@@ -418,6 +428,25 @@ def clock_time(text: str) -> int | None:
     return 86400 * days + 3600 * parts[0] + 60 * parts[1] + parts[2]
 
 
+def parse_duration(text: str | float, *, where: str = "") -> float:
+    """Seconds of a time that a user states: ``"90 s"``, ``"10 mins"``, ``"1-12:00:00"``.
+
+    A number other than 0 needs its unit: seconds and minutes are both usual, and a run that takes
+    sixty times as long is found out late. Raises AssayError, with ``where``, as ``parse_quantity``.
+    """
+    seconds = float(parse_quantity(text, "s", where=where))
+    bare = not isinstance(text, str) or _BARE.fullmatch(text.strip())
+    if bare and seconds != 0.0:
+        number = text.strip() if isinstance(text, str) else f"{text:g}"
+        option = f"{where} " if where.startswith("--") and " " not in where else ""
+        raise AssayError(
+            f"'{number}' has no unit.",
+            where=where,
+            fix=f'Give a unit: {option}"{number} min" or {option}"{number} s".',
+        )
+    return seconds
+
+
 def parse_walltime(text: str | float, *, where: str = "") -> float:
     """Seconds of a job's time: a quantity, or as for Slurm, where a bare number is in minutes.
 
@@ -441,6 +470,14 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
         return expected, Decimal(1)
     if symbol in _FACTORS:
         return _FACTORS[symbol]
+    if len(symbol) > 2 and symbol.lower() in _TIMES:  # "Hours", "MIN": no symbol has a prefix
+        return _FACTORS[symbol.lower()]
+    if expected == "s" and symbol in ("m", "M"):
+        raise AssayError(
+            f"'{text}' can mean minutes or months.",
+            where=where,
+            fix=f'Write "{text[: -len(symbol)].strip()} min", or days.',
+        )
     if symbol.lower() in ("k", "m", "g", "t"):
         letter = symbol.upper()
         decimal = letter if letter != "K" else "k"

@@ -223,9 +223,21 @@ def test_a_full_disk_stops_the_run_with_the_remedy_and_resume_completes_it(
     assert counted(lab.only_run()).keys() == undisturbed.keys()
 
 
-def test_the_budget_ends_a_run_but_every_cell_was_measured(lab: Lab) -> None:
+def test_the_budget_ends_a_run_before_every_cell_was_measured(lab: Lab) -> None:
     done = lab.run("plan.toml", "--budget", "0.05 s")
     assert done.returncode == 0
+    assert "Left out, because the budget of 50.0 ms was spent:" in done.stderr
+    measured = counted(lab.only_run())
+    assert len(measured) == 1  # the quickest cell
+    left_out = [c for c in json.loads(done.stdout)["cells"] if (c["error"] or "")]
+    assert len(left_out) == 11
+    assert {c["error"][:34] for c in left_out} == {"It was left out: the budget of 50."}
+
+
+def test_a_whole_run_measures_every_cell_whatever_the_budget(lab: Lab) -> None:
+    done = lab.run("plan.toml", "--budget", "0.05 s", "--whole")
+    assert done.returncode == 0
+    assert "Left out" not in done.stderr
     replicates = Counter(name.rpartition("-")[0] for name in counted(lab.only_run()))
     assert len(replicates) == 12
     assert set(replicates.values()) == {1}

@@ -54,8 +54,24 @@ def test_on_several_nodes_nothing_is_left_out(
     found = json.loads(out)
     assert (found["suite"], found["nodes"], found["budget"]) == ("isu-2005", 8, 900.0)
     assert found["left_out"] == []
-    assert found["seconds"] > found["budget"]
+    assert found["seconds"] == found["budget"]
+    assert 0.0 < found["first_launches"] < found["budget"]
+    assert found["beyond_budget"] == []
     assert all(each["planned"] == each["parts"] for each in found["exhibits"])
+
+
+def test_a_small_budget_says_what_it_can_not_hold_and_whole_how_long_it_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--budget", "3 s", "--json")
+    kept = json.loads(dry("npb", 1, tmp_path, capsys, "class=C", *small)[0])
+    assert kept["seconds"] == kept["budget"] == 3.0
+    assert "BT class C, 1 rank" in kept["beyond_budget"]
+    whole = json.loads(dry("npb", 1, tmp_path, capsys, "class=C", "--whole", *small)[0])
+    assert whole["seconds"] == whole["first_launches"] == kept["first_launches"] > 60.0
+    assert whole["beyond_budget"] == []
+    out, err = dry("npb", 1, tmp_path, capsys, "class=C", "--budget", "3 s")
+    assert "The budget of 3.00 s is kept" in out + err and "BT class C" in out + err
 
 
 def test_other_suites_have_no_exhibits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.campaign.budget.time_left import TimeLeft
 from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
 from assay.campaign.engine.state import CampaignState
 from assay.model.cell import Cell
@@ -62,8 +63,15 @@ def test_the_order_of_arrival_does_not_matter(order: list[int]) -> None:
     assert state.next_block() is None
 
 
-def test_the_budget_ends_it_after_each_cell_was_measured() -> None:
+def test_the_budget_ends_it_whether_or_not_each_cell_was_measured() -> None:
     state = make_state()
+    state.spent = 100.0
+    assert state.next_block() is None
+    assert state.keeper.beyond() == CELLS
+
+
+def test_a_whole_run_ends_after_each_cell_was_measured() -> None:
+    state = make_state(whole=True)
     state.spent = 100.0
     assert state.next_block() == (0, CELLS)
     for cell in CELLS:
@@ -209,17 +217,18 @@ def test_a_fixed_cell_budget_is_kept() -> None:
     assert set(make_state(cell_budget=0.5).measurement_budgets(0, CELLS).values()) == {0.5}
 
 
-def test_progress_counts_and_the_eta_reach_zero() -> None:
+def test_the_time_left_reaches_zero() -> None:
     state = make_state(CELLS[:2])
-    assert (state.done, state.expected) == (0, 12)
-    assert state.remaining_seconds() == 60.0
+    assert state.keeper.time_left() == TimeLeft(60.0, "at most")
     state.add(done(CELLS[0], 0, wall=2.0))
-    assert state.remaining_seconds() == pytest.approx(2.0 * 11)
+    assert state.keeper.time_left() == TimeLeft(60.0, "at most")  # one cell is not known yet
+    state.add(done(CELLS[1], 0, wall=2.0))
+    # Both reached their precision; the launches agree at the second check, after 9 of them.
+    assert state.keeper.time_left() == TimeLeft(2.0 * 2 * 8)
     for cell in CELLS[:2]:
-        for replicate in range(8):
+        for replicate in range(9):
             state.add(done(cell, replicate))
-    assert (state.done, state.expected) == (16, 16)
-    assert state.remaining_seconds() == 0.0
+    assert state.keeper.time_left() == TimeLeft(0.0)
 
 
 def blocks_of(state: CampaignState, wall: float) -> list[tuple[int, list[Cell]]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.app import app
 from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
 from assay.lab.slurm_accounts import why_no_accounts
@@ -151,7 +152,15 @@ ACCOUNTS = {
     "lsb.acct": LSF,
     "accounting/20260101": PBS,
 }
-ALL = [example for example in examples() if len(example.split()) > 1]
+# Examples that need the modules and partitions of a site: only their options are read. The site
+# itself, docs/sites/slurm.toml, is read in tests/common/test_example_sites.py.
+OF_SITES = [
+    "assay kernels --build --toolchain gnu --for znver4",
+    "assay kernels --build --toolchain gnu --site seth",
+    "assay run network --submit --nodes 8 --site seth --partition large",
+    "assay run quick --submit --per-node --nodes all --partition batch",
+]
+ALL = [example for example in examples() if len(example.split()) > 1 and example not in OF_SITES]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
 WITH_SLURM = [
     example for example in IN_LABS if re.search(r"--slurm| sinfo| sbatch| sacct|--submit", example)
@@ -256,6 +265,12 @@ def adjusted(example: str) -> list[str]:
             if name not in words:
                 words += [name, value]
     return words
+
+
+@pytest.mark.parametrize("example", OF_SITES)
+def test_the_options_of_an_example_of_a_site_are_valid(example: str) -> None:
+    assert example in examples()
+    app.parse_args(words_of(example), print_error=False, exit_on_error=False)
 
 
 @pytest.mark.long

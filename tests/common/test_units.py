@@ -21,8 +21,10 @@ from assay.units import (
     format_share,
     format_signed,
     format_size,
+    parse_duration,
     parse_quantity,
     parse_walltime,
+    rough_duration,
 )
 
 
@@ -380,3 +382,50 @@ def test_days_hours_minutes_seconds_add_up(days, hours, minutes, seconds):
 )
 def test_numbers_of_cpus_have_no_exponent(number: float, text: str) -> None:
     assert format_count(number) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90 s", 90),
+        ("90sec", 90),
+        ("1 second", 1),
+        ("10 mins", 600),
+        ("10mins", 600),
+        ("1 minute", 60),
+        ("2 hrs", 7200),
+        ("1.5 hr", 5400),
+        ("2 Hours", 7200),
+        ("3 d", 259200),
+        ("1 w", 604800),
+        ("250 ms", 0.25),
+        ("1-12:00:00", 129600),
+        ("00:10:00", 600),
+        ("0", 0),
+    ],
+)
+def test_durations_are_read_in_all_usual_notations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "0.5", "1e3", " 10 ", "-5", 10, 2.5])
+def test_a_duration_without_a_unit_is_refused(text: str | float) -> None:
+    with pytest.raises(AssayError) as found:
+        parse_duration(text, where="--budget")
+    number = str(text).strip()
+    assert found.value.what == f"'{number}' has no unit."
+    assert found.value.fix == f'Give a unit: --budget "{number} min" or --budget "{number} s".'
+
+
+@pytest.mark.parametrize(("text", "what"), [("10m", "minutes or months"), ("5 parsec", "unknown")])
+def test_a_doubtful_unit_of_time_is_refused(text: str, what: str) -> None:
+    with pytest.raises(AssayError, match=what):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0 s"), (0.4, "0 s"), (28.4, "28 s"), (59.7, "1 min"), (203.0, "3 min 25 s")],
+)
+def test_an_estimated_duration_has_few_digits(seconds: float, text: str) -> None:
+    assert rough_duration(seconds) == text

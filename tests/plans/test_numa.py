@@ -53,7 +53,7 @@ def test_every_pair_of_cores_and_memory(tmp_path):
 def test_missing_nodes_are_refused_before_a_launch(tmp_path, lines, complaint):
     with pytest.raises(AssayError) as caught:
         cells(tmp_path, lines)
-    assert caught.value.what == complaint
+    assert caught.value.what == f"memory.stream: {complaint}"
     assert "plan.toml:" in caught.value.where
     if "There is no" in complaint:
         assert caught.value.fix == "NUMA nodes here: 0, 1."

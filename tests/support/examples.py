@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, command_name, help_of
@@ -15,9 +16,55 @@ PATHS = [
     *((group, name) for group, names in SUBCOMMANDS.items() for name in names),
 ]
 # The pages with examples that readers type.
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    + [page for folder in ("docs", "packaging") for page in (ROOT / folder).rglob("*.md")]
+)
 _MODULES = {command_name(name): name for name in COMMANDS}
 _ENDS = ("|", ">", "&&")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page: the page's path, the block's language and its text."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The page and the block's first line, which stay when other blocks are added."""
+        return f"{self.page}: {self.text.strip().splitlines()[0].strip()}"
+
+    @property
+    def commands(self) -> list[str]:
+        """Its lines as a reader types them: without prompts, comments and continuations."""
+        lines = self.text.replace("\\\n", " ").splitlines()
+        typed = (_PROMPT.sub("", line.strip()) for line in lines)
+        return [line for line in typed if line and not line.startswith("#")]
+
+
+# The prompt before a command, and the path of a checkout's own command.
+_PROMPT = re.compile(r"^(?:\w*\$ )?(?:\.venv/bin/)?")
+
+
+def blocks() -> list[Block]:
+    """All fenced blocks of the pages."""
+    found = []
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for match in re.finditer(r"^ *```([a-z]*)[^\n]*\n(.*?)^ *```", text, re.S | re.M):
+            line = text[: match.start()].count("\n") + 1
+            found.append(Block(str(page.relative_to(ROOT)), line, match[1], match[2]))
+    return found
+
+
+def command_of(line: str) -> str | None:
+    """The command of assay that a line shows, without its explanation; None for other lines."""
+    line = re.split(r"\s{3,}(?=\S)|\s+#\s", line)[0].strip()
+    return line if re.match(r"assay( [a-z-]|$)", line) else None
 
 
 def examples() -> list[str]:
@@ -26,16 +73,10 @@ def examples() -> list[str]:
     for path in PATHS:
         if path and path[0] not in HIDDEN:
             lines += help_of(_MODULES.get(path[0], path[0]), *path[1:])[1].splitlines()
-    for page in PAGES:
-        for block in re.findall(r"^```[a-z]*\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
-            lines += block.replace("\\\n", " ").splitlines()
-    commands = (line.strip().removeprefix("$ ").removeprefix(".venv/bin/") for line in lines)
-    found = {
-        re.split(r"\s{3,}(?=\S)|\s+#\s", line)[0].strip()
-        for line in commands
-        if re.match(r"assay( [a-z-]|$)", line)
-    }
-    return sorted(found)
+    lines = [_PROMPT.sub("", line.strip()) for line in lines]
+    for block in blocks():
+        lines += block.commands
+    return sorted({found for line in lines if (found := command_of(line)) is not None})
 
 
 def words_of(example: str) -> list[str]:

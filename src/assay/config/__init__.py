@@ -33,7 +33,7 @@ from assay.errors import AssayError, nearest
 from assay.hostnames import MOST_HOSTS, expand_hosts
 from assay.ownership import why_untrusted
 from assay.toml import TomlDocument, dotted, load_toml
-from assay.units import parse_quantity, parse_walltime
+from assay.units import parse_duration, parse_walltime
 
 __all__ = [
     "CONFIG_NAME",
@@ -359,10 +359,12 @@ def _duration(
     document: TomlDocument, path: list[str | int], written: float | str, example: str
 ) -> float:
     """Seconds. Raises AssayError unless they are positive and finite."""
-    seconds = parse_quantity(written, "s", where=document.where(path))
+    if isinstance(written, str) or tuple(path) in document.lines:
+        written = parse_duration(written, where=document.where(path))
+    seconds = float(written)  # a default is a number of seconds
     if not 0 < seconds < math.inf:
         raise document.error(path, f"'{dotted(path)}' must be above 0.", f'Such as "{example}".')
-    return float(seconds)
+    return seconds
 
 
 def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:

@@ -22,7 +22,7 @@ from assay.topologies.kinds import (
     switches_of,
 )
 from assay.topologies.reading import read_topology
-from assay.units import parse_quantity
+from assay.units import parse_duration, parse_quantity
 
 SPEC_SCHEMA = 1
 # Each is a namespace. The kernel supports more, but creating them takes long.
@@ -206,7 +206,7 @@ def _wire(document: TomlDocument, path: list[str | int], wire: _Wire) -> Wire:
                 f"A rate is from {_SLOWEST:g} to {_FASTEST:g} B/s.",
                 'Such as "1 Gbit/s"; leave it out for no limit.',
             )
-    delay = parse_quantity(wire.delay, "s", where=document.where([*path, "delay"]))
+    delay = parse_duration(wire.delay, where=document.where([*path, "delay"]))
     if not 0 <= delay <= _LONGEST_DELAY:
         raise document.error(
             [*path, "delay"], f"A delay is from 0 to {_LONGEST_DELAY:g} s.", 'Such as "20 us".'

@@ -17,9 +17,10 @@ from assay.records.schema import Job
 class LaunchOrder:
     """One launch: the job, where it runs, and the file that will hold its stream.
 
-    ``timeout``: seconds after which it is ended. ``patience``: seconds without a record after which
-    the campaign ends it; only executors that simulate time need it. ``seed``: the plan's seed, for
-    random node sets.
+    ``timeout``: seconds after which it is ended and has failed. ``allowance``: seconds after which
+    it is asked to end because the budget is spent; what it has measured counts. ``patience``:
+    seconds without a record after which the campaign ends it; only executors that simulate time
+    need it. ``seed``: the plan's seed, for random node sets.
     """
 
     launch: str
@@ -29,6 +30,7 @@ class LaunchOrder:
     stream: Path
     timeout: float = math.inf
     patience: float = math.inf
+    allowance: float = math.inf
     seed: int = 0
 
 

@@ -16,7 +16,11 @@ from assay.records.stream import Stream, read_stream
 
 # "lost" is decided elsewhere: hosts have to be checked for that.
 Outcome = Literal["complete", "crash", "timeout", "interrupted"]
+# Why assay ended a launch.
+EndedBy = Literal["timeout", "interrupted", "budget"]
 
+# The error of a launch that was ended because the budget was spent.
+OVER_BUDGET = "ended because the budget was spent"
 KEPT_OUTPUT = 4096  # bytes of a launch's last output that go into its record
 # Exit statuses of a kernel program that ran to its end.
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
@@ -45,7 +49,7 @@ def judge(
     stream_path: Path,
     status: int | None,
     said: str,
-    ended_by: Literal["timeout", "interrupted"] | None = None,
+    ended_by: EndedBy | None = None,
     after: float = 0.0,
 ) -> Verdict:
     """Judge a launch that has ended.
@@ -62,6 +66,8 @@ def judge(
         return Verdict("timeout", f"no end within {after:g} s", _under_way(stream))
     if ended_by == "interrupted":
         return Verdict("interrupted", None, stream.begun)
+    if ended_by == "budget" and not (status in GOOD_EXITS and _ended_whole(stream)):
+        return Verdict("interrupted", OVER_BUDGET, _under_way(stream))
     reason = stream.end.reason if stream.end and stream.finished else None
     if status in GOOD_EXITS and reason in ("complete", "signal"):
         return Verdict("complete")
@@ -69,6 +75,11 @@ def judge(
         return Verdict("complete", f"after its end record: {_how(status, said)}")
     killed = _signal_of(status, said)
     return Verdict("crash", _crash(stream, status, said), _under_way(stream), killed)
+
+
+def _ended_whole(stream: Stream) -> bool:
+    """Whether the kernels made all their measurements before the request to end reached them."""
+    return stream.finished and stream.end is not None and stream.end.reason == "complete"
 
 
 def _under_way(stream: Stream) -> str | None:

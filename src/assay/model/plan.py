@@ -41,7 +41,9 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measurement, for cells whose messages need considerable time on this network's links.
     ``first``: ids of the cells that get their launches first where the budget is too small for all.
     ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
-    times that it lets expect, by id.
+    times that it lets expect, by id. ``earlier``: by id, the seconds of the shortest measurement in
+    earlier runs on the same machine; ``launch_time``: the seconds of their launches outside
+    measurements, 0 if there are none.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: tuple[str, ...] = ()
     demand: ProgramDemand | None = None
     forecasts: dict[str, PlacementForecast] = {}
+    earlier: dict[str, float] = {}
+    launch_time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class PlanContext:
     node's network adapters; None if unknown. ``notes``: sentences about the machine for readers of
     the results. ``hardware_threads``: usable ones per node; 0 if unknown. ``adapter_speed``: of a
     node's fastest adapter, B/s; ``slowest_link``: of any link between nodes, B/s; None if unknown.
+    ``unlimited``: whether there are as many nodes as are requested (a fake machine).
     """
 
     cores: int
@@ -87,6 +92,7 @@ class PlanContext:
     hardware_threads: int = 0
     adapter_speed: float | None = None
     slowest_link: float | None = None
+    unlimited: bool = False
 
     @property
     def threads_per_core(self) -> int:

@@ -9,6 +9,9 @@ import msgspec
 # In a plan of so many cells or more, one measurement takes at most this part of the time for a
 # launch of all of them.
 _MANY_CELLS, _LARGEST_PART = 8, 0.25
+# A launch that turns out to take longer than foreseen is ended when the budget is exceeded by this
+# share or by these seconds, whichever is more.
+OVERRUN_SHARE, OVERRUN = 0.1, 10.0
 
 
 class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +27,9 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``duration``: the time that they cover in seconds, in place of a number. All other rules apply
     to each session. A ``duration`` without ``every`` is one session that lasts that long, whatever
     its precision (``unbroken``).
+
+    ``whole``: whether every cell is measured at least once, even if that exceeds the budget.
+    Otherwise cells that the budget can't hold are left out.
     """
 
     precision: float = 0.01
@@ -37,6 +43,7 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     duration: float | None = None
     every: float | None = None
     sessions: int | None = None
+    whole: bool = False
 
     @property
     def planned(self) -> int:
@@ -51,12 +58,17 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def longest(self, cells: int) -> float:
         """Seconds that one measurement of a plan of so many cells should take at most; may be inf.
 
-        In a plan of few cells there is no limit: every cell is measured at least once, whatever the
-        budget. In a plan of many, one of them must not take the time of all others.
+        In a plan of few cells there is no limit but the budget. In a plan of many, one of them must
+        not take the time of all others.
         """
-        if cells < _MANY_CELLS or self.cell_budget is not None:
+        if cells < _MANY_CELLS or self.cell_budget is not None or self.whole:
             return math.inf
         return _LARGEST_PART * self.budget / self.min_launches
+
+    @property
+    def overrun(self) -> float:
+        """Seconds by which measurements may exceed the budget before they are ended."""
+        return max(OVERRUN_SHARE * self.budget, OVERRUN)
 
     @property
     def repeated(self) -> bool:

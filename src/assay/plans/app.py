@@ -17,7 +17,7 @@ from assay.model.rank_order import FITTED
 from assay.plans.expand import Measure
 from assay.plans.factors import PLACEMENT_WORDS
 from assay.plans.levels import FactorLevel, Written
-from assay.units import parse_quantity
+from assay.units import parse_duration
 
 # By factor, alternative sets of placeholders; a command with all of one set obeys the factor.
 _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
@@ -92,7 +92,7 @@ def read_timeout(timeout: str | None) -> float:
     """The seconds of ``--timeout``; 0 without it. Raises AssayError if it is no time."""
     if timeout is None:
         return 0.0
-    seconds = float(parse_quantity(timeout, "s", where="--timeout"))
+    seconds = parse_duration(timeout, where="--timeout")
     if not 0 < seconds < math.inf:
         raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
     return seconds

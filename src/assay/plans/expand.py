@@ -18,7 +18,7 @@ from assay.plans.factors import FACTORS, values_of
 from assay.plans.feasibility import infeasibility, with_factor
 from assay.plans.fitted_cells import with_fitted_order
 from assay.plans.levels import Names, Written
-from assay.plans.plan_target import Fitting, Infeasible
+from assay.plans.plan_target import Fitting, Infeasible, Level
 
 MOST_CELLS = 100_000
 
@@ -53,7 +53,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
     for measure in measures:
         kernel = find_kernel(measure.kernel, where=measure.where)
         _check_factors(measure, kernel)
-        for cell in _cells_of(measure, kernel, fitting):
+        for cell in _named(measure, kernel, _cells_of(measure, kernel, fitting)):
             cells.setdefault(cell.id, cell)
             (fitting.searched if measure.search else fitting.measured).add(cell.id)
             if measure.first:
@@ -64,11 +64,23 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
                     where=measure.where,
                     fix="Take fewer levels.",
                 )
+    fitting.requested.check()
     if not cells:
         raise AssayError(
             "Nothing of this plan can be measured here.", detail="\n".join(fitting.notes)
         )
     return tuple(cells.values())
+
+
+def _named(measure: Measure, kernel: Kernel, cells: Iterator[Cell]) -> Iterator[Cell]:
+    """The cells; an error in the plan's file names the kernel, since a measure may have several."""
+    try:
+        yield from cells
+    except AssayError as error:
+        in_file = ".toml:" in error.where
+        if in_file and kernel.name not in error.what:
+            error.what = f"{kernel.name}: {error.what}"
+        raise
 
 
 def _check_factors(measure: Measure, kernel: Kernel) -> None:
@@ -88,23 +100,16 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     order = (*FACTORS, *(parameter.name for parameter in kernel.parameters))
     fitting.pending.clear()
 
-    def walk(depth: int, names: dict[str, Value]) -> Iterator[Cell]:
+    def left_out(levels: tuple[Level, ...], why: Infeasible) -> None:
+        """Note what the machine can't do; raises it unless the plan is portable."""
+        if not fitting.portable:
+            raise why
+        fitting.requested.not_met(levels, why)
+        fitting.notes.setdefault(f"Left out {kernel.name}: {why.what}")
+
+    def walk(depth: int, names: dict[str, Value], levels: tuple[Level, ...] = ()) -> Iterator[Cell]:
         if depth == len(order):
-            if measure.keep is None or measure.keep.value(names, where=measure.keep_where):
-                cell = _make_cell(names, kernel, context)
-                infeasible = infeasibility(cell, kernel, context, measure.where)
-                if infeasible is None and cell.placement.order == FITTED:
-                    try:
-                        cell = with_fitted_order(cell, kernel, fitting)
-                    except Infeasible as infeasible_order:
-                        infeasible = infeasible_order
-                if infeasible is None:
-                    fitting.choices |= dict.fromkeys(fitting.pending.values())
-                    yield cell
-                elif fitting.portable:
-                    fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
-                else:
-                    raise infeasible
+            yield from finished(names, levels)
             return
         factor = order[depth]
         for written in measure.factors.get(factor, (None,)):
@@ -113,19 +118,35 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
             try:
                 values = list(values_of(factor, written, kernel, names, fitting))
             except Infeasible as infeasible:
-                if not fitting.portable:
-                    raise
-                fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
+                left_out((*levels, *_level(factor, written, None)), infeasible)
                 continue
             for value in values:
+                here = (*levels, *_level(factor, written, value))
                 try:
                     known = with_factor(names, factor, value, kernel, where, fitting)
                 except Infeasible as infeasible:
-                    if not fitting.portable:
-                        raise
-                    fitting.notes.setdefault(f"Left out {kernel.name}: {infeasible.what}")
+                    left_out(here, infeasible)
                     continue
-                yield from walk(depth + 1, known)
+                yield from walk(depth + 1, known, here)
+
+    def finished(names: dict[str, Value], levels: tuple[Level, ...]) -> Iterator[Cell]:
+        """The cell with these values, if it can be measured."""
+        if measure.keep is not None and not measure.keep.value(names, where=measure.keep_where):
+            fitting.requested.not_met(levels, _excluded(measure))
+            return
+        cell = _make_cell(names, kernel, context)
+        infeasible = infeasibility(cell, kernel, context, measure.where)
+        if infeasible is None and cell.placement.order == FITTED:
+            try:
+                cell = with_fitted_order(cell, kernel, fitting)
+            except Infeasible as infeasible_order:
+                infeasible = infeasible_order
+        if infeasible is not None:
+            left_out(levels, infeasible)
+            return
+        fitting.choices |= dict.fromkeys(fitting.pending.values())
+        fitting.requested.met(levels)
+        yield cell
 
     machine: dict[str, Value] = {
         "cores": context.cores,
@@ -136,6 +157,19 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         "budget": measure.budget * fitting.stretch,
     }
     yield from walk(0, machine)
+
+
+def _level(factor: str, written: Written | None, value: Value | None) -> tuple[Level, ...]:
+    """The level as a key; none for a factor that has its default."""
+    return () if written is None else ((factor, id(written), value),)
+
+
+def _excluded(measure: Measure) -> AssayError:
+    return AssayError(
+        f"No cell has this level: the condition '{measure.keep.text if measure.keep else ''}' of "
+        f"the plan excludes it for {measure.kernel}.",
+        fix="Request another level, or copy the plan and change its condition.",
+    )
 
 
 def _make_cell(names: Names, kernel: Kernel, context: PlanContext) -> Cell:

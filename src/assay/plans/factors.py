@@ -24,6 +24,7 @@ from assay.plans.levels import (
     spread,
 )
 from assay.plans.plan_target import Fitting, Infeasible
+from assay.units import whole_number
 
 PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
@@ -171,7 +172,8 @@ def _count(level: FactorLevel, factor: str, names: Names) -> int:
         value = parse_expression(raw, where=level.where).number(names, where=level.where)
     else:
         value = raw
-    if isinstance(raw, str) and -MOST_COUNT <= value <= MOST_COUNT:
+    plain = isinstance(raw, str) and whole_number(raw) is not None
+    if isinstance(raw, str) and not plain and -MOST_COUNT <= value <= MOST_COUNT:
         if value != int(value) or value < 1:
             raise Infeasible(f'{factor} = "{raw}" would be {value:g}.', where=level.where)
     elif not 1 <= value <= MOST_COUNT or value != int(value):  # NaN is neither

@@ -9,10 +9,12 @@ import msgspec
 from assay.errors import AssayError
 from assay.model.replication import Replication
 from assay.plans.replication import read_replication
-from assay.units import counted, format_duration, parse_quantity, whole_number
+from assay.units import counted, format_duration, parse_duration, whole_number
 
 # The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
+# The option that measures every cell at least once; any text but the empty one switches it on.
+WHOLE = "whole"
 
 # Options whose names differ from the rule's keys.
 _OPTIONS = {f"{end}_{limit}": limit for limit in ("launches", "samples") for end in ("min", "max")}
@@ -25,6 +27,7 @@ def amended(rule: Replication, changes: Changes) -> Replication:
     it is both; for samples the maximum, and also the minimum if the rule's minimum is larger.
     """
     given = {name: value for name, value in changes.items() if value}
+    whole = bool(given.pop(WHOLE, None)) or rule.whole
     for limit in ("launches", "samples"):
         text = given.pop(limit, None)
         if text is None:
@@ -42,8 +45,9 @@ def amended(rule: Replication, changes: Changes) -> Replication:
             given[f"min_{limit}"] = fewest
     written = {k: v for k, v in msgspec.to_builtins(rule).items() if v is not None}
     return read_replication(
-        _timed(written, given) | given,
+        _timed(written, given) | given | {WHOLE: whole},
         lambda key: f"--{_OPTIONS.get(key, key)}" if key in given else "",
+        in_seconds=written.keys() - given.keys(),
     )
 
 
@@ -61,7 +65,7 @@ def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, objec
         rest.pop("duration", None)
     if "duration" in times:
         rest.pop("sessions", None)
-        length = parse_quantity(given["duration"], "s", where="--duration")
+        length = parse_duration(given["duration"], where="--duration")
         if "every" not in times and length <= float(str(rest.get("every", 0))):
             rest.pop("every", None)
     if len(times) == 2:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import msgspec
 
 from assay.errors import AssayError, nearest
 from assay.model.replication import Replication
 from assay.plans.levels import read_quantity
-from assay.units import format_duration
+from assay.units import format_duration, parse_duration
 
-_UNITS = dict.fromkeys(("budget", "cell_budget", "duration", "every"), "s")
+_TIMES = ("budget", "cell_budget", "duration", "every")
 _WHOLE = ("min_launches", "max_launches", "min_samples", "max_samples", "sessions")
 # The maximum number of launches if only the duration ends them.
 UNCOUNTED = 100_000
 
 
 def read_replication(
-    values: Mapping[str, object], where: Callable[[str], str] = lambda key: ""
+    values: Mapping[str, object],
+    where: Callable[[str], str] = lambda key: "",
+    *,
+    in_seconds: Container[str] = (),
 ) -> Replication:
     """A replication rule from numbers or texts such as ``"1%"`` and ``"2 min"``.
 
-    ``where``: file and line of a key. Raises AssayError for an unknown key and an invalid value.
+    ``where``: file and line of a key. ``in_seconds``: keys whose values are numbers of seconds;
+    other times need a unit. Raises AssayError for an unknown key and an invalid value.
     """
     known = Replication.__struct_fields__
     read: dict[str, int | float] = {}
@@ -32,7 +36,12 @@ def read_replication(
             raise AssayError(
                 f"Unknown key '{key}' in [replication].", where=where(key), fix=nearest(key, known)
             )
-        value = read_quantity(raw, key, _UNITS.get(key, ""), where(key))
+        if key == "whole":
+            read[key] = _read_flag(raw, key, where(key))
+            continue
+        value = read_quantity(raw, key, "s" if key in _TIMES else "", where(key))
+        if key in _TIMES and key not in in_seconds and isinstance(raw, str | int | float):
+            value = parse_duration(raw, where=where(key))
         if key in ("precision", "confidence"):
             if not 0 < value < 1:
                 raise AssayError(f"'{key}' must lie between 0 and 1.", where=where(key))
@@ -52,6 +61,12 @@ def read_replication(
                 f"min_{limit} = {least} is more than max_{limit} = {most}.", where=where(key)
             )
     return _timed(rule, values, where)
+
+
+def _read_flag(raw: object, key: str, where: str) -> bool:
+    if not isinstance(raw, bool):
+        raise AssayError(f"'{key}' must be true or false.", where=where)
+    return raw
 
 
 def _timed(

@@ -32,7 +32,7 @@ from assay.plans.levels import (
 )
 from assay.plans.open_settings import searched
 from assay.plans.overrides import Changes, amended, chosen_time, stretch
-from assay.plans.plan_target import Fitting, Messages
+from assay.plans.plan_target import Fitting, Messages, RequestedLevels
 from assay.plans.replication import read_replication
 from assay.toml import TomlDocument, load_toml, parse_toml
 from assay.units import whole_number
@@ -140,6 +140,11 @@ def load_plan(
         stretch=stretch(written, rule, changes or {}),
     )
     fitting.messages = _messages(document, source, app)
+    if not lenient:
+        given = [*(instead or {}).items(), *([("nodes", nodes)] if nodes else [])]
+        fitting.requested = RequestedLevels(
+            {(name, id(level)) for name, levels in given for level in levels}
+        )
     measures = _measures_of(document, source, instead or {}, app)
     cells = expand(_spread(measures, nodes) if nodes else measures, fitting)
     if fitting.portable:
@@ -188,7 +193,7 @@ def _forecasts(
 def _rule(document: TomlDocument) -> Replication:
     """The replication rule as a plan has it. Raises AssayError."""
     table = document.read(
-        ("replication",), document.data.get("replication", {}), dict[str, str | float]
+        ("replication",), document.data.get("replication", {}), dict[str, str | float | bool]
     )
     return read_replication(table, lambda key: document.where(("replication", key)))
 

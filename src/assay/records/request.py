@@ -35,9 +35,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     path, if known. ``words``: factors that replace the plan's own. ``nodes``: counts of nodes for
     the measures that name none, such as "1,2,4"; the largest is the value of "all" in plans.
     ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
-    command line. ``app``: a command in place of the plan's kernels. ``beside``: the folder of the
-    site's executables to measure beside the kernels; ``timeout``: maximum seconds of a launch of
-    these, 0 if derived.
+    command line. ``whole``: whether every cell is measured at least once, whatever the budget.
+    ``app``: a command in place of the plan's kernels. ``beside``: the folder of the site's
+    executables to measure beside the kernels; ``timeout``: maximum seconds of a launch of these, 0
+    if derived.
     """
 
     plan: str
@@ -50,6 +51,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     duration: str | None = None
     every: str | None = None
     sessions: str | None = None
+    whole: bool = False
     seed: int | None = None
     app: App | None = None
     beside: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
 from assay.stats.changes.step_change import Settings
-from assay.units import parse_quantity
+from assay.units import parse_duration
 from assay.watch.follow import Options, watch_program
 from assay.watch.heartbeat import library
 from assay.watch.words import print_summary
@@ -44,7 +44,7 @@ def run_watch(
         )
     settings = Settings()
     if patience is not None:
-        seconds = float(parse_quantity(patience, "s", where="--patience"))
+        seconds = parse_duration(patience, where="--patience")
         if not 0.0 < seconds < 1e7:
             raise AssayError(
                 f"'{patience}' is not a valid time.",

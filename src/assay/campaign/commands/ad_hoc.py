@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cache import cache_folder
+from assay.campaign.budget.announcement import first_launches
 from assay.campaign.commands.finish import interrupted
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare
 from assay.campaign.engine.state import Interruption
@@ -34,6 +35,9 @@ def measure_cells(
     """
     from assay.stats.cells.summarise import summarise_cells
 
+    first = first_launches(plan)
+    if first.exceeds:
+        console.print(first.sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, console)
     with _root(root, shared=machine.context.nodes > 1) as folder:
         run = new_run(machine, bench, plan, folder, command)

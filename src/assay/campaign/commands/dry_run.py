@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.campaign.commands.run_request import estimate
+from assay.campaign.budget.announcement import first_launches
 from assay.console import print_json
+from assay.kernels.naming import cell_title
 from assay.model.choices import grouped_choices
 from assay.model.plan import Plan
 from assay.questions.papers.planned import PlannedExhibit, planned_exhibits
@@ -19,12 +20,15 @@ def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
     """Print how long a plan takes and what it leaves out; returns the exit status, 0.
 
     ``as_json``: as JSON on stdout: ``suite``, ``cells``, ``nodes``, ``budget`` and ``seconds`` (s,
-    with launches, without compiling), ``left_out`` (sentences), and ``exhibits`` of a suite that
-    repeats a paper: ``number``, ``title``, and the ``planned`` of its ``parts``.
+    at most, without compiling; at least with ``--whole``), ``first_launches`` (s, one launch of
+    each cell, at least), ``beyond_budget`` (cells that the budget can't hold), ``left_out``
+    (sentences), and ``exhibits`` of a suite that repeats a paper: ``number``, ``title``, and the
+    ``planned`` of its ``parts``.
     """
     nodes = max(cell.placement.nodes for cell in plan.cells)
     budget = plan.replication.budget
-    seconds = estimate(plan, compiling=0.0).measuring
+    first = first_launches(plan)
+    seconds = max(budget, first.seconds) if plan.replication.whole else budget
     exhibits = planned_exhibits(plan)
     if as_json:
         print_json(
@@ -34,6 +38,8 @@ def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
                 "nodes": nodes,
                 "budget": budget,
                 "seconds": seconds,
+                "first_launches": first.seconds,
+                "beyond_budget": [cell_title(cell) for cell in first.left_out],
                 "left_out": list(plan.notes),
                 "exhibits": exhibits,
             }
@@ -45,9 +51,9 @@ def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
 
     say(
         f"{plan.title}: {counted(len(plan.cells), 'cell')} on {counted(nodes, 'node')}. Measuring "
-        f"takes {format_duration(budget)}, and with the launches about {format_duration(seconds)}; "
-        "kernels that are not built yet are compiled first."
+        f"takes {format_duration(seconds)}; kernels that are not built yet are compiled first."
     )
+    say(first.sentence)
     for sentence in (*grouped_choices(plan.choices), *plan.notes):
         say(sentence)
     for exhibit in exhibits:

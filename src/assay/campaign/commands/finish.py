@@ -195,10 +195,13 @@ def report_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None
 
 
 def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
-    """0, or 1 if a cell failed, could not be measured, or is imprecise with ``precision``."""
+    """0, or 1 if a cell failed, could not be measured, or is imprecise with ``precision``.
+
+    Cells that the budget did not hold are no failure, unless it held none at all.
+    """
     if fail_on == "never":
         return 0
-    if not complete:
+    if not complete or not any(cell.metrics for cell in cells):
         return 1
     if any(
         cell.status == "failed" or cell.verified is False or cell.lost_launches for cell in cells

@@ -63,6 +63,35 @@ def measure_members(
     return Ending("ended" if left else "complete", member_set.complaints())
 
 
+def measure_fake_members(run: RunDirectory, request: RunRequest, console: Console) -> Ending:
+    """Measure the members that the group still lacks on the nodes of its scenario, one by one.
+
+    Their times are simulated, so that they need no processes and no hosts.
+    """
+    from rich.console import Console as Unheard
+
+    from assay.campaign.jobs.job import JobTurn, work
+
+    assert request.members is not None
+    book = JobBook(run.path)
+    with book.submitting():
+        missing = sorted(unfinished_members(run.path, request.members))
+        number = max((story.number for story in book.jobs()), default=0) + 1
+        book.append(JobEvent("submitted", number, time.time(), nodes=1, members=missing))
+    stopped = False
+    with GroupWatch(run.path, request.members, console) as watch:
+        for task in range(len(missing)):
+            watch.look(f"node {task + 1} of {len(missing)}")
+            work(run.path, JobTurn(number, task=task), Unheard(quiet=True))
+            if (end := book.end(number, task)) is not None and end.how in ("asked", "warned"):
+                stopped = True
+                break
+    book.ended(number, "stopped" if stopped else "ended")
+    if stopped:
+        return Ending("stopped")
+    return Ending("ended" if unfinished_members(run.path, request.members) else "complete")
+
+
 def present_group(path: Path, after: WhenEnded) -> int:
     """Write a group's report, print its summary or the JSON report; returns the exit status."""
     from assay.questions.nodes.findings import find

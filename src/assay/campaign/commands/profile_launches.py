@@ -15,7 +15,7 @@ import msgspec
 from assay.campaign.commands.profile_program import keep_run, recorded_files
 from assay.trace.matrix import MATRIX_FILE
 from assay.trace.model import LaunchTime, ProgramProfile, middle_launch
-from assay.units import format_duration
+from assay.units import rough_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,9 @@ def profile_launches(
         if found[-1].run.status:
             break
         rest = (time.monotonic() - began) / len(found) * (launches - len(found))
-        console.print(f"launch {number} of {launches}, {format_duration(rest)} to go", style="dim")
+        console.print(
+            f"launch {number} of {launches}, about {rough_duration(rest)} left", style="dim"
+        )
         profile, place = launch(kept / f"launch-{number}")
         found.append(profile)
         folders.append(place)

@@ -15,15 +15,23 @@ from typing import Any
 import msgspec
 
 from assay import __version__
+from assay.campaign.budget.announcement import first_launches
 from assay.config import Config, SchedulerConfig
+from assay.errors import AssayError
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.plan import Plan, PlanContext
 from assay.plans.app import App
 from assay.plans.levels import Written
+from assay.plans.overrides import WHOLE
 from assay.plans.suites import Source, count_named, find_plan, load_plan, most_nodes
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunOptions, RunRequest
+from assay.units import counted
 
+_MORE_NODES = (
+    "Request fewer; or add --submit, run it in an allocation, or name hosts in [cluster] of "
+    "assay.toml."
+)
 # The options that change a plan's replication rule.
 RULE = ("budget", "precision", "launches", "duration", "every", "sessions")
 
@@ -39,11 +47,13 @@ def run_options(
     app: App | None = None,
     beside: Path | None = None,
     timeout: float = 0.0,
+    whole: bool = False,
 ) -> RunOptions:
     """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
 
     ``beside``: a folder of the site's executables; ``timeout``: maximum seconds of a launch of
-    these, 0 if derived. Raises AssayError for an unknown suite.
+    these, 0 if derived. ``whole``: whether every cell is measured at least once, whatever the
+    budget. Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
@@ -56,13 +66,40 @@ def run_options(
         app=app,
         beside=str(beside.absolute()) if beside else None,
         timeout=timeout,
+        whole=whole,
         **given,
     )
 
 
 def plan_here(options: RunOptions, context: PlanContext) -> Plan:
-    """The plan on the machine at hand. Raises AssayError."""
+    """The plan on the machine at hand, or on those hosts of a job that answer.
+
+    Raises AssayError.
+    """
     return _plan(options, context, Source(dict(options.texts)), lenient=False)
+
+
+def plan_requested(options: RunOptions, context: PlanContext) -> Plan:
+    """As ``plan_here``, for the machine of the command line: what it requests has to be there.
+
+    Raises AssayError if it has fewer nodes, or if no cell uses all of them.
+    """
+    most = _most(options)
+    if most and most > context.nodes and not context.unlimited:
+        raise AssayError(
+            f"There {'is' if context.nodes == 1 else 'are'} {counted(context.nodes, 'node')}.",
+            where=f"--nodes {options.nodes}",
+            fix=_MORE_NODES,
+        )
+    plan = plan_here(options, context)
+    largest = max(cell.placement.nodes for cell in plan.cells)
+    if most and largest < most:
+        raise AssayError(
+            f"No cell of '{plan.name}' runs on more than {counted(largest, 'node')} here.",
+            where=f"--nodes {options.nodes}",
+            fix=f"Request --nodes {largest}, or nodes={most} for all measures of the plan.",
+        )
+    return plan
 
 
 def plan_elsewhere(
@@ -97,6 +134,8 @@ def _most(options: RunOptions) -> int | None:
 
 def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
     most = _most(options)
+    if context.unlimited:
+        context = dataclasses.replace(context, nodes=most or 1)
     if most:
         context = dataclasses.replace(context, nodes=min(context.nodes, most))
     plan = load_plan(
@@ -108,7 +147,8 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
         source=source,
         lenient=lenient,
         app=options.app,
-        changes={word: getattr(options, word) for word in RULE},
+        changes={word: getattr(options, word) for word in RULE}
+        | {WHOLE: "yes" if options.whole else None},
     )
     if options.beside is None:
         return plan
@@ -202,7 +242,9 @@ def estimate(
     groups = {(cell.toolchain, cell.placement) for cell in plan.cells}
     nodes = max(cell.placement.nodes for cell in plan.cells)
     budget = plan.replication.budget
-    # Each cell is measured once whatever the budget, so a small budget is exceeded.
+    if plan.replication.whole:
+        budget = max(budget, first_launches(plan).seconds)
+    # The last launches may exceed the budget.
     measuring = budget + sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
     if compiling is None:
         compiling = BUILDING * len(built_toolchains(plan))

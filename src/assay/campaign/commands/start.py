@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
+from assay.campaign.budget.earlier_times import with_earlier_times
 from assay.campaign.commands.dry_run import show_plan
 from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
-from assay.campaign.commands.run_request import plan_here
+from assay.campaign.commands.option_rules import check_here
+from assay.campaign.commands.run_request import plan_requested
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.batch import scheduler_of
@@ -29,14 +32,15 @@ from assay.campaign.jobs.submission import (
     submit_run,
     where,
 )
-from assay.campaign.machine.bench import Bench, machine_for
+from assay.campaign.machine.bench import Bench, fake_nodes, machine_for
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
+from assay.launch.fake.check import check_cells
 from assay.records.access.trust import check_place, check_trusted_run
 from assay.records.creation import create_requested
 from assay.records.directory import RunDirectory, find_run
 from assay.records.request import RunOptions, RunRequest
-from assay.units import whole_number
+from assay.units import counted, whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,15 +83,22 @@ def begin(options: RunOptions, how: StartOptions) -> int:
             if away
             else "Add --submit, or leave --patience out.",
         )
+    if not away:
+        check_here(how.site.given)
     if how.per_node:
         return _per_node(options, how, away=away)
     if away:
         return _send(_order(options, how, None), how)
     machine = machine_for(how.config, how.fake)
-    plan = plan_here(options, machine.context)
+    plan = plan_requested(options, machine.context)
+    if how.fake is not None:
+        check_cells(how.fake, plan.cells)
     if how.dry_run:
+        plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
         return show_plan(plan, how.console, as_json=how.after.as_json)
-    report_choices(plan, how.console)
+    plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
+    report_choices(plan, how.console, requested=bool(options.words or options.nodes))
+    how.console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, how.console)
     return _measure(new_run(machine, bench, plan, how.root, how.command), bench, how)
 
@@ -106,7 +117,9 @@ def resume_run(name: str, how: StartOptions) -> int:
     if where(how.config, submit=how.submit, here=how.here, resumed=request) == "away":
         return _resume_away(run, request, how)
     if request is not None and request.members is not None:
-        return _let_measure(run, request, _cluster(how.config), how)
+        if request.fake is not None and how.fake is None:
+            raise no_scenario(run, request.fake)
+        return _let_measure(run, request, _cluster_or_fake(how), how)
     if request is not None:
         return _measure(run, make_ready(run, request, how.console, how.config), how)
     _check_machine(run, how.fake)
@@ -123,17 +136,22 @@ def _check_machine(run: RunDirectory, fake: Path | None) -> None:
     launches = run.launches()
     was_fake = scenario is not None or any(each.command[:1] == ["fake"] for each in launches)
     if was_fake and fake is None:
-        raise AssayError(
-            "This run measured the machine of a scenario, and --fake is missing.",
-            where=str(run.path),
-            fix=f"Add --fake {scenario or 'and the scenario it began with'}.",
-        )
+        raise no_scenario(run, scenario)
     if fake is not None and launches and not was_fake:
         raise AssayError(
             "This run measured a real machine, and --fake would add simulated numbers.",
             where=str(run.path),
             fix="Leave --fake out, or begin a new run.",
         )
+
+
+def no_scenario(run: RunDirectory, scenario: str | None) -> AssayError:
+    """The error for a run of a fake machine that is resumed without it."""
+    return AssayError(
+        "This run measured the machine of a scenario, and --fake is missing.",
+        where=str(run.path),
+        fix=f"Add --fake {scenario or 'and the scenario it began with'}.",
+    )
 
 
 def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOptions) -> int:
@@ -210,11 +228,12 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
                 fix="Add --nodes 16, say, or --nodes all for each node of the partition.",
             )
         return _send(_order(alone, how, count), how)
-    cluster = _cluster(how.config)
-    members = len(cluster.hosts) if count is None else count
-    if members > len(cluster.hosts):
+    cluster = _cluster_or_fake(how)
+    there = len(cluster.hosts) if cluster is not None else fake_nodes(how.fake, count)
+    members = there if count is None else count
+    if members > there:
         raise AssayError(
-            f"There are {len(cluster.hosts)} hosts, not {members}.",
+            f"There {'is' if there == 1 else 'are'} {counted(there, 'node')}.",
             where=f"--nodes {members}",
             fix="Request fewer nodes.",
         )
@@ -259,12 +278,15 @@ def _order(
 
 
 def _let_measure(
-    run: RunDirectory, request: RunRequest, cluster: ClusterConfig, how: StartOptions
+    run: RunDirectory, request: RunRequest, cluster: ClusterConfig | None, how: StartOptions
 ) -> int:
-    """Let a group's hosts measure themselves, and present the results."""
-    from assay.campaign.commands.per_node import measure_members
+    """Let a group's hosts measure themselves, or simulate it, and present the results."""
+    from assay.campaign.commands.per_node import measure_fake_members, measure_members
 
-    ending = measure_members(run, request, cluster, how.console)
+    if cluster is None:
+        ending = measure_fake_members(run, request, how.console)
+    else:
+        ending = measure_members(run, request, cluster, how.console)
     return conclude(run, request, ending, how.console, how.after)
 
 
@@ -281,13 +303,16 @@ def _count(nodes: str | None) -> int | None:
     return number
 
 
-def _cluster(config: Config) -> ClusterConfig:
-    """The available hosts: the allocation's, else the config's. Raises AssayError."""
+def _cluster_or_fake(how: StartOptions) -> ClusterConfig | None:
+    """The available hosts: the allocation's, else the config's; None: a scenario's nodes.
+
+    Raises AssayError.
+    """
     from assay.launch.allocation import find_allocation
 
     allocation = find_allocation()
-    cluster = allocation.cluster if allocation is not None else config.cluster
-    if cluster is None:
+    cluster = allocation.cluster if allocation is not None else how.config.cluster
+    if cluster is None and how.fake is None:
         raise AssayError(
             "There are no nodes here but this one.",
             fix="Add --submit, run it in an allocation, or name hosts in [cluster] of assay.toml.",

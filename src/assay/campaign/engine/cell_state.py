@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from assay.campaign.engine.budget_shares import SPARE
@@ -70,42 +68,3 @@ class CellState:
         """Expected seconds of a measurement that is granted ``budget``."""
         most = max(budget, self.least)
         return min(most, SPARE * (self.wall or 0.0)) if self.precise_enough else most
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Progress of all cells, in measurements. ``seconds``: of those missing; inf if unknown."""
-
-    expected: int
-    done: int
-    seconds: float
-
-
-def tally_of(
-    states: Collection[CellState], min_launches: int, chosen: Collection[str] = ()
-) -> Tally:
-    """Progress of ``states``, each of which is measured at least ``min_launches`` times.
-
-    ``chosen``: ids of cells that are measured once more whenever a search requests them.
-    """
-    expected = done = unknown = known = 0
-    seconds = walls = 0.0
-    for state in states:
-        measured, pending = len(state.values), state.pending
-        launches = 1 if state.search else min_launches
-        if state.cell.id in chosen:
-            launches = measured + 1
-        done += measured
-        expected += max(measured, launches * pending)
-        if state.wall is not None:
-            walls += state.wall
-            known += 1
-        if pending:
-            missing = max(launches - measured, 1)
-            if state.wall is not None or state.sample:
-                seconds += (state.sample if state.wall is None else state.wall) * missing
-            else:
-                unknown += missing
-    if unknown:
-        seconds = seconds + walls / known * unknown if known else math.inf
-    return Tally(expected, done, seconds)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.campaign.budget.time_left import Countdown, TimeLeft
 from assay.campaign.engine.state import CampaignState
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name
@@ -15,7 +16,7 @@ from assay.launch.executor import LaunchOrder
 from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.records.schema import MeasurementBegin, MeasurementRecord, Progress, StreamRecord
-from assay.units import counted, format_duration, format_quantity
+from assay.units import counted, format_quantity, rough_duration
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -86,7 +87,7 @@ class _SampleUnderWay:
         since, begun = self._first
         if share > begun:
             left = (record.elapsed - since) / (share - begun) * (1.0 - share)
-            text += f", about {format_duration(left)} left"
+            text += f", about {rough_duration(left)} left"
         return text
 
 
@@ -105,9 +106,11 @@ class Display:
         self._samples: str = ""
         self._sample = _SampleUnderWay()
         self._live: Live | None = None
-        # Seconds spent of the budget, and since when; the share shown, which never falls.
-        self._spent = (0.0, self._began)
-        self._share = 0.0
+        self._countdown = Countdown()
+        self._granted: list[tuple[str, float]] = []  # of a launch that the state doesn't know yet
+        self._changes = -1  # of the state, when it was drawn last
+        self._changed = self._began
+        self._share = 0.0  # as shown; it never falls
         # Shown below the campaign's progress, such as the state of the job that it runs in.
         self.status = ""
 
@@ -128,6 +131,9 @@ class Display:
         self._parameters = {m.measurement: m.parameters for m in order.job.measurements}
         self._launch = f"launch {replicate + 1} of each cell, {order.toolchain}"
         self._current, self._samples = "starting", ""
+        self._granted = [
+            (m.measurement.rpartition("-")[0], m.budget) for m in order.job.measurements
+        ]
 
     def record(self, record: StreamRecord) -> None:
         """A record has come in."""
@@ -152,6 +158,7 @@ class Display:
             count = len(record.series[0].values) if record.series else 0
             texts = [f"{count} samples", _precision(record.half_width)]
             self._samples = ", ".join(text for text in texts if text)
+            self._countdown.measured(time.monotonic())
 
     def expect(self, cells: Sequence[Cell]) -> None:
         """Set the cells that records may belong to, if another process launches."""
@@ -168,18 +175,36 @@ class Display:
         """Print a sentence permanently above the live lines."""
         self._console.print(sentence, style="dim", markup=False)
 
-    def _done(self, state: CampaignState) -> float:
+    def time_left(self, state: CampaignState) -> TimeLeft:
+        """The time to the end now: as the state knows it, less what has passed since then."""
+        now = time.monotonic()
+        keeper = state.keeper
+        if keeper.changes != self._changes:
+            self._changes, self._changed = keeper.changes, now
+            self._countdown.changed(now)
+        if self._granted:
+            expected = [
+                state.cells[name].expected(budget)
+                for name, budget in self._granted
+                if name in state.cells
+            ]
+            self._countdown.launched(now, expected)
+            self._granted = []
+        whole = keeper.time_left()
+        return self._countdown.left(whole, keeper.allowance(), now)
+
+    def _done(self, state: CampaignState, left: TimeLeft) -> float:
         """The share of the expected time that is over, 0 to 1; it never falls.
 
         The state knows the seconds of finished launches; those since then are added.
         """
-        now = time.monotonic()
-        if state.spent != self._spent[0]:
-            self._spent = (state.spent, now)
-        total = state.spent + state.remaining_seconds()
-        share = (state.spent + now - self._spent[1]) / total if total > 0.0 else 1.0
+        gone = state.spent + time.monotonic() - self._changed
+        total = gone + left.seconds
+        share = gone / total if total > 0.0 else 1.0
         # Launches may take longer than expected; the bar is full only at the end.
-        self._share = max(self._share, min(share, 0.99 if total > state.spent else 1.0))
+        self._share = max(
+            self._share, min(share, 0.99 if state.keeper.time_left().seconds else 1.0)
+        )
         return self._share
 
     def _render(self, state: CampaignState | None) -> RenderableType:
@@ -192,14 +217,14 @@ class Display:
         status = Text(self.status, style="yellow", no_wrap=True, overflow="ellipsis")
         if state is None:
             gone = Text(f"{self._title}  ", style="bold")
-            return Group(gone.append(f"{format_duration(elapsed)} gone", style="dim"), status)
+            return Group(gone.append(f"{rough_duration(elapsed)} elapsed", style="dim"), status)
+        left = self.time_left(state)
         head = Table.grid(padding=(0, 1))
         head.add_row(
             Text(self._title, style="bold"),
-            ProgressBar(total=1.0, completed=self._done(state), width=30),
+            ProgressBar(total=1.0, completed=self._done(state, left), width=30),
             Text(f"{100 * self._share:.0f}%"),
-            Text(f"{format_duration(elapsed)} gone", style="dim"),
-            Text(f"about {format_duration(state.remaining_seconds())} to go"),
+            Text(f"{rough_duration(elapsed)} elapsed, {left}"),
         )
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(self._current)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import __version__
+from assay.campaign.budget.announcement import over_budget_text
 from assay.campaign.commands.finish import report_left_out, report_lost
 from assay.campaign.engine.clocks import CampaignClock
 from assay.campaign.engine.display import Display, Notes
@@ -43,10 +44,15 @@ def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
         return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
 
 
-def report_choices(plan: Plan, console: Console) -> None:
-    """Print on a terminal what the plan chose according to the machine."""
-    for sentence in grouped_choices(plan.choices) if console.is_terminal else ():
-        console.print(sentence, style="dim", markup=False)
+def report_choices(plan: Plan, console: Console, *, requested: bool = False) -> None:
+    """Print on a terminal what the plan chose and leaves out according to the machine.
+
+    ``requested``: whether the user asked for levels; what is left out is then printed everywhere.
+    """
+    choices = grouped_choices(plan.choices) if console.is_terminal else ()
+    notes = plan.notes if requested or console.is_terminal else ()
+    for sentence in (*choices, *notes):
+        console.print(sentence, style="dim", markup=False, soft_wrap=True)
 
 
 def new_run(
@@ -116,6 +122,7 @@ def execute_campaign(
         display = Display(console, manifest.plan.title) if console.is_terminal else None
 
         lost: dict[str, str] = {}
+        over_budget: dict[str, Cell] = {}
 
         def execute(session: int = 0) -> tuple[RunData, list[Cell]]:
             campaign = Campaign(
@@ -129,6 +136,7 @@ def execute_campaign(
             )
             measured = campaign.execute()
             lost.update(campaign.lost)
+            over_budget.update((cell.id, cell) for cell in campaign.over_budget)
             return measured, campaign.left_out
 
         more = False
@@ -157,9 +165,19 @@ def execute_campaign(
             _file(data)
             if not left_out and not lost and not more:
                 run.seal(_summary(run, data))
+    report_over_budget(over_budget.values(), data, console)
     report_left_out(left_out, data, console)
     report_lost(lost, data, console)
     return dataclasses.replace(data, complete=not left_out and not lost and not more)
+
+
+def report_over_budget(cells: Iterable[Cell], run: RunData, console: Console) -> None:
+    """Print the cells that no launch measured because the budget was spent."""
+    measured = {m.cell.id for m in run.measurements}
+    missing = [cell for cell in cells if cell.id not in measured]
+    if missing:
+        sentence = over_budget_text(missing, run.manifest.plan.replication)
+        console.print(sentence, soft_wrap=True, markup=False)
 
 
 def _file(data: RunData) -> None:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.campaign.engine.state import TOLERANCE, CampaignState
-from assay.kernels import known_kernel
-from assay.model.cell import Cell
+from assay.campaign.budget.costs import expected_seconds
+from assay.campaign.budget.keeper import TOLERANCE
+from assay.campaign.engine.state import CampaignState
 from assay.model.plan import Plan
 from assay.stats.core.intervals import smallest_size
 from assay.units import counted, format_duration
@@ -32,8 +32,11 @@ def block_time(state: CampaignState) -> BlockTime:
     rule = state.plan.replication
     seconds, measured, whole = 0.0, True, True
     possible = []
+    beyond = {cell.id for cell in state.keeper.beyond()}
     for name, cell in state.cells.items():
         if cell.search or cell.failure or cell.left_out or name in state.candidates:
+            continue
+        if cell.too_long or name in beyond:
             continue
         possible.append(cell.cell)
         least: float | None = cell.least
@@ -44,18 +47,7 @@ def block_time(state: CampaignState) -> BlockTime:
             whole = False
         else:
             seconds += max(least, rule.cell_budget or 0.0)
-    return BlockTime(seconds + state.launch_times.of(possible), measured, whole)
-
-
-def expected_seconds(cell: Cell) -> float | None:
-    """The approximate time of one sample by the kernel's work; None if its pace is not known."""
-    kernel = known_kernel(cell.kernel)
-    if kernel is None or kernel.pace is None:
-        return None
-    placement = cell.placement
-    parameters = {p.name: cell.parameters.get(p.name, p.default) for p in kernel.parameters}
-    work = kernel.work(parameters, placement.ranks, placement.threads)
-    return work["operations"] / kernel.pace / (placement.ranks * placement.threads)
+    return BlockTime(seconds + state.keeper.launch_times.of(possible), measured, whole)
 
 
 def needed_launches(plan: Plan) -> Mapping[str, int]:

@@ -12,24 +12,29 @@ from assay.records.stream import Stream
 
 
 class LaunchTimes:
-    """The last known time of a launch outside its measurements, s, for each placement."""
+    """The last known time of a launch outside its measurements, s, for each placement.
 
-    def __init__(self) -> None:
+    ``earlier``: of earlier runs, used before any launch of this one; 0 if unknown.
+    """
+
+    def __init__(self, earlier: float = 0.0) -> None:
         self._known: dict[Place, float] = {}
+        self._earlier = earlier
 
     def add(self, cell: Cell, seconds: float) -> None:
         """Add the time of a launch that measured this cell."""
         self._known[place_of(cell)] = max(seconds, 0.0)
 
-    def of(self, cells: Iterable[Cell]) -> float:
+    def of(self, cells: Iterable[Cell], assumed: float = 0.0) -> float:
         """Expected seconds of the launches that cells need, one per placement and toolchain.
 
-        Placements without a launch so far take as long as the mean of the others.
+        Placements without a launch so far take as long as the mean of the others, and before any
+        launch as long as in earlier runs, else ``assumed`` seconds.
         """
         places = {place_of(cell) for cell in cells}
         known = [self._known[place] for place in places if place in self._known]
         if not self._known:
-            return 0.0
+            return (self._earlier or assumed) * len(places)
         mean = sum(self._known.values()) / len(self._known)
         return sum(known) + mean * (len(places) - len(known))
 

@@ -25,6 +25,7 @@ from assay.errors import AssayError
 from assay.hostnames import names_text
 from assay.kernels.naming import cell_title
 from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
+from assay.launch.outcome import OVER_BUDGET
 from assay.model.cell import Cell
 from assay.model.placement import Value
 from assay.model.replication import Replication
@@ -50,6 +51,7 @@ from assay.records.schema import (
     StreamRecord,
 )
 from assay.records.stream import Stream, StreamTail, read_stream
+from assay.units import format_duration
 
 # Seconds between reads of a growing stream: every read takes a core from a rank that is measured.
 # The end of a launch is noticed immediately.
@@ -135,6 +137,11 @@ class Campaign:
         found = (state for state in self._state.cells.values() if state.left_out)
         return [state.cell for state in found if state.lost is None]
 
+    @property
+    def over_budget(self) -> list[Cell]:
+        """The cells without a launch that the budget did not suffice for."""
+        return self._state.keeper.beyond()
+
     def execute(self) -> RunData:
         """Measure what is missing.
 
@@ -169,6 +176,8 @@ class Campaign:
             return
         block = block_time(self._state)
         self._foreseen = block.measured
+        if self._state.keeper.beyond():
+            return  # the cells that are left out say more
         sentence = shortfall(self._manifest.plan, block)
         if sentence and (block.measured or not self._launched):
             self._observer.note(sentence)
@@ -266,6 +275,12 @@ class Campaign:
                     fix=f"Free some space, then `assay run --resume {self._run.path}`: complete "
                     f"data are kept.",
                 )
+            if record.outcome == "interrupted" and record.error == OVER_BUDGET:
+                self._observer.note(
+                    f"Launch {order.launch} was ended after {format_duration(record.wall)}: it "
+                    "took longer than foreseen, and the budget is spent."
+                )
+                return  # cells without a value are named at the end
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
@@ -368,6 +383,7 @@ class Campaign:
             job=job,
             stream=self._run.raw / f"{launch}.jsonl",
             timeout=self._state.time_limit(cells),
+            allowance=self._state.keeper.allowance(),
             patience=longest_silence(cells, self._patience),
             seed=plan.seed,
         )

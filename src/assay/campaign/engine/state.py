@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 
 from msgspec import UNSET, UnsetType
 
+from assay.campaign.budget.keeper import BudgetKeeper
 from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
-from assay.campaign.engine.cell_state import CellState, Tally, tally_of
+from assay.campaign.engine.cell_state import CellState
 from assay.campaign.engine.effort import Efforts, sampling_seconds
-from assay.campaign.engine.launch_times import LaunchTimes
 from assay.campaign.engine.search_cells import ChosenCells
 from assay.campaign.engine.search_results import Resolution, SearchOutcome, resolve_parameters
 from assay.campaign.engine.timeouts import time_limit
@@ -25,8 +25,6 @@ from assay.model.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 from assay.records.reading import is_number, measurement_id
 
-# Share of the budget by which the last measurements may exceed it.
-TOLERANCE = 0.05
 # Number of launches ended by a signal in the same measurement, after which its cell has failed.
 _STRIKES = 2
 
@@ -68,12 +66,19 @@ class CampaignState:
         for name in self._chosen.candidates:
             self.cells[name].idle = True
         self._efforts = Efforts(plan, self._chosen.candidates)
-        self.launch_times = LaunchTimes()
-        self.spent = 0.0
+        self.keeper = BudgetKeeper(plan, self.cells, self._chosen)
         self._value_of = value_of
         self._enough = enough
-        self._tally: Tally | None = None
         self._strikes: Counter[str] = Counter()
+
+    @property
+    def spent(self) -> float:
+        """Seconds of the budget that launches have used."""
+        return self.keeper.spent
+
+    @spent.setter
+    def spent(self, seconds: float) -> None:
+        self.keeper.spent = seconds
 
     def add(self, measurement: Measurement, beside: float | None = None) -> None:
         """Add a finished measurement; one of another session is ignored, unless of a search.
@@ -85,7 +90,7 @@ class CampaignState:
         rule = self.plan.replication
         if rule.repeated and not state.search and not 0 <= replicate < rule.max_launches:
             return
-        self._tally = None
+        self.keeper.changed()
         record = measurement.record
         state.wall = record.wall
         state.facts = record.facts if state.search else {}
@@ -106,7 +111,7 @@ class CampaignState:
         else:
             state.values[replicate] = value
             if beside is not None:
-                self.launch_times.add(state.cell, beside)
+                self.keeper.launch_times.add(state.cell, beside)
             self._efforts.add(
                 state.cell,
                 replicate,
@@ -126,7 +131,7 @@ class CampaignState:
         The cell under way has failed. If none was under way and the launch yielded nothing, another
         launch would not either: all cells have failed.
         """
-        self._tally = None
+        self.keeper.changed()
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
         failed_cells = [cell for cell in cells if cell.id == blamed]
         if not failed_cells and not progressed:
@@ -158,14 +163,14 @@ class CampaignState:
 
     def give_up(self, cells: Sequence[Cell], why: str) -> None:
         """Leave these cells to another execution: their launches end before they begin."""
-        self._tally = None
+        self.keeper.changed()
         for cell in cells:
             self.cells[cell.id].left_out = True
             self.cells[cell.id].lost = why
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
         """Leave these cells to another execution: there are too few hosts for them."""
-        self._tally = None
+        self.keeper.changed()
         for cell in cells:
             self.cells[cell.id].left_out = True
 
@@ -184,13 +189,13 @@ class CampaignState:
     def next_block(self) -> tuple[int, list[Cell]] | None:
         """The lowest replicate that a cell still needs, and all cells that need it; None: done.
 
-        Searches come first. After the first replicate, cells that don't fit into the remaining time
-        are not begun. Candidates of a placement search are measured in the blocks in which the
-        search requests them, together with the other cells of those blocks.
+        Searches come first. Cells that don't fit into the remaining time are not begun. Candidates
+        of a placement search are measured in the blocks in which the search requests them, together
+        with the other cells of those blocks.
         """
         searches = [state.cell for state in self._searches if state.pending]
-        if searches:
-            return 0, searches
+        if searches and (begun := self.affordable(0, searches)):
+            return 0, begun
         searched = self._ask()
         plain = self._next_plain()
         if plain is None or (searched is not None and searched[0] < plain[0]):
@@ -225,15 +230,17 @@ class CampaignState:
         for replicate in sorted(lacking):
             if replicate >= rule.max_launches or (replicate > 0 and self.spent >= rule.budget):
                 return None
-            wanted = [
-                state.cell for state in lacking[replicate] if replicate == 0 or self._fits(state)
-            ]
+            if replicate == 0:
+                wanted = self.affordable(0, [state.cell for state in lacking[0]])
+            else:
+                wanted = [state.cell for state in lacking[replicate] if self.keeper.fits(state)]
             if wanted:
                 return replicate, wanted
         return None
 
     def _too_many(self, states: Collection[CellState]) -> bool:
         """Whether every cell has a launch, and there is no time for the fewest launches of each."""
+        states = [state for state in states if state.missing or self._is_begun(state)]
         if any(state.missing == 0 for state in states):
             return False
         fewest = self.plan.replication.min_launches
@@ -241,8 +248,8 @@ class CampaignState:
         for replicate in range(1, fewest):
             block = [state for state in states if state.missing <= replicate]
             needed += sum(state.least for state in block)
-            needed += self.launch_times.of(state.cell for state in block)
-        return needed > self._time_left
+            needed += self.keeper.launch_times.of(state.cell for state in block)
+        return needed > self.keeper.seconds_left
 
     def _ask(self) -> tuple[int, list[Cell]] | None:
         """The current block of the placement searches, and the cells it lacks.
@@ -251,8 +258,8 @@ class CampaignState:
         """
         if not self._chosen.candidates:
             return None
-        self._tally = None
         block, wanted = self._chosen.next_block(self.cells, self._can_have)
+        self.keeper.changed()
         names = {cell.id for cell in wanted}
         for name in self._chosen.candidates:
             self.cells[name].idle = name not in names
@@ -262,27 +269,22 @@ class CampaignState:
         """Whether there is time for a cell in a block, and the session may have that block."""
         rule = self.plan.replication
         if block == 0 or (rule.repeated and block >= rule.max_launches):
-            return block == 0
-        return self.spent < self.plan.replication.budget and self._fits(state)
+            return block == 0 and self._is_begun(state)
+        return self.spent < self.plan.replication.budget and self.keeper.fits(state)
 
-    def _fits(self, state: CellState) -> bool:
-        """Whether there is time for a launch that measures this cell."""
-        return state.least + self.launch_times.of([state.cell]) <= self._time_left
-
-    @property
-    def _time_left(self) -> float:
-        """Seconds that measurements begun now may take, tolerance included."""
-        return self.plan.replication.budget * (1.0 + TOLERANCE) - self.spent
+    def _is_begun(self, state: CellState) -> bool:
+        """Whether a cell without a launch gets one: the budget holds it."""
+        return state.cell.id in self.keeper.admitted()
 
     def affordable(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         """Of the cells of one launch, in their order, those that there is time for.
 
-        In the first replicate all of them. Afterwards a cell is left out if its minimum time
-        exceeds what the start of the launch and the cells before it leave.
+        Of first launches those that the budget holds. Afterwards a cell is left out if its minimum
+        time exceeds what the start of the launch and the cells before it leave.
         """
         if replicate == 0:
-            return list(cells)
-        left = self._time_left - self.launch_times.of(cells)
+            return [cell for cell in cells if cell.id in self.keeper.admitted()]
+        left = self.keeper.seconds_left - self.keeper.launch_times.of(cells)
         remaining = []
         for cell in cells:
             least = self.cells[cell.id].least
@@ -297,7 +299,7 @@ class CampaignState:
         state = self.cells[cell.id]
         if state.wall is None and resolution.resolved.seconds is not None:
             state.sample = resolution.resolved.seconds
-            self._tally = None
+            self.keeper.changed()
         return resolution
 
     def _outcomes(self) -> dict[str, SearchOutcome]:
@@ -348,6 +350,7 @@ class CampaignState:
             state
             for name, state in self.cells.items()
             if state.pending and replicate not in state.values and name not in chosen
+            if state.missing or self._is_begun(state)
         ]
         blocks = max(rule.min_launches - replicate, 1)
         if rule.unbroken:  # only time ends it: the last blocks take no longer than the first
@@ -360,7 +363,7 @@ class CampaignState:
         )
         left = part * max(rule.budget - (self.spent - gone), 0.0) / blocks - gone
         left -= sum(state.overhead for state in states)
-        left -= self.launch_times.of(state.cell for state in states)
+        left -= self.keeper.launch_times.of(state.cell for state in states)
         most = self.most_samples(replicate, cells)
         share = fair_share(left, [(s.sample, self._wanted(s, most[s.cell.id])) for s in states])
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
@@ -406,26 +409,3 @@ class CampaignState:
     def time_limit(self, cells: Sequence[Cell]) -> float:
         """Seconds that one launch of these cells may take; inf if only patience limits it."""
         return time_limit(cells, self.cells.values())
-
-    @property
-    def expected(self) -> int:
-        """Number of measurements expected: those done and the minimum still to come."""
-        return self._counted().expected
-
-    @property
-    def done(self) -> int:
-        """Number of valid measurements so far."""
-        return self._counted().done
-
-    def remaining_seconds(self) -> float:
-        """Estimated time to the end, from the last wall times and the budget."""
-        left = max(self.plan.replication.budget - self.spent, 0.0)
-        return min(self._counted().seconds, left)
-
-    def _counted(self) -> Tally:
-        """The tally, cached until the state changes: displays need it several times per second."""
-        if self._tally is None:
-            once = self._chosen.candidates
-            launches = self.plan.replication.min_launches
-            self._tally = tally_of(self.cells.values(), launches, once)
-        return self._tally

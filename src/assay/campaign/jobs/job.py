@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
+from assay.campaign.budget.earlier_times import with_earlier_times
 from assay.campaign.commands.finish import file_report
 from assay.campaign.commands.run_request import ENDING, ENDING_SHARE, plan_here
 from assay.campaign.engine.clocks import MachineClock
@@ -41,6 +43,7 @@ from assay.console import harmless
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name
 from assay.kernels.builds.partial import PartialProgress, interrupted_builds
+from assay.launch.fake.check import check_cells
 from assay.records.access.trust import NotTrusted, check_trusted_run
 from assay.records.directory import RunDirectory
 from assay.records.files import BUSY
@@ -334,6 +337,11 @@ def make_ready(
     if run.begun:
         return prepare(machine, run.manifest().plan, console)
     plan = plan_here(request, machine.context)
+    if request.fake is not None:
+        check_cells(Path(request.fake), plan.cells)
+    folder_of_runs = run.path.parent.parent if request.members is not None else run.path.parent
+    plan = with_earlier_times(plan, folder_of_runs, machine.system.to_dict(), machine.fake)
+    console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, console)
     if request.members is not None:
         new_run(machine, bench, plan, run.path.parent, request.command, name=run.name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from assay.campaign.budget.announcement import first_launches
 from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
 from assay.campaign.commands.run_request import (
     JobEstimate,
@@ -49,6 +50,15 @@ class JobOptions:
     partition: str | None = None
     account: str | None = None
     walltime: str | None = None
+
+    @property
+    def given(self) -> dict[str, str | None]:
+        """The options as they are written on the command line."""
+        return {
+            "--partition": self.partition,
+            "--account": self.account,
+            "--walltime": self.walltime,
+        }
 
     def applied(self, config: SchedulerConfig | None) -> SchedulerConfig:
         """The scheduler's section with these options applied."""
@@ -181,8 +191,10 @@ def ready(
     group: list[GroupJob] = []
     if members is not None and away:
         group = group_jobs(request, scheduler_of(scheduler), range(members))
+    first = first_launches(plan)
+    notes = (*builds.notes, *((first.sentence,) if first.exceeds else ()))
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root, builds.notes, tuple(group))
+    return Submission(request, found, stem, root, notes, tuple(group))
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:

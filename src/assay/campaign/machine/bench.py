@@ -12,6 +12,7 @@ import msgspec
 
 from assay.campaign.engine.clocks import CampaignClock, MachineClock
 from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
+from assay.errors import AssayError
 from assay.launch.executor import Executor
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.plan import ASSUMED_CACHES, PlanContext
@@ -205,6 +206,7 @@ class FakeMachine:
             hardware_threads=(self._scenario.cores or FAKE_CORES) * self._scenario.smt,
             numa=self.system.usable_numa,
             nodes=self._scenario.nodes or 1,
+            unlimited=self._scenario.nodes is None,
             adapters=self._scenario.adapters or None,
             default_toolchain=toolchains[0],
             toolchains=toolchains,
@@ -247,6 +249,24 @@ def _fake_system(scenario: Scenario) -> System:
         ),
         memory=Memory(nodes=nodes),
     )
+
+
+def fake_nodes(scenario: Path | None, requested: int | None) -> int:
+    """The number of nodes of a scenario; if it names none, as many as are requested.
+
+    Raises AssayError if neither is known.
+    """
+    from assay.launch.fake.scenario import load_scenario
+
+    assert scenario is not None
+    nodes = load_scenario(scenario).nodes or requested
+    if nodes is None:
+        raise AssayError(
+            "How many nodes the fake machine has is not said.",
+            where=str(scenario),
+            fix="Write nodes = 16, say, or add --nodes 16.",
+        )
+    return nodes
 
 
 def machine_for(config: Config, fake: Path | None, node: int = 0) -> MeasuredMachine:

@@ -27,7 +27,7 @@ def measure(
     smt: str | None = None,
     toolchain: str | None = None,
     precision: str = "1%",
-    budget: str = "30 s",
+    budget: str | None = None,
     launches: str | None = None,
     samples: str | None = None,
     oversubscribe: Annotated[bool, Parameter(negative=())] = False,
@@ -70,7 +70,9 @@ def measure(
     precision
         Relative half-width of the 95% interval to reach.
     budget
-        Time for all cells together.
+        Time for all cells together, such as "2 min". It is kept: cells that it can't hold are left
+        out, and named. Compiling kernels comes on top. [default: 30 s, or as long as one launch of
+        each cell takes]
     launches
         Minimum and maximum launches per cell, such as 6..30 or 10 [default: 6..30].
     samples
@@ -115,7 +117,8 @@ def measure(
     machine = machine_for(settings, fake)
     rule = {
         "precision": precision,
-        "budget": budget,
+        "budget": budget or "30 s",
+        "whole": None if budget else "yes",
         "launches": launches,
         "samples": samples,
     }

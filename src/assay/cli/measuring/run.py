@@ -40,6 +40,7 @@ def run(
     runs: Path | None = None,
     seed: int | None = None,
     budget: str | None = None,
+    whole: Annotated[bool, Parameter(negative=())] = False,
     precision: str | None = None,
     launches: str | None = None,
     duration: str | None = None,
@@ -106,7 +107,11 @@ def run(
     seed
         Seed of the random order of cells [default: drawn, and recorded].
     budget
-        Time for the whole plan, or for each session, such as "90 s" [default: as in the plan].
+        Time for all launches of the plan, or of each session, such as "90 s" [default: as in the
+        plan]. It is kept: cells that it can't hold are left out, and named. Surveying the machine
+        and compiling kernels come on top.
+    whole
+        Measure every cell at least once, even if that takes longer than the budget.
     precision
         Relative half-width of the 95% interval to reach, such as 1% [default: as in the plan].
     launches
@@ -165,6 +170,7 @@ def run(
         assay's code to yours.
     """
     from assay.campaign.commands.finish import Expected
+    from assay.campaign.commands.option_rules import check_junit, check_new, check_resumed
     from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
     from assay.campaign.jobs.submission import JobOptions, WhenEnded, read_patience
@@ -216,7 +222,26 @@ def run(
             patience=read_patience(patience),
         ),
     )
+    given = {
+        "--nodes": nodes,
+        "--ppn": ppn,
+        "--seed": seed,
+        "--budget": budget,
+        "--whole": whole,
+        "--precision": precision,
+        "--launches": launches,
+        "--duration": duration,
+        "--every": every,
+        "--sessions": sessions,
+        "--app": app,
+        "--beside": beside,
+        "--dry-run": dry_run,
+        "--per-node": per_node,
+        "--fail-on": fail_on,
+    }
+    check_junit(junit)
     if not resume:
+        check_new(given)
         asked = run_options(
             suite,
             factors,
@@ -226,6 +251,7 @@ def run(
             app=command,
             beside=beside,
             timeout=0.0 if command is not None else read_timeout(timeout),
+            whole=whole,
             rule={
                 "budget": budget,
                 "precision": precision,
@@ -236,12 +262,5 @@ def run(
             },
         )
         return begin(asked, how)
-    if factors or nodes or ppn or app or beside:
-        others = {"--nodes": nodes, "--ppn": ppn, "--app": app, "--beside": beside}
-        first = next((f"{name} {value}" for name, value in others.items() if value), "")
-        raise AssayError(
-            "A run that goes on has the factors it began with.",
-            where=factors[0] if factors else first,
-            fix="Leave them out, or begin a new run.",
-        )
+    check_resumed(factors, given)
     return resume_run("" if suite == "quick" else suite, how)

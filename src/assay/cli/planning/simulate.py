@@ -98,7 +98,7 @@ def simulate(
     from assay.report.usage.progress import UsageProgress
     from assay.simulation.cluster import read_cluster
     from assay.simulation.simgrid import find_simgrid
-    from assay.units import parse_quantity
+    from assay.units import parse_duration
 
     target = destination(format_, output, Path("simulate.html"), html=html)
     file = checked(on, draws, ranks, ppn)
@@ -106,7 +106,7 @@ def simulate(
     simulator = find_simgrid(simgrid)
     source = source_of(program, command, ranks, rate, simulator)
     settings = SimulationSettings(
-        ppn or cluster.cores, draws, seed, float(parse_quantity(limit, "s", where="--limit")), keep
+        ppn or cluster.cores, draws, seed, parse_duration(limit, where="--limit"), keep
     )
     with UsageProgress(console(stderr=True)) as watch:
         found = find_simulation(

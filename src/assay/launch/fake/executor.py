@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
 
 import msgspec
 
@@ -25,7 +24,7 @@ from assay.launch.fake.samples import FakeSamples
 from assay.launch.fake.scenario import Failure, FailureKind, Scenario, compile_scenario
 from assay.launch.fake.seats import ranks_of
 from assay.launch.node_sets import choose_hosts
-from assay.launch.outcome import judge
+from assay.launch.outcome import EndedBy, judge
 from assay.model.placement import Placement
 from assay.model.rank_order import seats_by_rank
 from assay.plain_files import appending, ensure_file
@@ -238,7 +237,7 @@ class FakeLaunch:
         self,
         status: int,
         said: str = "",
-        ended_by: Literal["timeout", "interrupted"] | None = None,
+        ended_by: EndedBy | None = None,
     ) -> None:
         verdict = judge(self._order.stream, status, said, ended_by, after=self._clock)
         wall = self._clock + self._executor.machine.launch_time
@@ -332,8 +331,13 @@ class FakeLaunch:
             self._clock += samples.elapsed / 2
             raise _Ended(-_SIGKILL, f"assay-fake: {failures['host lost'].text}")
         if "hang" in failures:
-            self._clock = min(self._order.timeout, self._clock + self._order.patience)
-            raise _Ended(-_SIGKILL, ended_by="timeout")
+            given_up = min(self._order.timeout, self._clock + self._order.patience)
+            over = self._order.allowance < given_up
+            self._clock = self._order.allowance if over else given_up
+            raise _Ended(-_SIGKILL, ended_by="budget" if over else "timeout")
+        ends = self._clock + samples.elapsed
+        if ends + machine.launch_time > self._order.allowance and ends > 0.0:
+            self._end_by_budget(record)
         if self._clock + samples.elapsed > self._order.timeout:
             self._clock = self._order.timeout
             raise _Ended(-_SIGKILL, ended_by="timeout")
@@ -346,16 +350,36 @@ class FakeLaunch:
         self._done += 1
         self._any_failed |= record.status == "failed" or record.verified is False
 
+    def _end_by_budget(self, record: MeasurementRecord) -> None:
+        """End as kernels end on request when the allowance is over, unless the time-out is first.
+
+        Raises _Ended.
+        """
+        if self._order.allowance > self._order.timeout:
+            return
+        # Starting and ending the ranks takes time, too.
+        allowance = max(self._order.allowance - self._executor.machine.launch_time, 0.0)
+        assert self._under_way is not None
+        share = max(allowance - self._clock, 0.0) / record.wall
+        self._write(self._cut(record, min(share, 1.0), self._under_way.least))
+        self._done += 1
+        self._clock = max(self._clock, allowance)
+        self._write(StreamEnd(self._done, "signal"))
+        raise _Ended(0, ended_by="budget")
+
     def _cut_short(self, doing: _UnderWay) -> MeasurementRecord:
         """The record of a measurement that is stopped now."""
-        record = doing.record
         passed = time.monotonic() - doing.since
         share = min(passed / doing.delay, 1.0) if doing.delay > 0 else 1.0
+        return self._cut(doing.record, share, doing.least)
+
+    def _cut(self, record: MeasurementRecord, share: float, least: int) -> MeasurementRecord:
+        """The record of a measurement that is stopped after this share of its time."""
         wall = record.wall * share
         self._clock += wall
         series = record.series[0] if record.series else None
         count = int(share * len(series.values)) if series else 0
-        if series is None or count < doing.least:
+        if series is None or count < least:
             return MeasurementRecord(
                 measurement=record.measurement,
                 kernel=record.kernel,
@@ -390,4 +414,4 @@ class _Ended(Exception):
 
     status: int
     said: str = ""
-    ended_by: Literal["timeout"] | None = None
+    ended_by: EndedBy | None = None

@@ -7,7 +7,7 @@
     delay = "10 ms"                   # real seconds that each measurement takes
 
     [[kernel]]                        # the first whose patterns match a measurement counts
-    match = "network.*"
+    match = "network.pingpong"
     time = "latency + bytes / bandwidth * (1 + 0.1 * (t > 60))"
     constants = { latency = "1 us", bandwidth = "10 GB/s" }
     noise = { sigma = 0.02, phi = 0.3, launch_sigma = 0.01 }

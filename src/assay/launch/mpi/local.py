@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -18,7 +17,7 @@ from assay.launch.executor import HostsLost, Launch, LaunchOrder
 from assay.launch.mpi.mpirun import hosts_of, launcher_of, mpirun_command, uses_hydra
 from assay.launch.mpi.reachability import PATIENCE, check_hosts
 from assay.launch.outages import silent_hosts
-from assay.launch.outcome import judge, last_output
+from assay.launch.outcome import EndedBy, judge, last_output
 from assay.launch.output import cap
 from assay.launch.process import LaunchProcess
 from assay.launch.warden import AGENT, HERE, REMOTE
@@ -146,7 +145,7 @@ class LocalLaunch:
         self._err = order.stream.with_suffix(".err")
         self._utc = time.time()
         self._start = time.monotonic()
-        self._ended_by: Literal["timeout", "interrupted"] | None = None
+        self._ended_by: EndedBy | None = None
         self._kill_at = float("inf")
         self._record: LaunchRecord | None = None
         self._process = LaunchProcess(
@@ -158,7 +157,7 @@ class LocalLaunch:
         )
 
     def poll(self) -> LaunchRecord | None:
-        """None while it runs; its record once it has ended. Ends it after its timeout."""
+        """None while it runs; its record once it has ended. Ends it when its time is over."""
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> LaunchRecord | None:
@@ -166,13 +165,14 @@ class LocalLaunch:
         until = time.monotonic() + seconds
         while self._record is None:
             if self._ended_by is None:
-                next_deadline = self._start + self._order.timeout
+                next_deadline = self._start + min(self._order.timeout, self._order.allowance)
             else:
                 next_deadline = self._kill_at
             status = self._process.wait(min(until, next_deadline) - time.monotonic())
             if status is None and time.monotonic() >= next_deadline:
                 if self._ended_by is None:
-                    self._ask("timeout")
+                    late = self._order.timeout <= self._order.allowance
+                    self._ask("timeout" if late else "budget")
                 else:
                     status = self._process.kill()
             if status is not None:
@@ -190,7 +190,7 @@ class LocalLaunch:
             if record is not None:
                 return record
 
-    def _ask(self, why: Literal["timeout", "interrupted"]) -> None:
+    def _ask(self, why: EndedBy) -> None:
         self._ended_by = why
         self._kill_at = time.monotonic() + self._grace
         self._process.ask()

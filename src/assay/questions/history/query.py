@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError
 from assay.records.store import RunFilter
-from assay.units import parse_quantity
+from assay.units import parse_duration, parse_quantity
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def moment(text: str, where: str) -> float:
         day = datetime.datetime.fromisoformat(text)
     except ValueError:
         try:
-            return time.time() - float(parse_quantity(text, "s", where=where))
+            return time.time() - parse_duration(text, where=where)
         except AssayError:
             raise AssayError(
                 f"'{text}' is neither a date, a time nor a duration.",

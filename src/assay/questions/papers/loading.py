@@ -35,15 +35,20 @@ def exhibits_of(suite: str) -> PaperSuite | None:
     """
     if suite not in paper_suites():
         return None
+    found = read_exhibits((_FOLDER / f"{suite}.toml").read_text(encoding="utf-8"))
+    _check(found)
+    return found
+
+
+def read_exhibits(text: str) -> PaperSuite:
+    """The exhibits of a file's text. Raises msgspec.ValidationError."""
     import tomllib
 
-    data = tomllib.loads((_FOLDER / f"{suite}.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(text)
     for exhibit in data["exhibit"]:
         for key in _REPEATED:
             exhibit[key] = [one for entry in exhibit.get(key, []) for one in _each(entry)]
-    found = msgspec.convert(data, PaperSuite)
-    _check(found)
-    return found
+    return msgspec.convert(data, PaperSuite)
 
 
 def chosen_figures(paper: str, patterns: tuple[str, ...]) -> list[PublishedFigure]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
-from assay.units import parse_quantity
+from assay.units import parse_duration
 from assay.usage.jobs import Jobs
 from assay.usage.period import LocalTime
 
@@ -80,7 +80,7 @@ def moment(text: str, where: str, local: LocalTime, last: float) -> float:
     except ValueError:
         pass
     try:
-        return last - float(parse_quantity(text, "s", where=where))
+        return last - parse_duration(text, where=where)
     except AssayError:
         raise AssayError(
             f"'{text}' is neither a date, a time nor a duration.",

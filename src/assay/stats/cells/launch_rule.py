@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist, median, stdev
 from typing import Literal
 
 from assay.model.replication import Replication
@@ -57,6 +59,29 @@ def looks(replication: Replication) -> tuple[int, ...]:
     if replication.max_launches >= smallest_size(0.5, replication.confidence):
         sizes.append(replication.max_launches)
     return tuple(sizes)
+
+
+def expected_launches(launch_values: Sequence[float], replication: Replication) -> int:
+    """The number of launches after which ``needs_more`` is expected to be content.
+
+    By the spread of the values so far: the interval of a median of n normal values is 1.253 times
+    as wide as that of their mean (Kendall & Stuart 1977, 10.12). With fewer than three values,
+    which hardly show a spread, the second check.
+    """
+    sizes = [size for size in looks(replication) if size > len(launch_values)]
+    most = replication.max_launches
+    if len(launch_values) < 3:
+        return min(max(replication.min_launches, *looks(replication)[:2], 1), most)
+    middle = abs(median(launch_values))
+    spread = stdev(launch_values) / middle if middle > 0.0 else 0.0
+    z = NormalDist().inv_cdf(0.5 + replication.confidence / 2.0)
+    held = False
+    for size in sizes:
+        width = 1.253 * z * spread / math.sqrt(size)
+        if width * FAR_BELOW <= replication.precision or (held and width <= replication.precision):
+            return max(size, replication.min_launches)
+        held = width <= replication.precision
+    return most
 
 
 def needs_more(launch_values: Sequence[float], replication: Replication) -> Decision:

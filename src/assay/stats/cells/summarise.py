@@ -22,7 +22,7 @@ from assay.stats.core.intervals import Floats, at_least, checked
 from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation
-from assay.units import counted
+from assay.units import counted, format_duration
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
     if not metrics:
         search = run.manifest.plan.search
         unmeasured = (
-            UNTRIED
-            if search is not None and cell.id in search.optional
-            else "It was not measured: the run ended before its turn."
+            UNTRIED if search is not None and cell.id in search.optional else _unmeasured(run)
         )
         late = [m.record.error for m in measurements if m.record.status == "left out"]
         if late:
@@ -189,6 +187,17 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         hosts=hosts,
         lost_launches=lost,
         span=span_of([m.utc for m in good], [m.record.wall for m in good]),
+    )
+
+
+def _unmeasured(run: RunData) -> str:
+    """Why a cell has no measurement."""
+    if not run.complete:
+        return "It was not measured: the run ended before its turn."
+    budget = format_duration(run.manifest.plan.replication.budget)
+    return (
+        f"{LEFT_OUT}: the budget of {budget} did not suffice for a launch of it; a longer --budget "
+        "or --whole includes it."
     )
 
 

@@ -10,7 +10,7 @@ from assay.model.cell import Cell
 
 # Why a candidate of a search has no numbers in a complete run.
 UNTRIED = "It was not tried: its search did not need it."
-# The beginning of why a cell that would take too long has no numbers.
+# The beginning of why a cell that the budget did not hold has no numbers.
 LEFT_OUT = "It was left out"
 
 Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "imported"]
@@ -71,5 +71,5 @@ class CellSummary(msgspec.Struct, frozen=True):
 
     @property
     def left_out(self) -> bool:
-        """Whether it was left out because a sample would have taken too long."""
+        """Whether it was left out because it would have taken more time than there was."""
         return self.error is not None and self.error.startswith(LEFT_OUT)

@@ -13,7 +13,14 @@ import numpy as np
 from assay.errors import AssayError, nearest
 from assay.questions.usage.queue.policies import NamedModel, model_of, with_sharing
 from assay.questions.usage.queue.walltimes import RunSteadiness, request_change, variation
-from assay.units import counted, format_duration, format_limit, format_share, parse_quantity
+from assay.units import (
+    counted,
+    format_duration,
+    format_limit,
+    format_share,
+    parse_duration,
+    parse_quantity,
+)
 from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.machine import EqualNodes, FailedNodes, Machine, Partition, Reservation
 from assay.usage.scheduler.policy import Policy
@@ -264,7 +271,7 @@ def _resized(machine: Machine, nodes: int, where: str) -> Machine:
 
 
 def _longest(value: str, where: str, _: WhatIfContext) -> WhatIf:
-    longest = float(parse_quantity(value, "s", where=where))
+    longest = parse_duration(value, where=where)
     if longest < 60.0:
         raise AssayError(
             "A limit of the request must be a minute at least.",
@@ -324,7 +331,7 @@ def _heartbeat(value: str, where: str, context: WhatIfContext) -> WhatIf:
 
 def _lost_node(value: str, where: str, context: WhatIfContext) -> WhatIf:
     first, colon, second = (part.strip() for part in value.partition(":"))
-    length = float(parse_quantity(first, "s", where=where))
+    length = parse_duration(first, where=where)
     if not 0.0 < length <= WEEK:
         raise AssayError(
             "Nodes can be lost for a week at most.",

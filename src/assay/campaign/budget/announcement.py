@@ -1,0 +1,131 @@
+"""What is said about a budget: before it is spent, and of the cells that it could not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.campaign.budget.keeper import TOLERANCE, BudgetKeeper
+from assay.campaign.engine.cell_state import CellState
+from assay.campaign.engine.search_cells import ChosenCells
+from assay.kernels import is_search
+from assay.kernels.naming import cell_name, cell_title
+from assay.kernels.outside import APP
+from assay.model.cell import Cell
+from assay.model.plan import Plan
+from assay.model.replication import Replication
+from assay.units import counted, format_duration, rough_duration
+
+# Number of works that are named one by one.
+NAMED = 8
+
+
+@dataclass(frozen=True)
+class FirstLaunches:
+    """One launch of every cell of a plan, as far as it is known beforehand.
+
+    ``seconds``: at least. ``known``: whether the time of every cell is known; ``earlier``: of how
+    many by earlier runs. ``command``: whether a user's command is among them. ``left_out``: the
+    cells that the budget can't hold.
+    """
+
+    rule: Replication
+    cells: int
+    seconds: float
+    known: bool
+    earlier: int
+    command: bool
+    left_out: tuple[Cell, ...] = ()
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether they are expected to take more than the budget."""
+        return self.seconds > self.rule.budget * (1.0 + TOLERANCE)
+
+    @property
+    def sentence(self) -> str:
+        """How long they take, and what that means for the budget."""
+        rule = self.rule
+        each = f"one launch of each of the {self.cells} cells" if self.cells > 1 else "one launch"
+        basis = "as in earlier runs" if self.earlier == self.cells else "by the cells' work"
+        if 0 < self.earlier < self.cells:
+            basis = "by earlier runs and the cells' work"
+        least = rough_duration(self.seconds) if self.seconds >= 1.0 else "a part of a second"
+        takes = f"{each[0].upper()}{each[1:]} takes at least {least}, {basis}"
+        if self.command and not self.known:
+            takes += "; how long the command takes is not known before its first launch"
+        session = " of each session" if rule.repeated else ""
+        budget = format_duration(rule.budget)
+        if not self.exceeds:
+            limit = "and so is one launch of each cell" if rule.whole else "launches included"
+            return f"{takes}. The budget{session} is {budget}, {limit}; compiling comes on top."
+        if rule.whole:
+            return f"{takes}; every cell is measured, though the budget{session} is {budget}."
+        return (
+            f"{takes}. The budget{session} of {budget} is kept: "
+            f"{named(self.left_out)} left out. {way_out(self.seconds)}"
+        )
+
+
+def first_launches(plan: Plan) -> FirstLaunches:
+    """One launch of each cell of a plan, before any was made."""
+    cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
+    for name, seconds in plan.expected.items():
+        cells[name].sample = seconds
+    keeper = BudgetKeeper(plan, cells, ChosenCells(plan))
+    seconds, known = keeper.first_launches()
+    unmeasured = keeper.unmeasured()
+    return FirstLaunches(
+        plan.replication,
+        cells=len(unmeasured),
+        seconds=seconds,
+        known=known,
+        earlier=sum(cell.id in plan.earlier for cell in unmeasured),
+        command=any(cell.kernel == APP for cell in unmeasured),
+        left_out=tuple(keeper.beyond()),
+    )
+
+
+def named(cells: Sequence[Cell]) -> str:
+    """``2 cells (CG class A, 1 rank; CG class A, 2 ranks) are``: the subject of a sentence."""
+    verb = "is" if len(cells) == 1 else "are"
+    return f"{counted(len(cells), 'cell')} ({listing(cells)}) {verb}"
+
+
+def listing(cells: Sequence[Cell]) -> str:
+    """The cells by name, those of the same work together; of many the first ones."""
+    works: dict[str, list[Cell]] = {}
+    for cell in cells:
+        works.setdefault(cell_name(cell), []).append(cell)
+    words = [
+        cell_title(same[0]) if len(same) == 1 else f"{name} on {len(same)} placements"
+        for name, same in works.items()
+    ]
+    more = sum(map(len, list(works.values())[NAMED:]))
+    return "; ".join([*words[:NAMED], *([f"and {counted(more, 'other cell')}"] if more else [])])
+
+
+def way_out(seconds: float) -> str:
+    """A sentence on how to measure every cell; ``seconds``: of one launch of each."""
+    return (
+        f'--budget "{budget_for(seconds)}" holds one launch of each cell; --whole takes as long as '
+        "that needs."
+    )
+
+
+def budget_for(seconds: float) -> str:
+    """A budget that is long enough, as it is written on the command line: ``9 min``."""
+    if seconds <= 90.0:
+        return f"{max(math.ceil(seconds), 1)} s"
+    return f"{math.ceil(seconds / 60.0)} min"
+
+
+def over_budget_text(cells: Sequence[Cell], rule: Replication) -> str:
+    """A sentence on the cells that a budget did not suffice for."""
+    them = "it" if len(cells) == 1 else "them"
+    budget = format_duration(rule.budget)
+    return (
+        f"Left out, because the budget of {budget} was spent: {listing(cells)}."
+        f" A longer --budget includes {them}; --whole measures every cell, however long that takes."
+    )

@@ -1,0 +1,134 @@
+"""How much time a campaign still needs, as far as its measurements tell."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.campaign.engine.cell_state import CellState
+from assay.campaign.engine.effort import Place, place_of
+from assay.campaign.engine.launch_times import LaunchTimes
+from assay.model.replication import Replication
+from assay.units import rough_duration
+
+Bound = Literal["about", "at most", "at least"]
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """Seconds to the end of a campaign, or a bound of them."""
+
+    seconds: float
+    bound: Bound = "about"
+
+    def __str__(self) -> str:
+        """``about 28 s left``."""
+        return f"{self.bound} {rough_duration(self.seconds)} left"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The cells that a campaign still measures, and its budget.
+
+    ``waiting``: measured cells that need further launches. ``first``: least seconds of the launches
+    of cells that have none yet; ``unknown``: whether the time of some of these is not known, and
+    ``begun``: whether any of them is to come. ``searching``: whether a placement search goes on.
+    """
+
+    rule: Replication
+    spent: float
+    waiting: Collection[CellState]
+    launch_times: LaunchTimes
+    first: float = 0.0
+    begun: bool = False
+    unknown: bool = False
+    searching: bool = False
+
+    def time_left(self) -> TimeLeft:
+        """The time to the end of the campaign, launches included."""
+        budget = max(self.rule.budget - self.spent, 0.0)
+        if self.begun:
+            return self._before_the_first(budget)
+        if self.searching:
+            return TimeLeft(budget, "at most")
+        if self.rule.unbroken:
+            return TimeLeft(budget)
+        least = self._to_precision()
+        if all(state.precise_enough for state in self.waiting):
+            return TimeLeft(min(least, budget))
+        # Cells that are not precise get all the time that there is, if they need it.
+        return TimeLeft(budget, "about" if 2.0 * least >= budget else "at most")
+
+    def _before_the_first(self, budget: float) -> TimeLeft:
+        """The time while some cells have no launch: bounds alone are known."""
+        if not self.rule.whole:
+            return TimeLeft(max(budget, self.first), "at most")
+        if self.first >= budget or self.unknown:
+            return TimeLeft(self.first, "at least")
+        return TimeLeft(budget, "at most")
+
+    def _to_precision(self) -> float:
+        """Seconds until the launches of all cells agree as well as is requested."""
+        from assay.stats.cells.launch_rule import expected_launches
+
+        seconds = 0.0
+        launches: dict[Place, int] = defaultdict(int)
+        for state in self.waiting:
+            wanted = expected_launches([*state.values.values()], self.rule)
+            missing = max(wanted - len(state.values), 1)
+            seconds += missing * (state.wall or 0.0)
+            place = place_of(state.cell)
+            launches[place] = max(launches[place], missing)
+        one_of = {place_of(state.cell): state.cell for state in self.waiting}
+        return seconds + sum(
+            count * self.launch_times.of([one_of[place]]) for place, count in launches.items()
+        )
+
+
+class Countdown:
+    """The time left between two changes of a campaign's state, by a clock.
+
+    A launch under way is expected to take the time of its measurements. Once it takes longer, the
+    time left is at least that of what follows.
+    """
+
+    def __init__(self) -> None:
+        self._since = 0.0
+        self._measuring = 0.0
+        self._launch: list[float] = []
+        self._expected = 0.0
+
+    def changed(self, now: float) -> None:
+        """The state of the campaign has changed."""
+        self._since = self._measuring = now
+        self._launch, self._expected = [], 0.0
+
+    def launched(self, now: float, expected: Iterable[float]) -> None:
+        """A launch has begun; ``expected``: seconds of its measurements, in their order."""
+        self._since = self._measuring = now
+        self._launch = list(expected)
+        self._expected = sum(self._launch)
+
+    def measured(self, now: float) -> None:
+        """A measurement of the launch has ended."""
+        self._measuring = now
+        self._launch = self._launch[1:]
+
+    def left(self, whole: TimeLeft, most: float, now: float) -> TimeLeft:
+        """The time left now. ``whole``: as it was at the last change or the launch's begin;
+        ``most``: the seconds from then on after which measuring is ended in any case.
+        """
+        passed = now - self._since
+        end = max(most - passed, 0.0)
+        if whole.bound != "about" or not self._expected:
+            rest = whole.seconds - passed
+            late = rest < 0.0 and whole.bound != "at most"
+            return TimeLeft(min(max(rest, 0.0), end), "at least" if late else whole.bound)
+        current, *following = self._launch or [0.0]
+        measuring = now - self._measuring
+        rest = max(whole.seconds - self._expected, 0.0) + sum(following)
+        rest += max(current - measuring, 0.0)
+        late = measuring > current and rest < end
+        return TimeLeft(min(rest, end), "at least" if late else "about")
