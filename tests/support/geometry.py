@@ -1,4 +1,7 @@
-"""Finds defects of a page by the places of its texts: overlaps, cuts, crowded ticks, digits."""
+"""Finds defects of a page by the places of its texts: overlaps, cuts, crowded ticks, digits.
+
+Texts outside of figures and tables have a module of their own (``text_geometry``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from browser import Browser
+from text_geometry import text_defects
 
 # The least distance of the centres of neighbouring labels of an axis, in px.
 LEAST_X, LEAST_Y = 24, 12
@@ -125,6 +129,7 @@ def _defects(browser: Browser, width: int) -> list[str]:
     if overflow := wide(browser):
         problems.append(f"page: {overflow} px wider than the window")
     problems += [f"page: a narrow column: {text}" for text in seen["squeezed"]]
+    problems += [f"page: {each}" for each in text_defects(browser)]
     for name, figure in seen["found"].items():
         problems += [f"{name}: {each}" for each in figure["problems"]]
         problems += [f"{name}: digits of {text}" for text in figure["said"] if too_precise(text)]

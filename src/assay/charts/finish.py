@@ -14,6 +14,7 @@ from assay.charts.theme import LONGEST_LABEL
 # Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
 _SEPARATION = 17
 _CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
+_LONGEST_TITLE = 32  # characters of a line of the title along x
 _SLANTED = 100  # length of a slanted label, px
 # A label in two lines, divided at the first space from its middle on.
 _MIDDLE = "floor(length(datum.label) / 2)"
@@ -55,6 +56,9 @@ def finished(figure: Figure) -> Spec:
         if isinstance(along, dict) and along.get("type") == "temporal":
             # Dates near the ends would reach beyond the figure.
             whole["x"] = {**along, "axis": {"labelBound": True, **along.get("axis", {})}}
+        titled = whole.get("x")
+        if isinstance(titled, dict):
+            whole["x"] = _in_two_lines(titled)
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
@@ -117,6 +121,16 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
         "labelBaseline": {"expr": f"room < {in_two} ? 'middle' : 'top'"},
         "labelLimit": {"expr": f"room < {in_two} ? {_SLANTED} : {LONGEST_LABEL}"},
     }
+
+
+def _in_two_lines(along: Spec) -> Spec:
+    """A long title along x in two lines: in one it would leave a figure on a narrow screen."""
+    title = along.get("title")
+    if not isinstance(title, str) or len(title) <= _LONGEST_TITLE:
+        return along
+    place = title.find(" ", len(title) // 2)
+    place = title.rfind(" ") if place < 0 else place
+    return along if place < 0 else {**along, "title": [title[:place], title[place + 1 :]]}
 
 
 def _half(label: str) -> int:
