@@ -14,6 +14,9 @@ from assay.model.replication import Replication
 # Bytes of a node's last-level caches where the system reports none; the kernels assume the same.
 ASSUMED_CACHES = 64 << 20
 
+# The questions that a plan can name as the one it asks.
+ASKED = ("speed", "network", "steadiness", "placement")
+
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cells of a plan that placement searches choose among.
@@ -41,7 +44,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measurement, for cells whose messages need considerable time on this network's links.
     ``first``: ids of the cells that get their launches first where the budget is too small for all.
     ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
-    times that it lets expect, by id.
+    times that it lets expect, by id. ``question``: the one that the plan says it asks (``ASKED``);
+    empty if it follows from the plan's kernels.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first: tuple[str, ...] = ()
     demand: ProgramDemand | None = None
     forecasts: dict[str, PlacementForecast] = {}
+    question: str = ""
 
 
 @dataclass(frozen=True)

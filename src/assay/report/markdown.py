@@ -53,7 +53,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
     )
     if questions := open_questions(report):
         listed = " · ".join(f"{_plain(each.title)} `{each.command}`" for each in questions)
-        blocks.append(f"Not measured by this run: {listed}")
+        blocks.append(f"Not answered by this run: {listed}")
     for section in sections:
         if section.status == "answered" or section.caveats:
             blocks += _section(section, folder)

@@ -81,7 +81,8 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
-            shown = [each for each in shown if each.leading] or shown
+            if section.id == _PAPERS:
+                shown = [each for each in shown if each.leading] or shown
             for number, table in enumerate(shown):
                 print_table(table, console, titled=number > 0)
         caveats = [sentence for sentence in grouped(section.caveats) if sentence not in stated]
@@ -134,7 +135,7 @@ def _open_questions(report: ReportModel, console: Console, verbose: bool) -> Non
     if not questions:
         return
     if not verbose:
-        line = Text("Not measured here: ", style="dim")
+        line = Text("Not answered here: ", style="dim")
         line.append(" · ".join(f"{each.title} {each.command}" for each in questions), style="dim")
         console.print(line)
         return
