@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from assay.questions.common.answer import QUESTIONS, Answer
 
+
 def unmeasured_answer(question: str, verdict: str, caveats: Sequence[str] = ()) -> Answer:
     """An answer of status unmeasured, with its verdict; ``caveats``: what failed."""
     return Answer(
