@@ -43,8 +43,8 @@ for (const block of blocks) {
   // Parts of a line, such as code, have other heights and nearly the same middle.
   const middles = rects.map((r) => (r.top + r.bottom) / 2).sort((p, q) => p - q);
   const lines = 1 + middles.slice(1).filter((y, i) => y - middles[i] > 0.6 * size).length;
-  // Half of the window is enough for so many; a narrow one has no room for more.
-  const least = Math.min(LEAST, innerWidth / (0.55 * size) / 2);
+  // A third of the window has to be enough for so many; a narrow one has no room for more.
+  const least = Math.min(LEAST, innerWidth / (0.55 * size) / 3);
   if (lines >= LINES && text.length / lines < least)
     problems.push(`a column of ${Math.round(text.length / lines)} characters: ${begin(block)}`);
   const needed = Math.ceil(text.length * 0.55 * size / Math.max(box.width, 1)) * 1.6 * size;

@@ -207,7 +207,7 @@ def logarithmic_axis(
     values: Spec = {"values": ticks} if len(ticks) > _FEW_TICKS else {"tickCount": 5}
     readable = _READABLE[0] <= ticks[0] and ticks[-1] <= _READABLE[1]
     unit = f"{prefix}{si_unit}"
-    labels = {"format": "~g"} if readable else {"labelExpr": prefixed_label(factor, si_unit)}
+    labels = {"format": ".6~g"} if readable else {"labelExpr": prefixed_label(factor, si_unit)}
     return {
         "field": "y",
         "type": "quantitative",

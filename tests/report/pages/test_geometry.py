@@ -130,7 +130,7 @@ def test_ticks_have_prefixes_of_their_own_where_one_would_need_zeros():
         return Chart(rows, numbers("n", "n"), "bandwidth", "B/s", logarithmic=True).y
 
     near = axis([1e8, 1e10])
-    assert near["title"] == "bandwidth (GB/s)" and near["axis"]["format"] == "~g"
+    assert near["title"] == "bandwidth (GB/s)" and near["axis"]["format"] == ".6~g"
     far = axis([1e5, 1e10])
     assert far["title"] == "bandwidth" and "' kB/s'" in far["axis"]["labelExpr"]
 

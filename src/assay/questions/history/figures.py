@@ -76,7 +76,7 @@ def overview(history: History) -> Figure | None:
         "field": "percent",
         "type": "quantitative",
         "title": "change (%)",
-        "axis": {"grid": True, "format": "+~g", "tickCount": 8},
+        "axis": {"grid": True, "format": "+.6~g", "tickCount": 8},
         "scale": {"padding": 12},
     }
     spec: Spec = {
@@ -166,7 +166,7 @@ def calendar(history: History) -> Figure | None:
                 "title": "change from the reference level (%)",
                 "scale": {"scheme": "blueorange", "domain": [-end, end], "domainMid": 0,
                           "reverse": True, "clamp": True},
-                "legend": {"gradientLength": 220, "format": "+~g", "titleLimit": 260},
+                "legend": {"gradientLength": 220, "format": "+.6~g", "titleLimit": 260},
             },
             "tooltip": [
                 {"field": "day", "title": "day"},

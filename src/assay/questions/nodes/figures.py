@@ -85,7 +85,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         "type": "quantitative",
         "title": "difference from the median node (%)",
         "scale": {"nice": True, "zero": True, "padding": {"expr": f"{_ROOMY} ? 110 : 20"}},
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+.6~g"},
     }
     y = {
         "field": "cell",

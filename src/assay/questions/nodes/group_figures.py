@@ -46,7 +46,7 @@ def groups_figure(groups: Sequence[NodeGroup]) -> Figure:
         "type": "quantitative",
         "title": "difference from the median group (%)",
         "scale": {"nice": True, "zero": True, "padding": 20},
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+.6~g"},
     }
     shades = colour("who", rows)
     spec = {
