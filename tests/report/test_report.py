@@ -243,8 +243,9 @@ def test_missing_intervals_are_drawn_as_missing():
         for size in (0, 8, 64)
     ]
     report = build_report(make_run(cells), cells)
-    assert len(report.sections[1].figures) == 2
-    for figure in report.sections[1].figures:
+    network = report.sections[0]
+    assert network.id == "network" and len(network.figures) == 2
+    for figure in network.figures:
         assert all(row["low"] is None for row in figure.rows)
         assert "NaN" not in svg(figure)
     to_html(report)

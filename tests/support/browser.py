@@ -116,6 +116,7 @@ class Browser:
 
     def open(self, page: Path, *, width: int = 1200, dark: bool = False) -> None:
         """Open a page in a window of a width in px, and wait until its figures are drawn."""
+        self._in_page("Emulation.setScriptExecutionDisabled", value=False)
         self._shade(dark)
         self._resize(width)
         self._in_page("Page.navigate", url=page.as_uri())
@@ -157,6 +158,12 @@ class Browser:
         options = {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
         return base64.b64decode(self._in_page("Page.printToPDF", **options)["data"])
 
+    def paper(self, *, width: int) -> None:
+        """Lay the open page out on paper of a width in px, without its script; until ``open``."""
+        self._in_page("Emulation.setScriptExecutionDisabled", value=True)
+        self._in_page("Emulation.setEmulatedMedia", media="print")
+        self._resize(width)
+
     def close(self) -> None:
         """End the browser."""
         self._call("Browser.close", {})
@@ -166,7 +173,7 @@ class Browser:
 
     def _shade(self, dark: bool) -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._in_page("Emulation.setEmulatedMedia", features=[scheme])
+        self._in_page("Emulation.setEmulatedMedia", media="", features=[scheme])
 
     def _resize(self, width: int) -> None:
         size = {"width": width, "height": 2000, "deviceScaleFactor": 1, "mobile": False}

@@ -1,4 +1,7 @@
-"""Finds defects of a page by the places of its texts: overlaps, cuts, crowded ticks, digits."""
+"""Finds defects of a page by the places of its texts: overlaps, cuts, crowded ticks, digits.
+
+Texts outside of figures and tables have a module of their own (``text_geometry``).
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import re
 from collections.abc import Iterable
 
 from browser import Browser
+from text_geometry import text_defects
 
 # The least distance of the centres of neighbouring labels of an axis, in px.
-LEAST_X, LEAST_Y = 24, 12
+LEAST_X, LEAST_Y, LEAST_SLANTED = 24, 12, 11
 MOST_DIGITS = 7
 # Lines of one word each in a field of a table; below the width (px) fields are narrow on purpose.
 MOST_LINES, NARROW = 2, 820
 
 _LIMITS = (
-    f"const LEAST_X = {LEAST_X}, LEAST_Y = {LEAST_Y}, MOST_LINES = {MOST_LINES}, NARROW = {NARROW};"
+    f"const LEAST_X = {LEAST_X}, LEAST_Y = {LEAST_Y}, LEAST_SLANTED = {LEAST_SLANTED}, "
+    f"MOST_LINES = {MOST_LINES}, NARROW = {NARROW};"
 )
 _SCRIPT = r"""
 const box = (e) => e.getBoundingClientRect();
@@ -54,6 +59,14 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
   });
   for (const axis of svg.querySelectorAll(".role-axis")) {
     const labels = texts.filter(({ e }) => e.closest(".role-axis-label") && axis.contains(e));
+    for (const { said } of labels) {
+      // Zeros and exponents in place of a prefix; names may have any numbers.
+      if (/^[+−-]?(0\.00\d*|[\d,]{6,}(\.\d+)?|[\d.]+e[+−-]?\d+)%?$/.test(said.trim()))
+        problems.push(`no prefix: ${said}`);
+    }
+    const cut = labels.map(({ said }) => said).filter((said) => said.includes("…"));
+    if (innerWidth >= NARROW && new Set(cut).size < cut.length)
+      problems.push(`labels cut alike: ${cut[0]}`);
     if (labels.length < 2) continue;
     // A slanted label ends at its tick.
     const x = labels.map(({ b, slant }) => (slant ? b.right : (b.left + b.right) / 2));
@@ -63,7 +76,7 @@ for (const figure of document.querySelectorAll("[data-figure]")) {
     const sorted = [...along].sort((p, q) => p - q);
     const least = Math.min(...sorted.slice(1).map((v, k) => v - sorted[k]));
     const slant = labels.some((label) => label.slant);  // slanted labels need but their height
-    if (least < (along === x && !slant ? LEAST_X : LEAST_Y))
+    if (least < (slant ? LEAST_SLANTED : along === x ? LEAST_X : LEAST_Y))
       problems.push(`ticks ${least.toFixed(0)} px apart`);
   }
   // All legends of a figure: an entry in two is one too many.
@@ -125,6 +138,7 @@ def _defects(browser: Browser, width: int) -> list[str]:
     if overflow := wide(browser):
         problems.append(f"page: {overflow} px wider than the window")
     problems += [f"page: a narrow column: {text}" for text in seen["squeezed"]]
+    problems += [f"page: {each}" for each in text_defects(browser)]
     for name, figure in seen["found"].items():
         problems += [f"{name}: {each}" for each in figure["problems"]]
         problems += [f"{name}: digits of {text}" for text in figure["said"] if too_precise(text)]

@@ -80,7 +80,9 @@ class Chart:
         self._si_unit = unit
         title = f"{what} ({self.unit})" if self.unit else what
         self.y = (
-            logarithmic_axis(title, rows, self.factor) if logarithmic else y_axis(title, zero=zero)
+            logarithmic_axis(what, unit, rows, (self.factor, prefix))
+            if logarithmic
+            else y_axis(title, zero=zero)
         )
         self.hue = None if hue is None else colour(hue, rows, hue_title)
         self.tooltip = tooltip(names, self.unit or "ratio")

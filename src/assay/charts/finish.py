@@ -14,7 +14,9 @@ from assay.charts.theme import LONGEST_LABEL
 # Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
 _SEPARATION = 17
 _CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
-_SLANTED = 100  # length of a slanted label, px
+_LONGEST_TITLE = 32  # characters of a line of the title along x
+# Length of slanted labels, px: usual, from which on they are steep, and where they differ late.
+_SLANTED, _STEEP, _LONGEST_SLANTED = 100, 120, 260
 # A label in two lines, divided at the first space from its middle on.
 _MIDDLE = "floor(length(datum.label) / 2)"
 _SPACE = f"indexof(slice(datum.label, {_MIDDLE}), ' ')"
@@ -55,6 +57,9 @@ def finished(figure: Figure) -> Spec:
         if isinstance(along, dict) and along.get("type") == "temporal":
             # Dates near the ends would reach beyond the figure.
             whole["x"] = {**along, "axis": {"labelBound": True, **along.get("axis", {})}}
+        titled = whole.get("x")
+        if isinstance(titled, dict):
+            whole["x"] = _in_two_lines(titled)
         names = whole.get("y")
         if isinstance(names, dict) and names.get("type") == "nominal" and "field" in names:
             whole["y"] = {**names, "axis": _narrow(names.get("axis", {}))}
@@ -100,23 +105,49 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
         return axis
     in_one = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
     in_two = len(labels) * (max(map(_half, labels)) * _CHARACTER + _GAP)
-    # Labels that begin alike are cut at their begin.
-    kept = _SLANTED // _CHARACTER
-    begins, ends = {label[:kept] for label in labels}, {label[1 - kept :] for label in labels}
-    cut = "datum.label"
-    if len(begins) < len(labels) and len(ends) == len(labels):
-        cut = f"length(datum.label) > {kept} ? '…' + slice(datum.label, {1 - kept}) : datum.label"
+    cut, slanted = _shown(labels)
     words = f"room >= {in_one} ? datum.label : room >= {in_two} ? {_HALVES} : {cut}"
     if "labelExpr" in axis:  # words of its own
         words, in_two = axis["labelExpr"], in_one
     return {
         **axis,
         "labelExpr": words,
-        "labelAngle": {"expr": f"room < {in_two} ? -40 : 0"},
+        # Steeper where long ones would leave the figure.
+        "labelAngle": {"expr": f"room < {in_two} ? {-40 if slanted <= _STEEP else -75} : 0"},
         "labelAlign": {"expr": f"room < {in_two} ? 'right' : 'center'"},
         "labelBaseline": {"expr": f"room < {in_two} ? 'middle' : 'top'"},
-        "labelLimit": {"expr": f"room < {in_two} ? {_SLANTED} : {LONGEST_LABEL}"},
+        "labelLimit": {"expr": f"room < {in_two} ? {slanted} : {LONGEST_LABEL}"},
     }
+
+
+def _shown(labels: set[str]) -> tuple[str, int]:
+    """The part of slanted labels that says what differs, and its length in px.
+
+    Labels that begin alike lose their begin, at a word's end, if their ends differ; otherwise they
+    are as long as they have to be, up to a limit.
+    """
+    kept = _SLANTED // _CHARACTER
+    longest = _LONGEST_SLANTED // _CHARACTER
+    for characters in range(kept, longest + 1):
+        if len({label[: characters - 1] for label in labels}) == len(labels):
+            # With room for the mark of what is cut.
+            return "datum.label", characters * _CHARACTER + _GAP
+        if len({label[1 - characters :] for label in labels}) == len(labels):
+            end = f"slice(datum.label, {1 - characters})"
+            whole = f"'…' + slice({end}, indexof({end}, ' ') + 1)"
+            cut = f"length(datum.label) > {characters} ? {whole} : datum.label"
+            return cut, characters * _CHARACTER + _GAP
+    return "datum.label", _LONGEST_SLANTED
+
+
+def _in_two_lines(along: Spec) -> Spec:
+    """A long title along x in two lines: in one it would leave a figure on a narrow screen."""
+    title = along.get("title")
+    if not isinstance(title, str) or len(title) <= _LONGEST_TITLE:
+        return along
+    place = title.find(" ", len(title) // 2)
+    place = title.rfind(" ") if place < 0 else place
+    return along if place < 0 else {**along, "title": [title[:place], title[place + 1 :]]}
 
 
 def _half(label: str) -> int:

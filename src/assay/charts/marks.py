@@ -27,6 +27,8 @@ _ENTRY, _CHARACTER = 44, 7
 # Number of decades from which on a logarithmic axis has the powers of ten alone, and of ticks up to
 # which it has others.
 _DECADES, _FEW_TICKS = 3, 3
+# The smallest and the largest tick that can be read in one unit.
+_READABLE = (0.01, 10_000.0)
 # Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
 # ``_columns``.
 LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
@@ -191,18 +193,43 @@ def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
     }
 
 
-def logarithmic_axis(title: str, rows: Sequence[Row], factor: float) -> Spec:
-    """A logarithmic vertical axis of the scaled median."""
+def logarithmic_axis(
+    what: str, si_unit: str, rows: Sequence[Row], scale: tuple[float, str]
+) -> Spec:
+    """A logarithmic vertical axis of the scaled median.
+
+    ``scale``: factor and prefix of its unit. Where one prefix would need zeros at an end, each tick
+    has its own.
+    """
+    factor, prefix = scale
     ticks = log_ticks(rows, factor)
     # Vega divides a range that has few of these ticks evenly.
     values: Spec = {"values": ticks} if len(ticks) > _FEW_TICKS else {"tickCount": 5}
+    readable = _READABLE[0] <= ticks[0] and ticks[-1] <= _READABLE[1]
+    unit = f"{prefix}{si_unit}"
+    labels = {"format": ".6~g"} if readable else {"labelExpr": prefixed_label(factor, si_unit)}
     return {
         "field": "y",
         "type": "quantitative",
-        "title": title,
+        "title": f"{what} ({unit})" if unit and readable else what,
         "scale": {"type": "log", "domain": [ticks[0], ticks[-1]], "nice": False},
-        "axis": {**values, "format": "~g"},
+        "axis": {**values, **labels},
     }
+
+
+def prefixed_label(factor: float, si_unit: str) -> str:
+    """The Vega expression of a tick's label with a prefix of its own: ``10 µs``, ``1 ms``.
+
+    ``factor``: of the axis's unit, in which the tick's value is.
+    """
+    value = f"(datum.value * {factor!r})"
+    *others, (least, last) = _PREFIXES
+    label = f"format({value} / {least!r}, '.3~g') + ' {last}{si_unit}'"
+    for size, prefix in reversed(others):
+        # Ticks are powers of ten but for rounding.
+        shown = f"format({value} / {size!r}, '.3~g') + ' {prefix}{si_unit}'"
+        label = f"{value} >= {0.9999 * size!r} ? {shown} : {label}"
+    return f"datum.value == 0 ? '0' : {label}"
 
 
 def level(at: float) -> Spec:

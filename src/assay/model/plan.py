@@ -14,6 +14,9 @@ from assay.model.replication import Replication
 # Bytes of a node's last-level caches where the system reports none; the kernels assume the same.
 ASSUMED_CACHES = 64 << 20
 
+# The questions that a plan can name as the one it asks.
+ASKED = ("speed", "network", "steadiness", "placement")
+
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cells of a plan that placement searches choose among.
@@ -43,7 +46,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
     times that it lets expect, by id. ``earlier``: by id, the seconds of the shortest measurement in
     earlier runs on the same machine; ``launch_time``: the seconds of their launches outside
-    measurements, 0 if there are none.
+    measurements, 0 if there are none. ``question``: the one that the plan says it asks (``ASKED``);
+    empty if it follows from the plan's kernels.
     """
 
     name: str
@@ -62,6 +66,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     forecasts: dict[str, PlacementForecast] = {}
     earlier: dict[str, float] = {}
     launch_time: float = 0.0
+    question: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from assay.kernels import kernels as known_kernels
 from assay.kernels.outside import APP
 from assay.model.cell import Cell
 from assay.model.demand import PlacementForecast, forecast
-from assay.model.plan import Plan, PlanContext, Search
+from assay.model.plan import ASKED, Plan, PlanContext, Search
 from assay.model.rank_order import seats_by_rank
 from assay.model.replication import Replication
 from assay.plans.app import App, app_measures
@@ -44,6 +44,7 @@ PLAN_SCHEMA = 1
 _KEYS = (
     "schema",
     "title",
+    "question",
     "seed",
     "portable",
     "oversubscribe",
@@ -173,7 +174,18 @@ def load_plan(
         first=tuple(cell.id for cell in cells if cell.id in fitting.first),
         demand=app.demand if app else None,
         forecasts=_forecasts(cells, between, context, app),
+        question=_question(document),
     )
+
+
+def _question(document: TomlDocument) -> str:
+    """The question that the plan says it asks; empty without one. Raises AssayError."""
+    asked = document.read(("question",), document.data.get("question", ""), str)
+    if asked and asked not in ASKED:
+        raise document.error(
+            ("question",), f"A plan can't ask the question '{asked}'.", nearest(asked, ASKED)
+        )
+    return asked
 
 
 def _forecasts(

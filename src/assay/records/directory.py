@@ -373,7 +373,8 @@ def _check_names(request: RunRequest, path: Path) -> None:
 
 def _check_ids(plan: Plan, path: Path) -> None:
     """Raises Damaged if the plan says something of a cell that it doesn't have."""
-    named = {*plan.expected, *plan.first, *plan.fitted, *plan.between, *plan.forecasts}
+    named = {*plan.expected, *plan.first, *plan.fitted, *plan.between}
+    named |= plan.forecasts.keys() | plan.earlier.keys()
     if not named <= {cell.id for cell in plan.cells}:
         raise _not_written("its cells and what it says of them don't match", path)
 

@@ -20,7 +20,7 @@ from assay.report.machine import provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.report.overview.foremost import foremost_finding
 from assay.report.overview.machine_line import machine_line
-from assay.report.overview.order import asked_question
+from assay.report.overview.order import asked_first, asked_question
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.units import counted, format_duration, format_quantity
@@ -35,6 +35,7 @@ def build(
     name = system_name(manifest)
     replies = ask_all(Measured(run, cells, history))
     sections = [_section(reply, run, cells) for reply in replies]
+    asked = asked_question(run, sections)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=__version__,
@@ -48,7 +49,7 @@ def build(
             filter(None, ["" if run.complete else _unfinished(run, cells), _damaged(run)])
         ),
         summary=_summary(run, cells),
-        sections=sections,
+        sections=asked_first(sections, asked),
         findings_schema=FINDINGS_SCHEMA,
         cells=list(cells),
         cell_table=cell_table(cells),
@@ -56,7 +57,7 @@ def build(
         provenance=provenance_tables(run),
         machine=machine_line(manifest),
         foremost=foremost_finding([reply.answer for reply in replies]),
-        asked=asked_question(run, sections),
+        asked=asked,
     )
 
 

@@ -16,6 +16,7 @@ from assay.charts.finish import finished, legends
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
+from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
 from assay.report.shorten import beginning
@@ -50,6 +51,9 @@ def to_html(report: ReportModel) -> str:
     environment.filters["code"] = _code
     environment.filters["beginning"] = lambda text: beginning(text, _FIRST_CHARACTERS)
     environment.filters["groups"] = groups
+    environment.filters["impossible"] = lambda section: impossible_sentences(
+        section, [report.foremost]
+    )
     environment.filters["data_uri"] = _data_uri
     environment.filters["csp_hash"] = content_hash
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()

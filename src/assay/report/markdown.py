@@ -12,6 +12,7 @@ from assay.console import harmless
 from assay.questions.common.tables import Table
 from assay.records.files import OUTPUT, write_atomically
 from assay.report.model import ReportModel, Section
+from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
 
@@ -46,13 +47,13 @@ def to_markdown(report: ReportModel, folder: str) -> str:
         "\n".join(
             f"- **{_plain(section.title)}** {_plain(section.verdict)}"
             + (f" *({section.confidence} confidence)*" if section.confidence else "")
-            + "".join(f"\n  - {_plain(each.sentence)}" for each in section.impossible)
+            + "".join(f"\n  - {_plain(each)}" for each in impossible_sentences(section))
             for section in sections
         )
     )
     if questions := open_questions(report):
         listed = " · ".join(f"{_plain(each.title)} `{each.command}`" for each in questions)
-        blocks.append(f"Not measured by this run: {listed}")
+        blocks.append(f"Not answered by this run: {listed}")
     for section in sections:
         if section.status == "answered" or section.caveats:
             blocks += _section(section, folder)

@@ -9,6 +9,7 @@ from assay.questions.common.tables import Column, Entry, Table
 from assay.report.imported_run.build import SECTION
 from assay.report.model import ReportModel, Section
 from assay.report.overview.grouped import grouped
+from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import without_empty_columns
 from assay.report.shorten import MOST_LINES, beginning, shortened
@@ -33,7 +34,6 @@ _BETWEEN = 3  # columns between two of a table
 # Characters of a word that isn't broken between lines: paths are longer. The second, without room.
 _LONGEST_WORDS = (24, 16)
 _WHOLE = 13  # of a number with its unit, or a short name: such texts are not broken either
-_MAX_IMPOSSIBLE = 2  # sentences on numbers that can't be, of each question; its caveats have all
 _MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
 _VERDICT_LINES = 5  # of the first verdict and its recommendation on the first screen
 _OTHER_LINES = 3  # of the other verdicts, which have no recommendation there
@@ -81,7 +81,8 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
         # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
-            shown = [each for each in shown if each.leading] or shown
+            if section.id == _PAPERS:
+                shown = [each for each in shown if each.leading] or shown
             for number, table in enumerate(shown):
                 print_table(table, console, titled=number > 0)
         caveats = [sentence for sentence in grouped(section.caveats) if sentence not in stated]
@@ -114,13 +115,9 @@ def _verdict(
         advice = Text("→ ", style="bold")
         advice.append(beginning(section.advice[0], most))
         console.print(Padding(advice, (0, 0, 0, 2)))
-    new = [each.sentence for each in section.impossible if each.sentence not in stated]
-    for sentence in new[:_MAX_IMPOSSIBLE]:
+    for sentence in impossible_sentences(section, stated):
         console.print(Padding(Text(sentence, style="red"), (0, 0, 0, 2)))
         stated.add(sentence)
-    if len(new) > _MAX_IMPOSSIBLE:
-        more = f"{len(new) - _MAX_IMPOSSIBLE} more of its numbers can't be; see its caveats."
-        console.print(Padding(Text(more, style="red"), (0, 0, 0, 2)))
 
 
 def _first_reason(why: str) -> str:
@@ -138,7 +135,7 @@ def _open_questions(report: ReportModel, console: Console, verbose: bool) -> Non
     if not questions:
         return
     if not verbose:
-        line = Text("Not measured here: ", style="dim")
+        line = Text("Not answered here: ", style="dim")
         line.append(" · ".join(f"{each.title} {each.command}" for each in questions), style="dim")
         console.print(line)
         return

@@ -460,7 +460,8 @@ def test_the_report_shows_what_was_planted(tmp_path):
         cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert report.returncode == 0, report.stderr
-    section = json.loads(report.stdout)["sections"][1]
+    section = json.loads(report.stdout)["sections"][0]
+    assert section["id"] == "network"
     assert section["status"] == "answered"
     assert "the protocol changes at 16 KiB" in section["verdict"]
     assert re.search(r"bandwidth dips by 2[234]% at 128 KiB", section["verdict"])

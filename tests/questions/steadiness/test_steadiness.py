@@ -247,7 +247,7 @@ def test_a_run_without_noise_is_unmeasured_and_a_failed_one_says_so():
     assert answer.status == "unmeasured" and "failed" in answer.verdict
     assert any("it broke" in caveat for caveat in answer.caveats)
     plain = answer_of([], make_run([]))
-    assert plain.status == "unmeasured" and "Not measured in this run" in plain.verdict
+    assert plain.status == "unmeasured" and "this run has no results whose" in plain.verdict
     (listed,) = [a for a in answer_all(make_run([]), []) if a.question == "steadiness"]
     assert listed == plain
 

@@ -138,13 +138,22 @@ def test_many_runs_over_days_are_trusted():
     assert not any("lie within" in sentence for sentence in answer.limits)
 
 
+def test_one_launch_is_not_nothing():
+    run = run_of([(EP, normal(1, 1, 0.01)), (LU, normal(2, 1, 0.01))])
+    answer = answer_of(summarise_cells(run), run)
+    assert answer.verdict == (
+        f"Too few launches: 2 cells have 1 of the {MIN_RESULTS} launches from which variation is "
+        "reported. `assay run steadiness` measures them."
+    )
+
+
 def test_six_launches_give_no_spread():
     run = run_of([(EP, normal(1, 6, 0.01)), (LU, normal(2, 7, 0.01))])
     answer = answer_of(summarise_cells(run), run)
     assert answer.status == "unmeasured"
-    assert "2 cells ran at most 7 times" in answer.verdict
-    assert f"from {MIN_RESULTS} runs per cell" in answer.verdict
-    assert "steady" not in answer.verdict
+    assert f"2 cells have 6 to 7 of the {MIN_RESULTS} launches" in answer.verdict
+    assert "median coefficient of variation" in answer.verdict
+    assert "is steady" not in answer.verdict
     report = build(run, summarise_cells(run))
     (section,) = [s for s in report.sections if s.id == "steadiness"]
     assert not section.figures and not section.tables

@@ -14,6 +14,7 @@ from assay.report import html
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
 from assay.trace.matching import match
+from first_screens import WIDTHS
 from geometry import complaints, defects, wide
 from report_gallery import MACHINES, OTHERS, SUITES, report_of
 from traces import stencil
@@ -35,7 +36,7 @@ def test_a_page_can_be_read(browser, tmp_path, monkeypatch, name):
     monkeypatch.setattr(html, "svg", lambda _: "<svg xmlns='http://www.w3.org/2000/svg'/>")
     model = report_of(tmp_path, name)
     assert any(section.figures for section in model.sections) == (name not in WITHOUT)
-    assert defects(browser, html.to_html(model), (400, 1200)) == []
+    assert defects(browser, html.to_html(model), WIDTHS) == []
     for dark in (False, True):
         browser.shade(dark=dark)
         found = violations(browser)

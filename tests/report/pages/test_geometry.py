@@ -8,7 +8,7 @@ import pytest
 from assay.charts.builder import Chart, numbers
 from assay.charts.drawing import drawable
 from assay.charts.figure import Field, Figure
-from assay.charts.finish import finished, legends
+from assay.charts.finish import _shown, finished, legends
 from assay.charts.marks import log_ticks
 from assay.questions.common.tables import Column, Entry, Table
 from assay.report.build import report_without_cells
@@ -104,6 +104,54 @@ def test_slanted_labels_that_begin_alike_are_cut_at_their_begin():
     assert "…" not in others
     # 2 × (26 characters × 7 + 10) px in one line; in two the first has 14 characters at most.
     assert others.startswith("room >= 384 ? datum.label : room >= ")
+
+
+@pytest.mark.parametrize(
+    ("labels", "begin"),
+    [
+        # They differ at their begin, at their end, and only late.
+        ({"direct, posix and more words", "fsync, posix and more words"}, "datum.label"),
+        ({"16 ranks node set 1", "16 ranks node set 2"}, "length(datum.label) > "),
+        ({f"{op}: shared file, {way}, {api}" for op in ("write", "read")
+          for way in ("segmented", "strided") for api in ("posix", "mpiio")}, "datum.label"),
+    ],
+)  # fmt: skip
+def test_slanted_labels_say_what_differs(labels, begin):
+    cut, room = _shown(labels)
+    assert cut.startswith(begin)
+    if cut == "datum.label":
+        kept = (room - 10) // 7 - 1
+        assert len({label[:kept] for label in labels}) == len(labels)
+
+
+def test_ticks_have_prefixes_of_their_own_where_one_would_need_zeros():
+    def axis(values: list[float]) -> dict:
+        rows = [{"median": value, "low": None, "high": None} for value in values]
+        return Chart(rows, numbers("n", "n"), "bandwidth", "B/s", logarithmic=True).y
+
+    near = axis([1e8, 1e10])
+    assert near["title"] == "bandwidth (GB/s)" and near["axis"]["format"] == ".6~g"
+    far = axis([1e5, 1e10])
+    assert far["title"] == "bandwidth" and "' kB/s'" in far["axis"]["labelExpr"]
+
+
+@pytest.mark.long
+def test_axes_without_prefixes_are_found_and_those_with_them_are_not(browser):
+    def page(**axis) -> str:
+        rows = [{"n": n, "name": "a", "median": 10.0**n, "low": None, "high": None, "launches": 6}
+                for n in range(-6, 3)]  # fmt: skip
+        chart = Chart(rows, numbers("n", "n"), "time", "s", logarithmic=True)
+        if axis:
+            chart.y["axis"] = axis
+        fields = [Field("n", "", "n")]
+        return page_of(chart.lines().figure("f", "F", caption="", alt="a" * 30, fields=fields))
+
+    assert defects(browser, page(), [1200]) == []
+    texts = browser.ask("""return [...document.querySelectorAll(".role-axis-label text")]
+      .map((e) => e.textContent);""")
+    assert {"1 µs", "1 ms", "1 s"} <= set(texts)
+    found = " ".join(defects(browser, page(format=".7~f"), [1200]))
+    assert "no prefix: 0.000001" in found
 
 
 def test_a_chart_of_few_marks_takes_half_of_the_width():

@@ -83,7 +83,8 @@ class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
 
     ``find`` returns None where nothing of it was measured. ``part``, ``figures`` and ``tables``
-    read the findings and compute nothing.
+    read the findings and compute nothing. ``kernels``: beginnings of the names of the kernels that
+    it reports, which determine its place among the others (``questions.common.subject``).
     """
 
     name: str
@@ -91,6 +92,7 @@ class Topic(Generic[F]):
     part: Callable[[F], Part | None]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Question(Generic[F]):
     ``find``: typed findings, a dataclass whose fields its docstring names; they are in the JSON
     report (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only
     these findings. ``answers_from``: prefixes of the names of kernels that other questions omit
-    once this one is answered. ``asked``: whether the report of a run has it at all.
+    once this one is answered. ``asked``: whether the report of a run has it at all. ``kernels``:
+    beginnings of the names of kernels; a plan that begins with one of them asks this question.
     """
 
     name: str
@@ -111,6 +114,7 @@ class Question(Generic[F]):
     tables: Callable[[F], Sequence[Table]] = _no_tables
     answers_from: tuple[str, ...] = field(default=())
     asked: Callable[[Measured], bool] = _always
+    kernels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

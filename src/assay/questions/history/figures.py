@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +23,7 @@ MAX_TRENDS, MAX_ROWS, MAX_DOTS = 12, 60, 600
 # Maximum number of trends if nothing changed.
 _MAX_STEADY_TRENDS = 6
 _DAY = 86400.0
+_MOST_WEEKS = 12  # with a label
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # Minimum and maximum of the deviation at the ends of the calendar's colour scale.
 _WEAKEST, _STRONGEST = 0.01, 0.2
@@ -72,8 +75,8 @@ def overview(history: History) -> Figure | None:
     x: Spec = {
         "field": "percent",
         "type": "quantitative",
-        "title": "better than the best earlier level (%)",
-        "axis": {"grid": True, "format": "+~g", "tickCount": 8},
+        "title": "change (%)",
+        "axis": {"grid": True, "format": "+.6~g", "tickCount": 8},
         "scale": {"padding": 12},
     }
     spec: Spec = {
@@ -137,38 +140,41 @@ def calendar(history: History) -> Figure | None:
     # The colour scale ends at the 98% quantile, so that a few days do not make the others pale.
     far = float(np.quantile([abs(day.deviation) for day in history.days], 0.98))
     end = 100 * min(max(far, _WEAKEST), _STRONGEST)
-    weeks = len({row["week"] for row in rows})
+    weeks = _mondays(rows)
     spec: Spec = {
         "height": 20 * len(_WEEKDAYS),
         "transform": [
             {"calculate": "1000 * datum.week", "as": "from"},
             {"calculate": "1000 * (datum.week + 604800)", "as": "to"},
-            {"calculate": "100 * datum.deviation", "as": "percent"},
-            {"calculate": "100 * datum.worst", "as": "worst_percent"},
+            # As elsewhere: what is worse is below zero.
+            {"calculate": "-100 * datum.deviation", "as": "percent"},
+            {"calculate": "-100 * datum.worst", "as": "worst_percent"},
         ],
         "mark": {"type": "rect", "stroke": "white", "strokeWidth": 1},
         "encoding": {
-            "x": {"field": "from", "type": "temporal", "scale": {"type": "utc"}, "title": None,
-                  "axis": {"format": "%-d %b %Y" if weeks > 60 else "%-d %b",
-                           "labelOverlap": "greedy"}},
+            "x": {"field": "from", "type": "temporal", "scale": {"type": "utc"},
+                  "title": "week from Monday",
+                  "axis": {"format": "%-d %b %Y" if len(weeks) > 60 else "%-d %b",
+                           "values": weeks, "labelOverlap": "greedy", "labelAlign": "left",
+                           "labelBound": False, "labelFlush": False}},
             "x2": {"field": "to"},
             "y": {"field": "weekday", "type": "ordinal", "sort": _WEEKDAYS,
                   "scale": {"domain": _WEEKDAYS}, "title": None, "axis": {"grid": False}},
             "color": {
                 "field": "percent",
                 "type": "quantitative",
-                "title": "worse than the reference level (%)",
+                "title": "change from the reference level (%)",
                 "scale": {"scheme": "blueorange", "domain": [-end, end], "domainMid": 0,
-                          "clamp": True},
-                "legend": {"gradientLength": 220, "format": "+~g", "titleLimit": 260},
+                          "reverse": True, "clamp": True},
+                "legend": {"gradientLength": 220, "format": "+.6~g", "titleLimit": 260},
             },
             "tooltip": [
                 {"field": "day", "title": "day"},
-                {"field": "percent", "title": "median deviation (%)", "format": "+.2~f"},
+                {"field": "percent", "title": "median change (%)", "format": "+.2~f"},
                 {"field": "runs", "title": "runs"},
                 {"field": "cells", "title": "cells"},
                 {"field": "worst_cell", "title": "worst"},
-                {"field": "worst_percent", "title": "its deviation (%)", "format": "+.2~f"},
+                {"field": "worst_percent", "title": "its change (%)", "format": "+.2~f"},
             ],
         },
     }  # fmt: skip
@@ -177,8 +183,8 @@ def calendar(history: History) -> Figure | None:
         id="history-calendar",
         title="Calendar",
         caption="Each square is a day (UTC) with runs. Colour: median over cells and runs of the "
-        "deviation from the cell's best earlier level, or from its present level if it has not "
-        "changed. Days without runs are empty.",
+        "change from the cell's best earlier level, or from its present level if it has not "
+        "changed; below 0 is worse. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day.day}, "
         f"{format_change(worst_day.deviation)}.",
         fields=[
@@ -194,6 +200,19 @@ def calendar(history: History) -> Figure | None:
         rows=rows,
         spec=spec,
     )
+
+
+def _mondays(rows: Sequence[Row]) -> list[Spec]:
+    """The beginnings of weeks that get a tick, equally many weeks apart."""
+    begins = [float(row["week"] or 0.0) for row in rows]
+    first, last = min(begins), max(begins)
+    count = round((last - first) / (7 * _DAY)) + 1
+    step = math.ceil(count / _MOST_WEEKS)
+    days = (
+        datetime.datetime.fromtimestamp(first + 7 * _DAY * week, datetime.UTC)
+        for week in range(0, count, step)
+    )
+    return [{"year": d.year, "month": d.month, "date": d.day, "utc": True} for d in days]
 
 
 def _weekday(day: HistoryDay) -> int:

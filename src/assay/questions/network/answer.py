@@ -6,22 +6,26 @@ from typing import Any
 
 import msgspec
 
+from assay.kernels.naming import cell_name
 from assay.questions.common.answer import QUESTIONS, Answer
-from assay.questions.common.confidence import AGAIN
-from assay.questions.common.parts import answer_of, merge
+from assay.questions.common.confidence import AGAIN, why_broken
+from assay.questions.common.parts import Part, answer_of, merge
 from assay.questions.common.question import Topic
+from assay.questions.common.subject import in_order
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
 from assay.questions.network.concurrency.topic import TOPIC as CONCURRENCY
 from assay.questions.network.fabric.answer import plain_remark
 from assay.questions.network.fabric.topic import TOPIC as FABRIC
 from assay.questions.network.findings import NetworkFindings
+from assay.questions.network.messages.sweeps import KERNEL as PINGPONG
 from assay.questions.network.messages.topic import TOPIC as MESSAGES
 from assay.questions.network.missing import sentence
 from assay.questions.speed.messages import part_of_barrier
-from assay.units import capitalised
+from assay.units import capitalised, listed
 
-# The topics other than messages of one pair, in the order of the verdict.
+BARRIER = "network.barrier"
+# The topics other than messages of one pair.
 FURTHER: tuple[Topic[Any], ...] = (CONCURRENCY, COLLECTIVES, FABRIC)
 
 
@@ -31,14 +35,12 @@ def answer(found: NetworkFindings) -> Answer:
     These are context for speed: this question needs a sweep of sizes or one of the other topics.
     A barrier is context for both questions.
     """
-    sides = ((topic, getattr(found, topic.name)) for topic in FURTHER)
-    found_parts = (topic.part(side) for topic, side in sides if side is not None)
-    parts = [part for part in found_parts if part is not None]
-    if found.messages is not None and (found.messages.swept or parts):
-        messages = MESSAGES.part(found.messages)
-        parts = [*([messages] if messages else []), *parts]
+    topics = [topic for topic in FURTHER if _part(topic, found) is not None]
+    if found.messages is not None and (found.messages.swept or topics):
+        topics = [MESSAGES, *topics]
+    parts = [part for each in in_order(topics, found.order) if (part := _part(each, found))]
     if not parts:
-        return unmeasured_answer("network", _why_not(found.pingpong_nodes))
+        return _unmeasured(found)
     merged = merge([*parts, *([part_of_barrier(found.barrier)] if found.barrier else [])])
     answered = answer_of(
         "network",
@@ -49,6 +51,12 @@ def answer(found: NetworkFindings) -> Answer:
         complete=found.complete,
     )
     return _with_shortage(answered, found) if found.shortage else answered
+
+
+def _part(topic: Topic[Any], found: NetworkFindings) -> Part | None:
+    """What a topic adds; None where it was not measured or adds nothing."""
+    side = getattr(found, topic.name)
+    return None if side is None else topic.part(side)
 
 
 def _plain(found: NetworkFindings) -> str:
@@ -68,9 +76,27 @@ def _with_shortage(answered: Answer, found: NetworkFindings) -> Answer:
     return msgspec.structs.replace(answered, advice=advice)
 
 
-def _why_not(nodes: tuple[int, ...]) -> str:
-    """The verdict without an answer; ``nodes``: numbers of nodes of ping-pong's placements."""
-    if not nodes:
-        return "Not measured in this run."
-    where = "within one node" if nodes == (1,) else "between two ranks"
+def _unmeasured(found: NetworkFindings) -> Answer:
+    """No answer, and why: what failed, or what was measured instead."""
+    caveats = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken]
+    if found.broken and not found.pingpong_nodes:
+        one = len(found.broken) == 1
+        count = "the one cell" if one else f"all {len(found.broken)} cells"
+        verdict = f"Not measured: {count} of the network failed or "
+        verdict += "was interrupted." if one else "were interrupted."
+        return unmeasured_answer("network", verdict, caveats)
+    return unmeasured_answer("network", _why_not(found), caveats)
+
+
+def _why_not(found: NetworkFindings) -> str:
+    """The verdict without an answer: what there is, and what is missing."""
+    if not found.kernels:
+        return "Not measured: this run has no messages between ranks."
+    others = [name for name in found.kernels if name not in (PINGPONG, BARRIER)]
+    if others:
+        missing = f" {sentence(found.shortage)}" if found.shortage else ""
+        return f"Not answered: the results of {listed(others)} don't suffice for it.{missing}"
+    if not found.pingpong_nodes:
+        return "Not measured in this run, except barriers, which are reported under speed."
+    where = "within one node" if found.pingpong_nodes == (1,) else "between two ranks"
     return f"Not measured in this run, except ping-pong {where}, which is reported under speed."

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from assay.questions.common.confidence import is_broken
-from assay.questions.common.question import Measured
+from assay.questions.common.question import Measured, Topic
 from assay.questions.common.selection import Point
+from assay.questions.common.subject import plan_order
 from assay.questions.network.collectives import findings as collectives
+from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
 from assay.questions.network.concurrency import findings as concurrency
+from assay.questions.network.concurrency.topic import TOPIC as CONCURRENCY
 from assay.questions.network.fabric import findings as fabric
+from assay.questions.network.fabric.topic import TOPIC as FABRIC
 from assay.questions.network.messages import findings as messages
 from assay.questions.network.messages.sweeps import KERNEL as PINGPONG
+from assay.questions.network.messages.topic import TOPIC as MESSAGES
 from assay.questions.network.missing import Shortage, shortage
 from assay.questions.speed.messages import find_barrier
 from assay.stats.core.model import CellSummary
+
+# In the order of the answer where the plan doesn't say another.
+TOPICS: tuple[Topic[Any], ...] = (MESSAGES, CONCURRENCY, COLLECTIVES, FABRIC)
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,9 @@ class NetworkFindings:
     ``barrier``: the barrier, as context. ``broken``: network cells without usable numbers.
     ``complete``: whether the run is complete. ``pingpong_nodes``: the numbers of nodes of
     ping-pong's placements, ascending. ``shortage``: the methods that the run has too few data for,
-    with the command that measures them; None where it has enough for all.
+    with the command that measures them; None where it has enough for all. ``order``: the names of
+    the topics in the order in which the plan lists their kernels. ``kernels``: names of the network
+    kernels with a result.
     """
 
     messages: messages.PingpongFindings | None
@@ -38,6 +49,8 @@ class NetworkFindings:
     complete: bool
     pingpong_nodes: tuple[int, ...]
     shortage: Shortage | None = None
+    order: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 def find(measured: Measured) -> NetworkFindings:
@@ -68,4 +81,12 @@ def find(measured: Measured) -> NetworkFindings:
             )
         ),
         shortage=shortage(missing, measured.run),
+        order=plan_order(TOPICS, measured.run.manifest.plan),
+        kernels=tuple(
+            dict.fromkeys(
+                cell.kernel
+                for cell in cells
+                if cell.kernel.startswith("network.") and cell.status == "ok"
+            )
+        ),
     )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from assay.models.network.minimum import LAUNCHES, MissingData
+from assay.questions.common.again import command_again
 from assay.records.model import RunData
 from assay.units import counted, listed
 
 SUITE = "network"
-# Of the time that the run's budget gave for its launches; the last launch is often cut short.
-_RESERVE = 1.2
-# Options that the command states itself, or that don't change what is measured. The former have a
-# value.
-_REPLACED = ("--launches", "--budget", "--seed")
-_OUTPUT = ("--json", "--report", "--no-report")
 
 
 @dataclass(frozen=True)
@@ -67,35 +62,9 @@ def _reason(lack: MissingData) -> str:
 
 
 def _command(missing: Sequence[MissingData], run: RunData) -> str:
-    """The run's own command with enough launches; the suite for the network where points lack.
-
-    A run whose plan asked for enough launches spent its budget before: that grows in proportion.
-    """
-    words = ["assay", "run", SUITE]
-    if not any(lack.lacks_points for lack in missing):
-        words = _own(run.manifest.command) or words
+    """The run's own command with enough launches; the suite for the network where points lack."""
+    suite = ["assay", "run", SUITE]
     fewest = min((lack.launches for lack in missing if lack.lacks_launches), default=None)
-    if fewest is None:
-        return shlex.join(words)
-    rule = run.manifest.plan.replication
-    if rule.min_launches < LAUNCHES:
-        return shlex.join([*words, "--launches", str(LAUNCHES)])
-    # Whole minutes, which are also easier to change.
-    minutes = math.ceil(rule.budget * _RESERVE * LAUNCHES / max(fewest, 1) / 60)
-    return shlex.join([*words, "--budget", f"{minutes} min"])
-
-
-def _own(command: Sequence[str]) -> list[str]:
-    """The command of a new run, without what is to be replaced; empty for another command."""
-    if list(command[1:2]) != ["run"] or "--resume" in command:
-        return []
-    kept = ["assay"]
-    skip = False
-    for word in command[1:]:
-        if skip:
-            skip = False
-        elif word in _REPLACED:
-            skip = True
-        elif word not in _OUTPUT and not word.startswith(tuple(f"{name}=" for name in _REPLACED)):
-            kept.append(word)
-    return kept
+    if any(lack.lacks_points for lack in missing):
+        run = replace(run, manifest=msgspec.structs.replace(run.manifest, command=suite))
+    return command_again(run, needed=LAUNCHES, fewest=fewest, otherwise=suite)

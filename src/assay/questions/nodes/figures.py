@@ -83,9 +83,9 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     x = {
         "field": "percent",
         "type": "quantitative",
-        "title": "better than the median node (%)",
+        "title": "difference from the median node (%)",
         "scale": {"nice": True, "zero": True, "padding": {"expr": f"{_ROOMY} ? 110 : 20"}},
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+.6~g"},
     }
     y = {
         "field": "cell",

@@ -44,9 +44,9 @@ def groups_figure(groups: Sequence[NodeGroup]) -> Figure:
     x = {
         "field": "percent",
         "type": "quantitative",
-        "title": "better than the median group (%)",
+        "title": "difference from the median group (%)",
         "scale": {"nice": True, "zero": True, "padding": 20},
-        "axis": {"grid": True, "format": "+~g"},
+        "axis": {"grid": True, "format": "+.6~g"},
     }
     shades = colour("who", rows)
     spec = {

@@ -123,7 +123,7 @@ def _spec(rows: list[Row]) -> Spec:
             "labelAngle": {"expr": f"{level} ? 0 : -40"},
             "labelAlign": {"expr": f"{level} ? 'center' : 'right'"},
             "labelBaseline": {"expr": f"{level} ? 'top' : 'middle'"},
-            "labelLimit": {"expr": f"{level} ? room / {cells} - 20 : min(300, 0.45 * room)"},
+            "labelLimit": {"expr": f"{level} ? 0.7 * room / {cells} : min(300, 0.32 * room)"},
             "ticks": False,
             "grid": False,
         },

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
-
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence
 from assay.questions.common.confidence import caveats_of, judge
 from assay.questions.common.parts import Part, merge
-from assay.questions.common.unmeasured import unmeasured
+from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.placement.best import answer as best
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.causes import answer as causes
@@ -33,20 +31,32 @@ def answer(found: PlacementFindings) -> Answer:
     if found.best is not None:
         return _searched(found, found.best, parts)
     if not parts:
-        return unmeasured("placement")
+        return unmeasured_answer("placement", _why_not(found.placements))
     headline = [point for part in parts for point in part.headline]
     bounds = Part(caveats=caveats_of(headline), limits=[NOT_SEARCHED])
     return _answered([bounds, *parts], judge(headline, found.broken, found.complete))
+
+
+def _why_not(placements: int) -> str:
+    """The verdict without an answer; ``placements``: the most at which the same work ran."""
+    if not placements:
+        return "Not measured: no cell of this run has a result."
+    if placements == 1:
+        return "Not measured: it needs the same work at several placements, and this run has one."
+    return (
+        f"Not searched: this run has the same work at up to {placements} placements, as its rates "
+        "show, but no search for the best ranks per node, threads and bindings."
+    )
 
 
 def _searched(found: PlacementFindings, searches: BestFindings, parts: Sequence[Part]) -> Answer:
     """The chosen placements, the reasons, then the other parts."""
     chosen = best.part(searches)
     if chosen is None:
-        return msgspec.structs.replace(
-            unmeasured("placement"),
-            verdict="Not answered: no placement could be measured.",
-            caveats=best.failed_caveats(searches),
+        return unmeasured_answer(
+            "placement",
+            "Not answered: no placement could be measured.",
+            best.failed_caveats(searches),
         )
     before = [
         replace(chosen, limits=[]),

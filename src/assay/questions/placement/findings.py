@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.model.placement import Placement
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured, Topic
 from assay.questions.placement.best.findings import BestFindings
@@ -20,10 +21,12 @@ from assay.questions.placement.steadiest.findings import SteadiestFindings
 from assay.questions.placement.steadiest.topic import TOPIC as STEADIEST
 from assay.questions.placement.toolchains.findings import ToolchainFindings
 from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
+from assay.questions.placement.works import work_key
 from assay.stats.core.model import CellSummary
 
-# In the order of figures and tables.
+# In the order of figures and tables: of a search, and without one.
 TOPICS: tuple[Topic[Any], ...] = (BEST, STEADIEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
+COMPARED: tuple[Topic[Any], ...] = (STEADIEST, TOOLCHAINS, ORDER, RATIOS, CAUSES)
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class PlacementFindings:
     ``ratios``: performance of several ranks per node
     over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: time
     breakdowns. ``broken``: cells of compared kernels without usable results. ``complete``: whether
-    the run is complete.
+    the run is complete. ``placements``: the most placements at which the same work has a result.
     """
 
     best: BestFindings | None
@@ -45,10 +48,12 @@ class PlacementFindings:
     causes: CausesFindings | None
     broken: list[CellSummary]
     complete: bool
+    placements: int = 0
 
     def measured_topics(self) -> Iterator[tuple[Topic[Any], Any]]:
-        """Each topic that was measured, with its findings."""
-        for topic in TOPICS:
+        """Each topic that was measured, with its findings, in the order of the answer."""
+        topics = TOPICS if self.best is not None else COMPARED
+        for topic in topics:
             found = getattr(self, topic.name)
             if found is not None:
                 yield topic, found
@@ -70,4 +75,14 @@ def find(measured: Measured) -> PlacementFindings:
         causes=CAUSES.find(measured),
         broken=[cell for cell in measured.cells if is_broken(cell) and cell.kernel in compared],
         complete=measured.run.complete,
+        placements=_placements(measured.cells),
     )
+
+
+def _placements(cells: Sequence[CellSummary]) -> int:
+    """The most placements at which the same work has a result; 0 without any."""
+    of_works: dict[str, set[Placement]] = {}
+    for cell in cells:
+        if cell.metrics and not is_broken(cell):
+            of_works.setdefault(work_key(cell.cell), set()).add(cell.cell.placement)
+    return max(map(len, of_works.values()), default=0)

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured, Topic
+from assay.questions.common.subject import in_order, plan_order
 from assay.questions.speed.arithmetic import findings as arithmetic
 from assay.questions.speed.arithmetic.topic import TOPIC as ARITHMETIC
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
@@ -27,7 +28,8 @@ from assay.questions.speed.storage import findings as storage
 from assay.questions.speed.storage.topic import TOPIC as STORAGE
 from assay.stats.core.model import CellSummary
 
-# In the order of the answer. Their names are those of the fields of ``SpeedFindings``.
+# In the order of the answer where the plan doesn't say another. Their names are those of the
+# fields of ``SpeedFindings``.
 TOPICS: tuple[Topic[Any], ...] = (
     MEMORY,
     ARITHMETIC,
@@ -56,6 +58,7 @@ class SpeedFindings:
     ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (against those of
     the site and of papers), ``messages`` (as context), ``storage``. ``broken``: cells of these
     families, except messages, without usable numbers. ``complete``: whether the run is complete.
+    ``order``: the names of the families in the order in which the plan lists their kernels.
     """
 
     memory: MemoryFindings | None
@@ -67,6 +70,13 @@ class SpeedFindings:
     storage: storage.StorageFindings | None
     broken: Sequence[CellSummary]
     complete: bool
+    order: tuple[str, ...] = ()
+
+    @property
+    def topics(self) -> list[tuple[Topic[Any], Any]]:
+        """Each topic that was measured and its findings, in the plan's order."""
+        found = ((topic, getattr(self, topic.name)) for topic in in_order(TOPICS, self.order))
+        return [(topic, one) for topic, one in found if one is not None]
 
 
 def find(measured: Measured) -> SpeedFindings:
@@ -82,4 +92,5 @@ def find(measured: Measured) -> SpeedFindings:
         storage=STORAGE.find(measured),
         broken=[cell for cell in own.cells if cell.kernel in _KERNELS and is_broken(cell)],
         complete=measured.run.complete,
+        order=plan_order(TOPICS, measured.run.manifest.plan),
     )

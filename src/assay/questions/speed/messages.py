@@ -104,4 +104,4 @@ def _where(point: Point) -> str:
     return "within a node" if placement.nodes == 1 else f"over {placement.nodes} nodes"
 
 
-TOPIC = Topic(name="messages", find=find, part=part)
+TOPIC = Topic(name="messages", find=find, part=part, kernels=("network.",))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence
 from assay.questions.common.confidence import judge, why_broken
 from assay.questions.common.parts import Part, answer_of, merge
-from assay.questions.common.unmeasured import unmeasured
+from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.steadiness.findings import SteadinessFindings
 from assay.questions.steadiness.topics import topics_of
 from assay.questions.steadiness.variation.answer import confidence_in, too_few
@@ -20,6 +18,7 @@ _NOT_OVER_TIME = (
     "Not measured: how runs differ over hours, days and weeks. Run the same suite again at other "
     "times to measure this."
 )
+_NOTHING = "Not measured: this run has no results whose variation could be reported."
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
@@ -63,14 +62,12 @@ def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
 
 
 def _unmeasured(found: SteadinessFindings) -> Answer:
-    plain = unmeasured("steadiness")
+    few = found.variation.few
+    verdicts = []
     if found.broken:
         count = counted(len(found.broken), "cell")
-        return msgspec.structs.replace(
-            plain,
-            verdict=f"Not measured: {count} of noise failed or ended without a result.",
-            caveats=[f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken],
-        )
-    if found.variation.few is not None:
-        return msgspec.structs.replace(plain, verdict=too_few(found.variation.few))
-    return plain
+        verdicts.append(f"Not measured: {count} of noise failed or ended without a result.")
+    if few is not None:
+        verdicts.append(too_few(few, found.command))
+    caveats = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken]
+    return unmeasured_answer("steadiness", " ".join(verdicts) or _NOTHING, caveats)

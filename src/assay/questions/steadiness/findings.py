@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.questions.common.again import command_again
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings
@@ -16,11 +17,17 @@ from assay.questions.steadiness.host_effects.findings import HostEffectFindings
 from assay.questions.steadiness.host_effects.findings import find as find_host_effects
 from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.questions.steadiness.noise.findings import find as find_noise
-from assay.questions.steadiness.variation.findings import VariationFindings
+from assay.questions.steadiness.variation.findings import (
+    MIN_RESULTS,
+    TooFewResults,
+    VariationFindings,
+)
 from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.stats.noise.detours import BARRIER, FTQ, FWQ
 
+SUITE = "assay run steadiness"
 _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
 
 
@@ -33,6 +40,7 @@ class SteadinessFindings:
     that the variance is associated with. ``noise``: the noise within a run. ``arrivals``: ranks
     that are late at barriers. All but ``variation`` are None without measurements. ``broken``:
     cells of noise kernels without usable results. ``complete``: whether the run is complete.
+    ``command``: measures how results vary, with enough launches.
     """
 
     variation: VariationFindings
@@ -43,6 +51,7 @@ class SteadinessFindings:
     arrivals: ArrivalFindings | None
     broken: tuple[CellSummary, ...]
     complete: bool
+    command: str = SUITE
 
 
 def find(measured: Measured) -> SteadinessFindings:
@@ -61,4 +70,14 @@ def find(measured: Measured) -> SteadinessFindings:
             cell for cell in own.cells if cell.kernel in _NOISE_KERNELS and is_broken(cell)
         ),
         complete=measured.run.complete,
+        command=_command(measured.run, variation.few),
     )
+
+
+def _command(run: RunData, few: TooFewResults | None) -> str:
+    """The run's own command with more launches if it was made for this question, else the suite."""
+    plan = run.manifest.plan
+    asked = plan.question == "steadiness" or plan.replication.repeated
+    if few is None or not (asked or plan.replication.unbroken):
+        return SUITE
+    return command_again(run, needed=MIN_RESULTS, fewest=few.least, otherwise=SUITE.split())

@@ -28,4 +28,5 @@ QUESTION = Question(
     answer=answer,
     figures=figures,
     tables=tables,
+    kernels=("noise.",),
 )

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from assay.questions import questions
 from assay.records.model import RunData
 from assay.report.model import ReportModel, Section
 
-# The question of each shipped suite; the others ask how fast the machine is.
-_OF_SUITES = {
-    "network": "network",
-    "ring": "network",
-    "noise": "steadiness",
-    "steadiness": "steadiness",
-    "placement": "placement",
-    "toolchains": "placement",
-}
 # The command that answers a question that a run did not measure.
 COMMANDS = {
     "speed": "assay run quick",
@@ -39,25 +31,47 @@ class OpenQuestion(msgspec.Struct, frozen=True):
 def asked_question(run: RunData, sections: Sequence[Section]) -> str:
     """The id of the question that the run was made for.
 
-    A campaign over time asks how steady the machine is, a suite its own question, and a plan of the
-    user's the first that it answers.
+    A campaign over time asks how steady the machine is, and a search for placements how to use its
+    nodes. Otherwise it is the question that the plan names, or that of the first of its kernels.
+    Where another question reports that kernel, as that on speed does with a ping-pong of one size,
+    it is that one.
     """
     plan = run.manifest.plan
     if plan.replication.repeated or plan.replication.unbroken:
         return "steadiness"
-    answered = next((each.id for each in sections if each.status == "answered"), "speed")
     if plan.search is not None:
         return "placement"
-    return _OF_SUITES.get(plan.name, answered)
+    if plan.question:
+        return plan.question
+    answered = [each.id for each in sections if each.status == "answered"]
+    if "papers" in answered:
+        return "papers"
+    kernel = plan.cells[0].kernel if plan.cells else ""
+    asks = (each.name for each in questions() if each.kernels and kernel.startswith(each.kernels))
+    asked = next(asks, "speed")
+    if asked in answered:
+        return asked
+    own = {cell.id for cell in plan.cells if cell.kernel == kernel}
+    reported = (
+        section.id
+        for section in sections
+        if section.status == "answered"
+        and any(own.intersection(row.cells) for row in section.evidence)
+    )
+    return next(reported, asked)
 
 
 def shown_sections(report: ReportModel) -> list[Section]:
-    """The sections to show in full, the question that was asked first.
+    """The sections to show in full, in the report's order.
 
     A question that was not measured is shown in full only if it was asked or if something failed.
     """
-    shown = [each for each in report.sections if not _folds(report, each)]
-    return sorted(shown, key=lambda each: each.id != report.asked)
+    return [each for each in report.sections if not _folds(report, each)]
+
+
+def asked_first(sections: Iterable[Section], asked: str) -> list[Section]:
+    """The sections in their order, after the one whose question was asked."""
+    return sorted(sections, key=lambda each: each.id != asked)
 
 
 def open_questions(report: ReportModel) -> list[OpenQuestion]:

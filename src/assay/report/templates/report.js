@@ -130,6 +130,15 @@
   };
   dark.addEventListener("change", show);
   addEventListener("resize", fit);
+  // On paper nothing can be opened.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const each of closed) each.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const each of closed.splice(0)) each.open = false;
+  });
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((cell, index) => {
       cell.querySelector("button").onclick = () => sortBy(table, index);

@@ -7,4 +7,6 @@ from assay.questions.network.collectives.answer import part
 from assay.questions.network.collectives.figures import figures
 from assay.questions.network.collectives.findings import find
 
-TOPIC = Topic(name="collectives", find=find, part=part, figures=figures)
+TOPIC = Topic(
+    name="collectives", find=find, part=part, figures=figures, kernels=("network.collective",)
+)

@@ -8,4 +8,11 @@ from assay.questions.network.fabric.figures import figures
 from assay.questions.network.fabric.findings import find
 from assay.questions.network.fabric.tables import tables
 
-TOPIC = Topic(name="fabric", find=find, part=part, figures=figures, tables=tables)
+TOPIC = Topic(
+    name="fabric",
+    find=find,
+    part=part,
+    figures=figures,
+    tables=tables,
+    kernels=("network.ring", "network.pairs", "network.bisection"),
+)

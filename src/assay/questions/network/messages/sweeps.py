@@ -107,16 +107,27 @@ def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
         groups.setdefault((cell.toolchain, cell.placement, _extra(point)), []).append(point)
     first = {m.cell.id: m for m in reversed(run.measurements)}
     label = labeller(found) if found else lambda point: ""
+    several = len({dict(_extra(group[0])).get("mode") for group in groups.values()}) > 1
     result = [
         _sweep(
             sorted(group, key=message_bytes),
             _reach(group[0], first.get(group[0].summary.id), run),
-            " ".join([label(group[0]), *(f"{n}={v}" for n, v in _extra(group[0]))]),
+            _name(label(group[0]), _extra(group[0]), several=several),
             run,
         )
         for group in groups.values()
     ]
     return sorted(result, key=_order)
+
+
+def _name(where: str, extra: Sequence[tuple[str, object]], *, several: bool) -> str:
+    """``2 ranks``; ``2 ranks, nonblocking`` where there are ``several`` modes, of which each is
+    named. Other parameters than the kernel's defaults follow.
+    """
+    given = dict(extra)
+    mode = given.pop("mode", "blocking")
+    words = [where, *(f"{name}={value}" for name, value in given.items())]
+    return " ".join(words) + (f", {mode}" if several or mode != "blocking" else "")
 
 
 def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> MessageSweep:

@@ -7,4 +7,4 @@ from assay.questions.network.messages.answer import part
 from assay.questions.network.messages.figures import figures
 from assay.questions.network.messages.findings import find
 
-TOPIC = Topic(name="messages", find=find, part=part, figures=figures)
+TOPIC = Topic(name="messages", find=find, part=part, figures=figures, kernels=("network.pingpong",))

@@ -83,7 +83,7 @@ def _spec(rows: Sequence[Row], works: int, orders: int) -> Spec:
         "type": "quantitative",
         "title": "time over that in block order",
         "scale": {"type": "log", "nice": False, "padding": 16},
-        "axis": {"format": "~g", "grid": True, "tickCount": 8},
+        "axis": {"format": ".6~g", "grid": True, "tickCount": 8},
     }
     shown = [
         {"field": "work", "title": "work"},

@@ -131,7 +131,7 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
     }  # fmt: skip
     y: Spec = {
         "field": "ratio", "type": "quantitative", "scale": {"type": "log"},
-        "title": "computation ÷ communication", "axis": {"tickCount": 5, "format": "~g"},
+        "title": "computation ÷ communication", "axis": {"tickCount": 5, "format": ".6~g"},
     }  # fmt: skip
     limits: list[Spec] = [
         {

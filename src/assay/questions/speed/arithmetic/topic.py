@@ -7,4 +7,4 @@ from assay.questions.speed.arithmetic.answer import part
 from assay.questions.speed.arithmetic.figures import figures
 from assay.questions.speed.arithmetic.findings import find
 
-TOPIC = Topic(name="arithmetic", find=find, part=part, figures=figures)
+TOPIC = Topic(name="arithmetic", find=find, part=part, figures=figures, kernels=("compute.",))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from assay.kernels.naming import placement_text
+import msgspec
+
+from assay.kernels.naming import kernel_name, placement_text
 from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import (
@@ -17,6 +19,34 @@ from assay.questions.common.tables import (
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
 from assay.questions.speed.benchmarks.phases import COMPUTE, NpbPhases
 from assay.units import format_share
+
+
+def headline_table(found: BenchmarksFindings) -> list[Table]:
+    """The rate of each benchmark's largest class on the most cores, before the figures.
+
+    For plans that begin with the benchmarks: one row says no more than the verdict.
+    """
+    points = [
+        one.scaling.curve.points[one.scaling.curve.most]
+        for benchmark in found.benchmarks
+        for one in benchmark.classes[:1]
+    ]
+    if len(points) < 2:
+        return []
+    table = (
+        TableBuilder(points)
+        .text("benchmark", "Benchmark", lambda point: kernel_name(point.summary.kernel))
+        .text("class", "Class", lambda point: str(point.parameter("class")))
+        .text("placement", "Placement", lambda point: placement_text(point.summary.cell.placement))
+        .numbers("rate", "Rate [95% interval]", measured, unit="op/s")
+        .numbers(
+            "per_core",
+            "Per core",
+            lambda point: quantity(point.metric.median / point.cores, "op/s"),
+            unit="op/s",
+        )
+    ).table("npb-headline", "NPB: rates of the largest classes on the most cores")
+    return [msgspec.structs.replace(table, leading=True)]
 
 
 def tables(found: BenchmarksFindings) -> list[Table]:

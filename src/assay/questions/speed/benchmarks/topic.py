@@ -11,4 +11,6 @@ from assay.questions.speed.benchmarks.tables import tables
 
 # Names of the kernels that this topic reports.
 KERNELS = tuple(benchmark_codes())
-TOPIC = Topic(name="benchmarks", find=find, part=part, figures=figures, tables=tables)
+TOPIC = Topic(
+    name="benchmarks", find=find, part=part, figures=figures, tables=tables, kernels=KERNELS
+)

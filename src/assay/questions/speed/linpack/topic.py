@@ -11,4 +11,4 @@ from assay.questions.speed.linpack.tables import tables
 
 # Names of the kernels that this topic reports.
 KERNELS = (KERNEL, SEARCH)
-TOPIC = Topic(name="linpack", find=find, part=part, figures=figures, tables=tables)
+TOPIC = Topic(name="linpack", find=find, part=part, figures=figures, tables=tables, kernels=KERNELS)

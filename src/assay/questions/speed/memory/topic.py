@@ -7,4 +7,4 @@ from assay.questions.speed.memory.answer import part
 from assay.questions.speed.memory.figures import figures
 from assay.questions.speed.memory.findings import find
 
-TOPIC = Topic(name="memory", find=find, part=part, figures=figures)
+TOPIC = Topic(name="memory", find=find, part=part, figures=figures, kernels=("memory.",))

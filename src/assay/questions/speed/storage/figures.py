@@ -8,7 +8,7 @@ from typing import Literal
 
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, size_axis
+from assay.charts.marks import Row, size_axis
 from assay.kernels.storage import LAYOUTS, OPERATIONS, READS, WRITES
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller
@@ -17,7 +17,6 @@ from assay.questions.speed.storage.sharing import operation_name, way_of
 from assay.units import counted
 
 _COLUMNS_IN_HALF = 16  # at most this number of bars fits half of the text's width
-_LEVEL_LABELS = 4  # groups whose labels fit side by side
 
 
 def figures(found: StorageFindings) -> list[Figure]:
@@ -114,7 +113,7 @@ def _parallel(found: Sequence[Point]) -> Figure | None:
     top = best(ordered)
     chart = Chart(
         rows,
-        _groups("way", rows),
+        named("way"),
         "bandwidth",
         "B/s",
         hue="ranks",
@@ -157,7 +156,7 @@ def _metadata(found: Sequence[Point]) -> Figure | None:
     top = best(found)
     chart = Chart(
         rows,
-        _groups("operation", rows),
+        named("operation"),
         "files",
         "op/s",
         hue="who",
@@ -194,15 +193,6 @@ def _one_of_each(found: Sequence[Point], key: Callable[[Point], object]) -> list
     for point in found:
         kinds.setdefault(key(point), []).append(point)
     return [best(points) for points in kinds.values()]
-
-
-def _groups(field: str, rows: Sequence[Row]) -> Spec:
-    """Groups along x; their labels slant where they don't fit side by side."""
-    slant = -30 if len({row[field] for row in rows}) > _LEVEL_LABELS else 0
-    return {
-        **named(field),
-        "axis": {"labelAngle": slant, "labelLimit": 160 if slant else 260, "ticks": False},
-    }
 
 
 def _width(rows: Sequence[Row]) -> Literal["full", "half"]:

@@ -7,4 +7,4 @@ from assay.questions.speed.storage.answer import part
 from assay.questions.speed.storage.figures import figures
 from assay.questions.speed.storage.findings import find
 
-TOPIC = Topic(name="storage", find=find, part=part, figures=figures)
+TOPIC = Topic(name="storage", find=find, part=part, figures=figures, kernels=("storage.",))

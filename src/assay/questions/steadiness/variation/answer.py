@@ -75,12 +75,14 @@ def _width(spread: Spread) -> float:
     return interval[1] / interval[0] if interval and interval[0] > 0.0 else 1.0
 
 
-def too_few(few: TooFewResults) -> str:
-    """The verdict where all cells have too few results."""
+def too_few(few: TooFewResults, command: str) -> str:
+    """The verdict where all cells have too few results; ``command``: measures the rest."""
+    launches = f"{few.least} to {few.most}" if few.least < few.most else f"{few.most}"
+    cov = "" if few.cov is None else f" (median coefficient of variation {format_share(few.cov)})"
+    verb = "has" if few.cells == 1 else "have"
     return (
-        f"Not measured in this run: {counted(few.cells, 'cell')} ran at most {few.most} times, "
-        f"with a median coefficient of variation of {format_share(few.cov)}; variation is reported "
-        f"from {MIN_RESULTS} runs per cell."
+        f"Too few launches: {counted(few.cells, 'cell')} {verb} {launches} of the {MIN_RESULTS} "
+        f"launches from which variation is reported{cov}. `{command}` measures them."
     )
 
 

@@ -40,7 +40,7 @@ from assay.units import format_duration
 # Minimum number of results of a cell whose spread is reported. The 95% interval of the coefficient
 # of variation is 0.76 to 1.46 times its value for 20 normal results, 0.62 to 2.45 times for 6.
 MIN_RESULTS = 20
-# Cells with fewer results are not counted as cells with too few: their median has no interval.
+# Cells with fewer results have no spread that could be stated: their median has no interval.
 MIN_COUNTED = smallest_size()
 # Noise kernels are left out: their headline metric is a share, and noise is a topic of its own.
 _OTHER_TOPIC = "noise."
@@ -50,21 +50,23 @@ _OTHER_TOPIC = "noise."
 class TooFewResults:
     """Cells with too few results.
 
-    ``cells``: their number. ``cov``: the median of their coefficients of variation. ``most``: the
-    maximum number of results of one.
+    ``cells``: their number. ``cov``: the median of the coefficients of variation of those with at
+    least six results; None if there are none. ``most``, ``least``: the maximum and minimum number
+    of results of one.
     """
 
     cells: int
-    cov: float
+    cov: float | None
     most: int
+    least: int
 
 
 @dataclass(frozen=True)
 class VariationFindings:
     """How the cells of a run vary.
 
-    ``varied``: the cells with enough results, in the plan's order. ``few``: the cells with at least
-    six results, but too few; None if there are none. ``runs``: number of runs that contribute.
+    ``varied``: the cells with enough results, in the plan's order. ``few``: the cells with
+    results, but too few; None if there are none. ``runs``: number of runs that contribute.
     ``complete``: whether the run is complete. ``span``: s from the first result to the last.
     ``walltimes``: the walltime to request, the greatest multiple of its median first.
 
@@ -133,8 +135,9 @@ def variation_of(
     studied = [each for each in repeats if _studied(each.cell)]
     enough = [each for each in studied if len(each) >= MIN_RESULTS]
     labels = cell_labels([each.cell for each in enough])
-    rest = [each for each in studied if MIN_COUNTED <= len(each) < MIN_RESULTS]
-    covs = [cov for each in rest if (cov := coefficient_of_variation(each.cost)) is not None]
+    rest = [each for each in studied if len(each) < MIN_RESULTS]
+    counted = [each for each in rest if len(each) >= MIN_COUNTED]
+    covs = [cov for each in counted if (cov := coefficient_of_variation(each.cost)) is not None]
     timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]
     spreads = [describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)]
     shapes = shapes_of([times for times, _ in timed], spreads)
@@ -155,7 +158,7 @@ def variation_of(
     utc = [each.repeats.utc for each in varied]
     return VariationFindings(
         varied=varied,
-        few=TooFewResults(len(covs), float(np.median(covs)), max(map(len, rest))) if covs else None,
+        few=_too_few(rest, covs),
         runs=len({name for each in enough for name in each.run}) or 1,
         complete=complete,
         span=max(float(u[-1]) for u in utc) - min(float(u[0]) for u in utc) if utc else 0.0,
@@ -164,6 +167,14 @@ def variation_of(
         survival=tuple(survival_of(varied)),
         sequences=sequences_of(varied),
     )
+
+
+def _too_few(rest: Sequence[Repeats], covs: Sequence[float]) -> TooFewResults | None:
+    if not rest:
+        return None
+    counts = [len(each) for each in rest]
+    cov = float(np.median(covs)) if covs else None
+    return TooFewResults(len(rest), cov, max(counts), min(counts))
 
 
 def _of_cells(run: RunData, ids: Collection[str]) -> RunData:
