@@ -136,10 +136,14 @@ def present(
     if trace is not None and chosen_format(form, output) in ("html", "markdown"):
         timeline = _timeline_beside(output or usual)
         make_folder(timeline.parent, OUTPUT)
-        contents = write_timeline(trace.trace, timeline, annotate(trace))
-        title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
-        report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
-        console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
+        try:
+            contents = write_timeline(trace.trace, timeline, annotate(trace))
+        except Exception as error:  # whatever it is, the report is worth more
+            console.print(f"\nThe timeline isn't drawn: {error}", markup=False, soft_wrap=True)
+        else:
+            title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
+            report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
+            console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
     present_report(report, console, form, output, usual, verbose=verbose)
 
 
