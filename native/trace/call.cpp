@@ -266,7 +266,7 @@ void Call::erroneous(int error, bool in_order, int count, const MPI_Request* req
   for (int i = 0; i < trace_.handle_count; ++i) {
     if (requests[i] != MPI_REQUEST_NULL || trace_.handles[i] == MPI_REQUEST_NULL) continue;
     if (!in_order) --profile().unfinished;
-    complete(i, known ? i : -1);
+    complete(i, known ? i : -1, false);
   }
 }
 

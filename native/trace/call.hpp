@@ -226,7 +226,8 @@ class Call {
     trace_.source_tag = tag == MPI_ANY_TAG ? -1 : tag;
     trace_.room = source == kNull ? 0 : room;
   }
-  void complete(int request, int status);  // status < 0: unknown
+  // `status` < 0: unknown; `whole`: whether all bytes of the message fitted.
+  void complete(int request, int status, bool whole = true);
   bool begin_request(std::uint64_t handle);
   static std::int32_t world_rank_of(int rank, std::uint64_t comm) {
     return world_rank(rank, (MPI_Comm)comm);

@@ -213,7 +213,7 @@ void Call::keep_handles(int count, const MPI_Request* requests) {
   for (int i = 0; i < trace_.handle_count; ++i) trace_.handles[i] = requests[i];
 }
 
-void Call::complete(int request, int status) {
+void Call::complete(int request, int status, bool whole) {
   if (request >= trace_.handle_count || trace_.handles[request] == MPI_REQUEST_NULL) return;
   ActiveRequest taken;
   Completion one;
@@ -230,7 +230,7 @@ void Call::complete(int request, int status) {
     one.tag = taken.tag;
     one.actual = true;
   } else if (taken.receives && taken.source != kNull) {
-    one.bytes = known ? bytes_of(*known) : -1;
+    one.bytes = known && whole ? bytes_of(*known) : -1;
     one.source = traced_peer(taken.source);
     one.tag = taken.tag;
     if (known && taken.source == kAny) {

@@ -83,7 +83,7 @@ def test_polling_is_waiting() -> None:
 
 
 def test_tests_with_work_between_them_stay_apart() -> None:
-    trace = _polling(late_sender(), gap=100 * US)
+    trace = _polling(late_sender(), gap=1000 * US)
     assert len(_joined(trace)) == len(trace)
     plain = late_sender()
     assert len(_joined(plain)) == len(plain)

@@ -17,8 +17,11 @@ _ASKING = _STATES | {"Iprobe", "Improbe", "Win_test"}
 # the library decides which failed tests are one event (native/trace/events/tracer.cpp).
 _LOOP = 11e-6
 # Questions that follow each other closely, from which on it is a loop even if the scheduler stops
-# it meanwhile, at most for some of its turns (s).
-_MANY, _TURN = 16, 0.1
+# it meanwhile, at most for some of its turns (s), or for a small share of the loop: the library
+# itself makes way for others.
+_MANY, _TURN, _SHARE = 16, 0.1, 0.1
+# s from the answer that a request is complete to the call that completes it.
+_COMPLETES = 1e-4
 
 
 def joined_polls(events: Events, functions: tuple[str, ...], without_cpu: float = 0.0) -> Events:
@@ -31,10 +34,15 @@ def joined_polls(events: Events, functions: tuple[str, ...], without_cpu: float 
     apart. ``without_cpu``: s in which the rank could have run and had no CPU: a loop of many
     questions may have gaps of that length.
     """
+    if not len(events):
+        return events
     failed, found = _results(events, functions)
     # What only asks for a request's state is followed by what completes it.
-    open_ = failed | (chosen(functions, _STATES)[events.function] & found)
-    follows = np.append(_follows(events, open_, found, without_cpu), False)
+    states = chosen(functions, _STATES)[events.function] & found
+    completes = np.append(
+        states[:-1] & chosen(functions, TESTS | WAITS)[events.function[1:]], False
+    )
+    follows = _follows(events, failed | states, found, completes, without_cpu)
     last = np.flatnonzero(~follows)
     # The loops that end with success, from their first question to the last one.
     first = np.concatenate([[0], last[:-1] + 1])
@@ -68,19 +76,27 @@ def _follows(
     events: Events,
     open_: npt.NDArray[np.bool_],
     found: npt.NDArray[np.bool_],
+    completes: npt.NDArray[np.bool_],
     without_cpu: float,
 ) -> npt.NDArray[np.bool_]:
-    """Whether the event behind each one belongs to its loop."""
+    """Whether the event behind each one belongs to its loop; ``completes``: the one behind it
+    completes what it asked for.
+    """
     gap = events.begin[1:] - events.end[:-1]
     asks = open_[:-1] & (open_ | found)[1:] & (events.thread[1:] == events.thread[:-1])
     close = asks & (gap < _LOOP)
     loop = np.concatenate([[0], np.cumsum(~close)])
     many = np.bincount(loop, weights=events.count)[loop] >= _MANY
+    first = np.flatnonzero(np.diff(loop, prepend=-1))
+    last = np.append(first[1:], len(loop)) - 1
+    length = (events.end[last] - events.begin[first])[loop] * many
+    most = np.maximum(min(without_cpu, _TURN), _SHARE * np.maximum(length[1:], length[:-1]))
     place = events.function.astype(np.int64) << 32 | events.site
     same = place[1:] == place[:-1]
     same[1:] |= place[2:] == place[:-2]  # two questions in turn
-    far = asks & same & (many[1:] | many[:-1]) & (gap <= min(without_cpu, _TURN))
-    return np.asarray(close | far)
+    far = asks & same & (many[1:] | many[:-1]) & (gap <= most)
+    far |= asks & completes[:-1] & (gap <= _COMPLETES)
+    return np.append(close | far, False)
 
 
 def _results(

@@ -122,7 +122,7 @@ def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
     least = "" if grain.traced else "at least "
     text = f" Computation is {grain.ratio:.3g} × communication"
     if grain.waiting_share >= _NAMED:
-        text += f", without the waiting, {least}{share} of the time in MPI"
+        text += f"; {least}{share} of the time in MPI is waiting, which isn't counted"
     text += "."
     if grain.fine and cpu_wait is not None and cpu_wait > NO_CPU:
         text += " Whether this is fine grain isn't known: ranks had no CPU for a part of it."
@@ -130,9 +130,9 @@ def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
         text += " This is fine grain."
     elif grain.fine:
         text += (
-            " This is fine grain unless more of that time is waiting, which `--trace` measures."
+            " This is fine grain unless more of that time is waiting: `--trace` measures it."
             if grain.waiting_share >= _NAMED
-            else " This is fine grain unless it is mostly waiting, which `--trace` measures."
+            else " This is fine grain unless it is mostly waiting: `--trace` measures that."
         )
     return text
 
