@@ -102,7 +102,8 @@ def _needs(found: TraceFindings) -> str:
         return ""
     needed = next(one for one in network.needed if one.share == _COST)
     if needed.latency is None and needed.bandwidth is None:
-        return "It needs no network between hosts."
+        # What isn't analysed keeps its time in the model, whatever the network.
+        return "" if _unseen(found) > _HARDLY else "It needs no network between hosts."
     parts = []
     if needed.latency is not None:
         parts.append(f"a latency under {format_quantity(needed.latency, 's')}")
