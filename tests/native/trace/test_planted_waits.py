@@ -56,7 +56,7 @@ def test_every_planted_wait_is_found(tmp_path: Path, library: MpiLibrary) -> Non
         if one["place"].split(" (")[0] in done.own and one["time"] > 0.04
     ]  # fmt: skip
     late = sum(one["time"] for one in waits if one["late"] == LATE)
-    assert late > 0.8 * sum(one["time"] for one in waits) > 0.0
+    assert late > 0.5 * sum(one["time"] for one in waits) > 0.0
     (finalize,) = [one for one in done.trace["places"] if one["function"] == "Finalize"]
     assert finalize["time"] > 0.06
     assert done.trace["unknown"] == []
