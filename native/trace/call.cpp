@@ -15,6 +15,15 @@ namespace {
 
 thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 
+// Whether a request that is freed was cancelled, as far as MPI knows yet.
+bool is_cancelled(MPI_Request request) {
+  MPI_Status status;
+  int done = 0, cancelled = 1;
+  ASSAY_MPI(Request_get_status)(request, &done, &status);
+  if (done) ASSAY_MPI(Test_cancelled)(&status, &cancelled);
+  return cancelled != 0;
+}
+
 // The ranks of the world of the most recently used peers in other communicators.
 struct Translated {
   std::uint64_t comm = 0;
@@ -156,6 +165,9 @@ void Call::remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, 
     slot->comm = number(comm);
     slot->kind = kind;
     slot->active = false;
+    slot->partitioned = is_partitioned(function_);
+    slot->root = trace_.root >= 0 ? trace_.root_world : kNoPeer;
+    slot->number = kind == Persistent::kCollective && traced_ ? tracer().next_collective() : -1;
   } else {
     profile().persistent_lost = true;
   }
@@ -192,7 +204,16 @@ void Call::freed(const MPI_Request* request) {
   if (!slot || slot->active) --profile().unfinished;
   if (slot) slot->kind = Persistent::kRemoved;
   ActiveRequest removed;
-  tracer().requests().take(number(*request), &removed);
+  if (!tracer().requests().take(number(*request), &removed)) return;
+  // What is freed without a cancellation takes part in the matching, though nothing completes it.
+  if (!traced_ || !removed.cancelled || !is_cancelled(*request)) return;
+  trace_.completions = few_completions_;
+  trace_.completion_count = 1;
+  few_completions_[0] = Completion{};
+  few_completions_[0].age = static_cast<std::int64_t>(removed.id);
+  few_completions_[0].actual = true;
+  few_completions_[0].source = kNull;
+  few_completions_[0].tag = removed.tag;
 }
 
 void Call::pending(int count, const MPI_Request* requests) {
@@ -234,6 +255,21 @@ void Call::completed_persistent(MPI_Request request) {
   }
 }
 
+void Call::erroneous(int error, bool in_order, int count, const MPI_Request* requests) {
+  if (!outermost_) return;
+  int left = 0, kind = MPI_SUCCESS;
+  for (int i = 0; i < count; ++i) left += requests[i] != MPI_REQUEST_NULL;
+  if (pending_ > left) profile().unfinished -= pending_ - left;
+  if (!traced_) return;
+  ASSAY_MPI(Error_class)(error, &kind);
+  const bool known = in_order && (kind == MPI_ERR_IN_STATUS || kind == MPI_ERR_TRUNCATE);
+  for (int i = 0; i < trace_.handle_count; ++i) {
+    if (requests[i] != MPI_REQUEST_NULL || trace_.handles[i] == MPI_REQUEST_NULL) continue;
+    if (!in_order) --profile().unfinished;
+    complete(i, known ? i : -1, false);
+  }
+}
+
 void Call::completed_some(const MPI_Request* requests, int count, const int* indices) {
   if (count == MPI_UNDEFINED) {
     failed_ = false;  // there was nothing to wait for
@@ -259,6 +295,7 @@ void Call::made_like(MPI_Comm like, MPI_Comm comm) {
 void Call::unmade(MPI_Comm comm) {
   if (!outermost_) return;
   Store::Lock lock(store());
+  if (traced_) trace_.number = tracer().number_of(number(comm));
   tracer().forget(number(comm));
   if (Communicator* found = store().communicator(number(comm))) found->freed = true;
   // The next communicator may get the same handle.
@@ -364,6 +401,10 @@ std::int64_t Call::size_of(MPI_Datatype type) {
   int size = 0;
   ASSAY_MPI(Type_size)(type, &size);
   return size;
+}
+
+bool Call::is_partitioned(std::int32_t function) {
+  return function == kMpiPsend_init || function == kMpiPrecv_init;
 }
 
 std::int32_t Call::world_rank(int rank, MPI_Comm comm) {

@@ -92,6 +92,8 @@ class Call {
     trace_.root_world = world_rank(root == MPI_ROOT ? own(comm) : root, comm);
   }
   void target(int rank, MPI_Win win);
+  void group(MPI_Group group);  // of an epoch of a window
+  void lock(int type) { trace_.epoch = type == MPI_LOCK_EXCLUSIVE ? 1 : 0; }
   void direction(bool sends, bool receives) {
     trace_.sends = sends;
     trace_.receives = receives;
@@ -103,6 +105,7 @@ class Call {
   // Where MPI shall put what it knows about completed receives; the program may not want it.
   MPI_Status* statuses(int count, MPI_Status* theirs);
   void arrived(const MPI_Status* status);  // of a receive that waits
+  void not_arrived(int error, const MPI_Status* status);
   void probed(const MPI_Status* status, bool found);
   void cancelled(const MPI_Request* request);
   void keep_handles(int count, const MPI_Request* requests);
@@ -135,6 +138,9 @@ class Call {
   // `place`: of the status.
   void completed_one(const MPI_Request* requests, int index, int place = 0);
   void completed_some(const MPI_Request* requests, int count, const int* indices);
+  // The call returned an error: requests whose handles are null now are complete all the same.
+  // `in_order`: a status for each request.
+  void erroneous(int error, bool in_order, int count, const MPI_Request* requests);
   void tested(bool passed) { failed_ = !passed; }
 
   // ---- Communicators and the life of MPI ----
@@ -185,7 +191,10 @@ class Call {
 
   // What only the trace needs. A receive asks for `source`, `tag` and room for `room` bytes.
   struct Traced {
-    std::uint64_t comm = 0;  // handle; 0: none
+    std::uint64_t comm = 0;    // handle; 0: none
+    std::int64_t number = -1;  // of what the call ends, whose handle is unknown then
+    std::int64_t made = -1;    // number of the communicator that the call made
+    std::int64_t epoch = -1;   // number of the group; of a lock whether it is exclusive
     std::int32_t root = -1;
     std::int32_t root_world = kUnknownPeer;
     std::int32_t tag = -1;
@@ -217,7 +226,8 @@ class Call {
     trace_.source_tag = tag == MPI_ANY_TAG ? -1 : tag;
     trace_.room = source == kNull ? 0 : room;
   }
-  void complete(int request, int status);
+  // `status` < 0: unknown; `whole`: whether all bytes of the message fitted.
+  void complete(int request, int status, bool whole = true);
   bool begin_request(std::uint64_t handle);
   static std::int32_t world_rank_of(int rank, std::uint64_t comm) {
     return world_rank(rank, (MPI_Comm)comm);
@@ -226,6 +236,7 @@ class Call {
   void record_started(std::uint64_t handle, const Persistent& slot, bool first);
   [[nodiscard]] Event blank(std::int32_t function) const;
   void expect_message(std::uint64_t message, std::int64_t room);
+  static bool is_partitioned(std::int32_t function);
   void completed_persistent(MPI_Request request);
   void trace_communicator(MPI_Comm like, MPI_Comm comm);
 

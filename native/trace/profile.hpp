@@ -13,9 +13,12 @@ struct Persistent {
   std::int64_t bytes = 0;
   std::int32_t peer = 0;
   std::int32_t tag = -1;
-  std::uint64_t comm = 0;  // its handle
+  std::uint64_t comm = 0;    // its handle
+  std::int32_t root = -1;    // of a collective, as traces have it
+  std::int64_t number = -1;  // of a collective: among those that the trace has the begin of
   Kind kind = kFree;
   bool active = false;
+  bool partitioned = false;
 };
 
 constexpr std::uint32_t kPersistent = 1U << 13;

@@ -16,6 +16,15 @@ struct Probed {
   std::int32_t source = kUnknownPeer;
   std::int32_t tag = -1;
 };
+// The ranks of the world of the most recently used targets in windows.
+struct Target {
+  std::uint64_t window = 0;
+  std::int32_t rank = -1;
+  std::int32_t world = kUnknownPeer;
+};
+constexpr std::uint32_t kTargets = 1024;
+Target targets[kTargets];
+
 constexpr std::uint32_t kProbed = 251;
 Probed probed_messages[kProbed];
 
@@ -94,6 +103,15 @@ void Call::arrived(const MPI_Status* status) {
   trace_.room = 0;
 }
 
+// A message that is longer than its receive is received, too.
+void Call::not_arrived(int error, const MPI_Status* status) {
+  if (!traced_ || !trace_.expects) return;
+  int kind = MPI_SUCCESS;
+  ASSAY_MPI(Error_class)(error, &kind);
+  if (kind == MPI_ERR_TRUNCATE && status) arrived(status);
+  trace_.received = -1;
+}
+
 void Call::probed(const MPI_Status* status, bool found) {
   if (!traced_ || !found || !status) return;
   if (peer_ == kAny) trace_.source = world_rank(status->MPI_SOURCE, current_comm_);
@@ -131,7 +149,10 @@ void Call::made_object(std::uint64_t handle) {
 void Call::unmade_object(std::uint64_t handle) {
   if (!tracer().active()) return;
   Store::Lock lock(store());
+  if (traced_) trace_.number = tracer().number_of(object(handle));
   tracer().forget(object(handle));
+  // The next window may get the same handle.
+  for (Target& one : targets) one = Target{};
 }
 
 void Call::target(int rank, MPI_Win win) {
@@ -141,6 +162,16 @@ void Call::target(int rank, MPI_Win win) {
     trace_.root = 0;
     return;
   }
+  trace_.root = rank;
+  const std::uint64_t window = number(win);
+  Target& slot = targets[(window ^ window >> 12 ^ static_cast<std::uint32_t>(rank)) % kTargets];
+  {
+    Store::Lock lock(store());
+    if (slot.window == window && slot.rank == rank) {
+      trace_.root_world = slot.world;
+      return;
+    }
+  }
   MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
   int found = MPI_UNDEFINED;
   ASSAY_MPI(Win_get_group)(win, &group);
@@ -148,8 +179,25 @@ void Call::target(int rank, MPI_Win win) {
   ASSAY_MPI(Group_translate_ranks)(group, 1, &rank, world, &found);
   ASSAY_MPI(Group_free)(&group);
   ASSAY_MPI(Group_free)(&world);
-  trace_.root = rank;
   trace_.root_world = found == MPI_UNDEFINED ? kUnknownPeer : found;
+  Store::Lock lock(store());
+  slot = {window, rank, trace_.root_world};
+}
+
+void Call::group(MPI_Group group) {
+  if (!traced_ || !profile().has_world) return;
+  constexpr std::size_t kRoom = 1U << 14;
+  char* text = static_cast<char*>(malloc(kRoom));
+  if (!text) return;
+  MPI_Group world = MPI_GROUP_NULL;
+  ASSAY_MPI(Comm_group)(MPI_COMM_WORLD, &world);
+  const bool known = print_runs(group, world, text, kRoom - 2);
+  ASSAY_MPI(Group_free)(&world);
+  if (known) {
+    Store::Lock lock(store());
+    trace_.epoch = tracer().group(text);
+  }
+  free(text);
 }
 
 void Call::keep_handles(int count, const MPI_Request* requests) {
@@ -165,7 +213,7 @@ void Call::keep_handles(int count, const MPI_Request* requests) {
   for (int i = 0; i < trace_.handle_count; ++i) trace_.handles[i] = requests[i];
 }
 
-void Call::complete(int request, int status) {
+void Call::complete(int request, int status, bool whole) {
   if (request >= trace_.handle_count || trace_.handles[request] == MPI_REQUEST_NULL) return;
   ActiveRequest taken;
   Completion one;
@@ -174,18 +222,21 @@ void Call::complete(int request, int status) {
     if (!tracer().complete_request(number(trace_.handles[request]), &taken)) return;
     one.age = static_cast<std::int64_t>(taken.id);  // until it is recorded
   }
-  if (taken.receives && taken.source != kNull && trace_.statuses) {
-    const MPI_Status& known = trace_.statuses[status];
-    int cancelled = 0;
-    if (taken.cancelled) ASSAY_MPI(Test_cancelled)(&known, &cancelled);
-    one.bytes = cancelled ? 0 : bytes_of(known);
-    one.source = taken.source;
+  const MPI_Status* known = status >= 0 && trace_.statuses ? trace_.statuses + status : nullptr;
+  int cancelled = 0;
+  if (taken.cancelled && known) ASSAY_MPI(Test_cancelled)(known, &cancelled);
+  if (cancelled) {  // it had no partner
+    one.source = kNull;
     one.tag = taken.tag;
-    if (!cancelled && taken.source == kAny) {
-      one.source = traced_peer(world_rank_of(known.MPI_SOURCE, taken.comm));
+    one.actual = true;
+  } else if (taken.receives && taken.source != kNull) {
+    one.bytes = known && whole ? bytes_of(*known) : -1;
+    one.source = traced_peer(taken.source);
+    one.tag = taken.tag;
+    if (known && taken.source == kAny) {
+      one.source = traced_peer(world_rank_of(known->MPI_SOURCE, taken.comm));
     }
-    if (!cancelled && taken.tag < 0) one.tag = known.MPI_TAG;
-    one.source = traced_peer(static_cast<std::int32_t>(one.source));
+    if (known && taken.tag < 0) one.tag = known->MPI_TAG;
     one.actual =
         one.bytes != taken.bytes || one.source != traced_peer(taken.source) || one.tag != taken.tag;
   }
@@ -211,7 +262,7 @@ void Call::record() {
   Store::Lock lock(store());
   Event event = blank(function_);
   auto& field = event.signature.field;
-  field[kCommunicatorField] = traced_comm(trace_.comm);
+  field[kCommunicatorField] = trace_.number >= 0 ? trace_.number : traced_comm(trace_.comm);
   std::int64_t flags = 0;
   if (kind == kPoint) {
     field[kSentField] = trace_.sent;
@@ -242,7 +293,11 @@ void Call::record() {
     field[kPeerField] = trace_.root >= 0 ? traced_peer(trace_.root_world) : -1;
     field[kSentField] = trace_.sends ? bytes_ : 0;
     field[kReceivedField] = trace_.receives ? bytes_ : 0;
+    field[kTagField] = trace_.epoch;
+  } else if (kind == kCommunicator) {
+    field[kTagField] = trace_.made;
   }
+  if (failed_) field[kReceivedField] = -1;  // a test or probe that found nothing
   if (trace_.begins && begin_request(trace_.request)) flags |= kBegins;
   field[kFlagsField] = flags;
   for (std::uint32_t i = 0; i < trace_.completion_count; ++i) {
@@ -268,14 +323,17 @@ bool Call::begin_request(std::uint64_t handle) {
 // With the lock. The first of several has the call's time, the others none.
 void Call::record_started(std::uint64_t handle, const Persistent& slot, bool first) {
   const bool receives = slot.kind == Persistent::kReceive;
-  std::int32_t function = receives ? kMpiStart_receive : kMpiStart_send;
-  if (slot.kind == Persistent::kCollective) function = kMpiStart_collective;
+  const bool collective = slot.kind == Persistent::kCollective;
+  const std::int32_t plain = receives ? kMpiStart_receive : kMpiStart_send;
+  const std::int32_t parts = receives ? kMpiStart_precv : kMpiStart_psend;
+  std::int32_t function = slot.partitioned ? parts : plain;
+  if (collective) function = kMpiStart_collective;
   Event event = blank(function);
   if (!first) event.begin = event.end;
   auto& field = event.signature.field;
   field[kCommunicatorField] = tracer().number_of(slot.comm);
-  field[kPeerField] = traced_peer(slot.peer);
-  field[kTagField] = slot.tag;
+  field[kPeerField] = traced_peer(collective ? slot.root : slot.peer);
+  field[kTagField] = collective ? slot.number : slot.tag;
   field[receives ? kReceivedField : kSentField] = slot.bytes;
   trace_.expects = receives;
   trace_.source = slot.peer;
@@ -292,21 +350,30 @@ void Call::trace_communicator(MPI_Comm like, MPI_Comm comm) {
   constexpr std::size_t kRoom = 1U << 15;
   char* text = static_cast<char*>(malloc(2 * kRoom + 16));
   if (!text) return;
-  bool known = false;
+  char* remote_text = text + kRoom;
+  bool known = false, both = false;
   if (profile().has_world) {
     MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     int inter = 0;
     ASSAY_MPI(Comm_test_inter)(like, &inter);
     ASSAY_MPI(Comm_group)(MPI_COMM_WORLD, &world);
     ASSAY_MPI(Comm_group)(like, &group);
-    known = !inter && print_runs(group, world, text, kRoom);
+    known = print_runs(group, world, text, kRoom);
+    if (inter && known) {
+      MPI_Group remote = MPI_GROUP_NULL;
+      ASSAY_MPI(Comm_remote_group)(like, &remote);
+      both = print_runs(remote, world, remote_text, kRoom);
+      known = both;
+      ASSAY_MPI(Group_free)(&remote);
+    }
     ASSAY_MPI(Group_free)(&group);
     ASSAY_MPI(Group_free)(&world);
   }
   {
     Store::Lock lock(store());
     const std::uint32_t parent = trace_.comm ? tracer().number_of(trace_.comm) : kNoCommunicator;
-    tracer().communicator(number(comm), parent, function_, known ? text : "null");
+    trace_.made = tracer().communicator(number(comm), parent, function_, known ? text : nullptr,
+                                        both ? remote_text : nullptr);
   }
   free(text);
 }

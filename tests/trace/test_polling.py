@@ -7,9 +7,10 @@ from dataclasses import fields, replace
 import numpy as np
 
 from assay.models.program.waits import wait_states
-from assay.trace.events import Events, Trace
+from assay.trace.events import UNKNOWN_BYTES, Events, Trace
 from assay.trace.matching import match
-from assay.trace.polling import joined_tests
+from assay.trace.polling import joined_polls
+from simulated_mpi import events_of
 from traces import late_sender
 
 US = 1e-6
@@ -62,7 +63,7 @@ def _polling(trace: Trace, *, gap: float = US, other_site: bool = False) -> Trac
 
 
 def _joined(trace: Trace) -> Trace:
-    ranks = (replace(r, events=joined_tests(r.events, trace.functions)) for r in trace.ranks)
+    ranks = (replace(r, events=joined_polls(r.events, trace.functions)) for r in trace.ranks)
     return replace(trace, ranks=tuple(ranks))
 
 
@@ -82,7 +83,37 @@ def test_polling_is_waiting() -> None:
 
 
 def test_tests_with_work_between_them_stay_apart() -> None:
-    for trace in (_polling(late_sender(), gap=100 * US), _polling(late_sender(), other_site=True)):
-        assert len(_joined(trace)) == len(trace)
+    trace = _polling(late_sender(), gap=1000 * US)
+    assert len(_joined(trace)) == len(trace)
     plain = late_sender()
     assert len(_joined(plain)) == len(plain)
+
+
+def test_questions_in_turn_are_one_loop() -> None:
+    """From another place, too: a loop over several requests tests each from its own line."""
+    wanted = wait_states(match(late_sender())).by_cause()
+    joined = _joined(_polling(late_sender(), other_site=True))
+    found = wait_states(match(joined)).by_cause()
+    assert abs(found["late sender"] - wanted["late sender"]) < 10 * US
+
+
+def test_a_loop_that_the_scheduler_stopped_is_one_loop() -> None:
+    """As far as the rank had no CPU; otherwise a gap as long is work."""
+    trace = _polling(late_sender(), gap=1000 * US)
+    assert len(_joined(trace)) == len(trace)
+    for without_cpu, joins in ((0.0005, False), (0.005, True)):
+        events = trace.ranks[1].events
+        found = joined_polls(events, trace.functions, without_cpu)
+        assert (len(found) < len(events)) == joins
+
+
+def test_probes_that_found_nothing_join_the_one_that_found_a_message() -> None:
+    rows = [
+        (0.0, 1.0, 0, 0, 0, -3, -1, -1, -1, 0, UNKNOWN_BYTES, -1),
+        (1.0 + US, 1.1, 0, 0, 0, 1, 7, -1, -1, 0, 0, -1),
+        (1.2, 1.3, 0, 0, 0, -3, -1, -1, -1, 0, UNKNOWN_BYTES, -1),
+    ]
+    found = joined_polls(events_of(rows, [[], [], []]), ("Iprobe",))
+    assert found.begin.tolist() == [0.0, 1.2]
+    assert found.end.tolist() == [1.1, 1.3]
+    assert (found.peer[0], found.tag[0], found.count[0]) == (1, 7, 2)

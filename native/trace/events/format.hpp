@@ -166,7 +166,8 @@ struct Model {
 
 // ---- Blocks -------------------------------------------------------------------------------------
 
-constexpr char kMagic[] = "assay-trace 1\n";
+constexpr char kMagic[] = "assay-trace 2\n";
+constexpr int kVersion = 2;
 
 inline std::uint32_t checksum(const std::uint8_t* bytes, std::size_t length) {  // FNV-1a
   std::uint32_t hash = 0x811c9dc5U;

@@ -61,8 +61,8 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
   char host[256] = {}, domain[256] = {};
   gethostname(host, sizeof host - 1);
   clock_domain(domain, sizeof domain);
-  print("{\"type\":\"trace\",\"version\":1,\"rank\":%d,\"ranks\":%d,\"process\":%d,\"host\":", rank,
-        size, getpid());
+  print("{\"type\":\"trace\",\"version\":%d,\"rank\":%d,\"ranks\":%d,\"process\":%d,\"host\":",
+        kVersion, rank, size, getpid());
   quoted(host);
   print(",\"clock\":");
   quoted(domain);
@@ -150,20 +150,42 @@ void Tracer::switched(std::uint64_t time, bool on) noexcept {
 
 // ---- Communicators ------------------------------------------------------------------------------
 
-void Tracer::communicator(std::uint64_t handle, std::uint32_t parent, std::int32_t made_by,
-                          const char* members) noexcept {
+std::int64_t Tracer::communicator(std::uint64_t handle, std::uint32_t parent, std::int32_t made_by,
+                                  const char* members, const char* remote) noexcept {
   const std::uint32_t number = communicators_++;
-  if (number >= kNoCommunicator) return;
+  if (number >= kNoCommunicator) return -1;
   char line[256];
   snprintf(line, sizeof line,
            "{\"type\":\"communicator\",\"number\":%u,\"made_by\":\"%s\",\"parent\":", number,
            kFunctions[made_by].name);
-  if (strlen(members) + text_used_ + 1024 >= sizeof text_) flush(last_time_);
-  if (strlen(members) + 1024 >= sizeof text_) members = "null";
+  const std::size_t length = (members ? strlen(members) : 0) + (remote ? strlen(remote) : 0);
+  if (length + text_used_ + 1024 >= sizeof text_) flush(last_time_);
+  if (length + 1024 >= sizeof text_) members = nullptr;
   print("%s", line);
   parent == kNoCommunicator ? print("null") : print("%u", parent);
-  print(",\"members\":%s}\n", members);
+  // An intercommunicator has no members in common with a communicator.
+  print(",\"members\":%s", members && !remote ? members : "null");
+  if (members && remote) print(",\"groups\":[%s,%s]", members, remote);
+  print("}\n");
   alias(handle, number);
+  return number;
+}
+
+std::int64_t Tracer::group(const char* members) noexcept {
+  const std::size_t length = strlen(members);
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a, 64 bits
+  for (std::size_t i = 0; i < length; ++i) {
+    hash = (hash ^ static_cast<unsigned char>(members[i])) * 0x100000001b3ULL;
+  }
+  for (std::int64_t i = 0; i < group_count_; ++i) {
+    if (groups_[i] == hash) return i;
+  }
+  if (group_count_ >= kGroups || length + 1024 >= sizeof text_) return -1;
+  if (length + text_used_ + 1024 >= sizeof text_) flush(last_time_);
+  print("{\"type\":\"group\",\"number\":%lld,\"members\":%s}\n",
+        static_cast<long long>(group_count_), members);
+  groups_[group_count_] = hash;
+  return group_count_++;
 }
 
 void Tracer::alias(std::uint64_t handle, std::uint32_t number) noexcept {

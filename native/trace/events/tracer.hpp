@@ -31,9 +31,14 @@ class Tracer {
   std::int64_t site(std::uint64_t address) noexcept;
   void function(std::int32_t function) noexcept;
 
-  // `members`: JSON of runs of world ranks, or null.
-  void communicator(std::uint64_t handle, std::uint32_t parent, std::int32_t made_by,
-                    const char* members) noexcept;
+  // `members`: JSON of runs of world ranks, or nullptr; `remote`: those of the other group of an
+  // intercommunicator, otherwise nullptr. Its number; -1: there are too many.
+  std::int64_t communicator(std::uint64_t handle, std::uint32_t parent, std::int32_t made_by,
+                            const char* members, const char* remote) noexcept;
+  // The number of a group of ranks, by its members as JSON; -1: there are too many.
+  std::int64_t group(const char* members) noexcept;
+  // The number of the next persistent collective.
+  std::int64_t next_collective() noexcept { return collectives_++; }
   [[nodiscard]] std::uint32_t number_of(std::uint64_t handle) const;
   // Files and windows have the number of the communicator that they were made from.
   void alias(std::uint64_t handle, std::uint32_t number) noexcept;
@@ -92,6 +97,10 @@ class Tracer {
   std::uint64_t lost_events_ = 0;
   Numbered numbered_[kNumbered] = {};
   std::uint32_t communicators_ = 0;
+  std::int64_t collectives_ = 0;
+  static constexpr std::int64_t kGroups = 1024;
+  std::uint64_t groups_[kGroups] = {};  // hashes of their members
+  std::int64_t group_count_ = 0;
   Site sites_[kSites] = {};
   std::int64_t site_count_ = 0;
   static constexpr std::int64_t kImages = 64;

@@ -17,12 +17,16 @@ from assay.errors import AssayError
 from assay.trace.events import Floats, Integers, Trace
 from assay.trace.matching import FlatTrace, MatchedTrace, match
 from assay.trace.native import put_in_order
+from assay.trace.partners.doubts import without_early
 
 # s: intervals are rounded by at most half of 1.024 us (docs/formats/trace.md).
 ROUNDING = 0.512e-6
 # The part of the time after a corrected receive by which its correction shrinks: clocks of hosts
 # differ in rate by up to 500 ppm (RFC 5905, appendix A).
 _DECAY = 500e-6
+# s, and errors of the clocks between hosts, by which a receive that belongs to a send may end too
+# early at most.
+_WRONG, _ERRORS = 1e-3, 10.0
 # s that a receive ends after the begin of its send at least.
 _AFTER = 1e-9
 
@@ -107,11 +111,29 @@ def matched_in_order(matched: MatchedTrace) -> MatchedTrace:
     (Parallel Computing 35, 2009). Unlike there, what precedes the receive isn't moved. A call
     whose receive is moved lasts longer; other durations shrink by at most 0.05%.
 
-    Raises AssayError if messages need each other (the record of them is damaged then).
+    Messages that need each other, because their record is incomplete, are left out.
     """
+    found = _moved(matched)
+    # A circle has a message that is received before it is sent; usually by much.
+    for least in (_WRONG + _ERRORS * matched.trace.clock_error, 0.0):
+        if found is not None:
+            break
+        kept, lost = without_early(matched.flat, matched.messages, least)
+        matched = replace(matched, messages=kept, left_out=(*matched.left_out, *lost))
+        found = _moved(matched)
+    if found is None:
+        raise AssayError(
+            "The messages of the trace can't be in any order: some are received before others that "
+            "they need.",
+            fix="Trace the program again with `assay profile --trace -- COMMAND`.",
+        )
+    return found
+
+
+def _moved(matched: MatchedTrace) -> MatchedTrace | None:
+    """The trace with all messages in order; None if some need each other."""
     trace, flat, messages = matched.trace, matched.flat, matched.messages
-    known = messages.received_in >= 0
-    send, receive = messages.send[known], messages.received_in[known]
+    send, receive = messages.send, messages.received_in
     if not np.any(flat.begin[send] > flat.end[receive]):
         return matched
     count = len(flat.begin)
@@ -125,11 +147,7 @@ def matched_in_order(matched: MatchedTrace) -> MatchedTrace:
     np.add.at(need_begin, ends[receive] + 1, 1)
     np.cumsum(need_begin, out=need_begin)
     if put_in_order(time, 2 * first, need_begin, needs, _AFTER, _DECAY) != 2 * count:
-        raise AssayError(
-            "The messages of the trace can't be in any order: some are received before others that "
-            "they need.",
-            fix="Trace the program again with `assay profile --trace -- COMMAND`.",
-        )
+        return None
     begin, end = time[begins], time[ends]
     ranks = []
     for place, rank in enumerate(trace.ranks):

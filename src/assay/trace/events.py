@@ -32,14 +32,18 @@ class Events:
 
     ``begin``, ``end``: s on the common clock. ``function``, ``site``, ``communicator``: indices
     into those of the `Trace`. ``peer``: the world rank of the receiver or of the actual source; the
-    root's of rooted collectives; `NO_PEER`, `PROC_NULL` or `UNKNOWN_PEER`. ``tag``: `NO_TAG` if
-    there is none. ``source``, ``source_tag``: of the receiving half of a call that both sends and
-    receives (Sendrecv), whose ``peer`` and ``tag`` are those of its sending half; otherwise
-    `NO_PEER` and `NO_TAG`. ``sent``, ``received``: payload of the call; of Irecv the bytes that
-    arrived; `UNKNOWN_BYTES`. ``request``: unique per rank, the request that the call began, or
+    root's of rooted collectives; the target's in a window; `NO_PEER`, `PROC_NULL` (also of a
+    cancelled receive) or `UNKNOWN_PEER`. ``tag``: `NO_TAG` if there is none; of Win_start and
+    Win_post the number of the group, of Win_lock 1 if it is exclusive, of calls that make a
+    communicator its number, of started persistent collectives their number on the communicator.
+    ``source``, ``source_tag``: of the receiving half of a call that both sends and receives
+    (Sendrecv), whose ``peer`` and ``tag`` are those of its sending half; otherwise `NO_PEER` and
+    `NO_TAG`; a cancelled send has the source `PROC_NULL`. ``sent``, ``received``: payload of the
+    call; of Irecv the bytes that arrived; `UNKNOWN_BYTES`, also as ``received`` of a test or probe
+    that found nothing. ``request``: unique per rank, the request that the call began, or
     `NO_REQUEST`. ``completed_start``, ``completed_request``: call ``i`` completed the requests
     ``completed_request[completed_start[i]:completed_start[i + 1]]``. ``count``: calls that this
-    one stands for (a loop of failed tests). ``thread``: number of the calling thread.
+    one stands for (a loop of failed tests and probes). ``thread``: number of the calling thread.
     """
 
     begin: Floats
@@ -100,12 +104,19 @@ class Events:
 class Communicator:
     """A communicator; ``number`` is its identity over all ranks.
 
-    ``members``: world ranks in order; None: unknown. ``parent``: the one that it was made from.
+    ``members``: world ranks in order; None: unknown, or an intercommunicator. ``parent``: the one
+    that it was made from. ``real``: False for the one that stands for no communicator.
     """
 
     number: int
     members: tuple[int, ...] | None
     parent: int | None
+    real: bool = True
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return "MPI_COMM_WORLD" if self.number == 0 else f"communicator {self.number}"
 
 
 @dataclass(frozen=True)
@@ -137,6 +148,7 @@ class Trace:
     ``clock_error``: s, bound of the error between the clocks of two hosts after correction.
     ``cut``: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
     ``left_out``: about how many calls behind the end weren't read, since there are so many.
+    ``groups``: world ranks of the groups of windows' epochs, by number.
     """
 
     run: ProfiledRun
@@ -147,6 +159,7 @@ class Trace:
     clock_error: float
     cut: float = 0.0
     left_out: int = 0
+    groups: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return sum(len(rank.events) for rank in self.ranks)

@@ -1,45 +1,63 @@
-"""Loops of tests that end with success, as the waiting that they are."""
+"""Loops of tests and probes that end with success, as the waiting that they are."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from assay.trace.events import Events
+from assay.trace.calls import PROBES, TESTS, WAITS, chosen
+from assay.trace.events import UNKNOWN_BYTES, Events
 
-_TESTS = frozenset({"Test", "Testall", "Testany", "Testsome"})
+# What tells of its success by the requests that it completed, and what by ``received``.
+_STATES = frozenset(("Request_get_status", "Parrived"))
+_ASKING = _STATES | {"Iprobe", "Improbe", "Win_test"}
 # s between a failed test and the next one, up to which the program does nothing else meanwhile: as
 # the library decides which failed tests are one event (native/trace/events/tracer.cpp).
 _LOOP = 11e-6
+# Questions that follow each other closely, from which on it is a loop even if the scheduler stops
+# it meanwhile, at most for some of its turns (s), or for a small share of the loop: the library
+# itself makes way for others.
+_MANY, _TURN, _SHARE = 16, 0.1, 0.1
+# s from the answer that a request is complete to the call that completes it.
+_COMPLETES = 1e-4
 
 
-def joined_tests(events: Events, functions: tuple[str, ...]) -> Events:
-    """The events with each loop of failed tests and the successful one that ends it as one call.
+def joined_polls(events: Events, functions: tuple[str, ...], without_cpu: float = 0.0) -> Events:
+    """The events with each loop of failed tests and probes, and the successful one that ends it, as
+    one call.
 
-    A program that tests the same requests at the same place again and again, until they are
-    complete, waits for them; as one call it is analysed as MPI_Waitall would be. ``count`` has the
-    number of tests. Tests with work between them stay apart.
+    A program that asks again and again, whatever it asks for and from whatever place, until one of
+    its questions is answered, waits for that; as one call it is analysed as MPI_Waitall or
+    MPI_Probe would be. ``count`` has the number of questions. Tests with work between them stay
+    apart. ``without_cpu``: s in which the rank could have run and had no CPU: a loop of many
+    questions may have gaps of that length.
     """
-    tests = np.array([name in _TESTS for name in functions])[events.function]
-    done = np.diff(events.completed_start) > 0
-    loop = np.zeros(len(events), dtype=bool)
-    loop[:-1] = (
-        tests[:-1]
-        & ~done[:-1]
-        & done[1:]
-        & (events.function[1:] == events.function[:-1])
-        & (events.site[1:] == events.site[:-1])
-        & (events.thread[1:] == events.thread[:-1])
-        & (events.begin[1:] - events.end[:-1] < _LOOP)
-    )
-    if not loop.any():
+    if not len(events):
         return events
-    failed = np.flatnonzero(loop)
+    failed, found = _results(events, functions)
+    # What only asks for a request's state is followed by what completes it.
+    states = chosen(functions, _STATES)[events.function] & found
+    completes = np.append(
+        states[:-1] & chosen(functions, TESTS | WAITS)[events.function[1:]], False
+    )
+    follows = _follows(events, failed | states, found, completes, without_cpu)
+    last = np.flatnonzero(~follows)
+    # The loops that end with success, from their first question to the last one.
+    first = np.concatenate([[0], last[:-1] + 1])
+    real = (last > first) & found[last]
+    first, last = first[real], last[real]
+    if not len(last):
+        return events
     begin, count = events.begin.copy(), events.count.copy()
-    begin[failed + 1] = begin[failed]
-    count[failed + 1] += count[failed]
-    kept = ~loop
+    begin[last] = begin[first]
+    sums = np.concatenate([[0], np.cumsum(events.count, dtype=np.int64)])
+    count[last] = sums[last + 1] - sums[first]
+    edges = np.zeros(len(events) + 1, dtype=np.int64)
+    np.add.at(edges, first, 1)
+    np.add.at(edges, last, -1)
+    kept = np.cumsum(edges[:-1]) == 0
     changed = replace(events, begin=begin, count=count)
     columns = {
         one.name: getattr(changed, one.name)[kept]
@@ -52,3 +70,43 @@ def joined_tests(events: Events, functions: tuple[str, ...]) -> Events:
         completed_start=np.append(start[:-1][kept], start[-1]),
         completed_request=events.completed_request,
     )
+
+
+def _follows(
+    events: Events,
+    open_: npt.NDArray[np.bool_],
+    found: npt.NDArray[np.bool_],
+    completes: npt.NDArray[np.bool_],
+    without_cpu: float,
+) -> npt.NDArray[np.bool_]:
+    """Whether the event behind each one belongs to its loop; ``completes``: the one behind it
+    completes what it asked for.
+    """
+    gap = events.begin[1:] - events.end[:-1]
+    asks = open_[:-1] & (open_ | found)[1:] & (events.thread[1:] == events.thread[:-1])
+    close = asks & (gap < _LOOP)
+    loop = np.concatenate([[0], np.cumsum(~close)])
+    many = np.bincount(loop, weights=events.count)[loop] >= _MANY
+    first = np.flatnonzero(np.diff(loop, prepend=-1))
+    last = np.append(first[1:], len(loop)) - 1
+    length = (events.end[last] - events.begin[first])[loop] * many
+    most = np.maximum(min(without_cpu, _TURN), _SHARE * np.maximum(length[1:], length[:-1]))
+    place = events.function.astype(np.int64) << 32 | events.site
+    same = place[1:] == place[:-1]
+    same[1:] |= place[2:] == place[:-2]  # two questions in turn
+    far = asks & same & (many[1:] | many[:-1]) & (gap <= most)
+    far |= asks & completes[:-1] & (gap <= _COMPLETES)
+    return np.append(close | far, False)
+
+
+def _results(
+    events: Events, functions: tuple[str, ...]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which events are questions that failed, and which got what was asked for."""
+    done = np.diff(events.completed_start) > 0
+    asking = chosen(functions, _ASKING)[events.function]
+    nothing = events.received == UNKNOWN_BYTES
+    failed = (chosen(functions, TESTS)[events.function] & ~done) | (asking & nothing)
+    ends = chosen(functions, TESTS | WAITS)[events.function] & done
+    ends |= chosen(functions, PROBES)[events.function] & ~nothing
+    return failed, ends | (asking & ~nothing)

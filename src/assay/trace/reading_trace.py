@@ -12,11 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.errors import AssayError
+from assay.trace.calls import FINALIZE, MAKING, chosen, started_form
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, matched_in_order, points_of
-from assay.trace.events import Communicator, Events, Floats, Integers, RankTrace, Trace
+from assay.trace.events import (
+    NO_PEER,
+    NO_REQUEST,
+    NO_TAG,
+    Communicator,
+    Events,
+    Floats,
+    Integers,
+    RankTrace,
+    Trace,
+)
 from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
-from assay.trace.polling import joined_tests
+from assay.trace.polling import joined_polls
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.regions import Regions, recorded_regions
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
@@ -26,6 +37,11 @@ TRACE_FILES = "rank-*.trace"
 MOST_CALLS = 20_000_000
 # Threads that decode files.
 _MOST_THREADS = 8
+_STARTED, _EPOCHS = "Start_collective", frozenset(("Win_start", "Win_post"))
+# Where MPI_Finalize is called isn't recorded.
+_FINALIZE_SITE = ("", -1)
+# s that MPI_Finalize takes at least, so that what waits there ends before it.
+_SHORTEST = 1e-9
 # What the library writes for calls without a communicator.
 _NO_COMMUNICATOR = 0xFFFF
 
@@ -45,7 +61,7 @@ def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) 
 
     ``corrected``: also without messages received before they are sent. ``most``: of more calls, the
     same share of each rank's is read, from the begin on, up to where the first of the ranks gets
-    with it; memory is bounded by that. Events of calls without a communicator have number 0 there.
+    with it; memory is bounded by that. Calls without a communicator have one that isn't ``real``.
     Raises AssayError if there is none, and if a file is damaged.
     """
     # The decoder is native code, which several threads run at once.
@@ -67,19 +83,29 @@ def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) 
     origin = min(int(clocks.to_reference(_number(f, i), _ns([f.header.begin]))[0])
                  for i, f in enumerate(files))  # fmt: skip
     communicators, numbers = _communicators(files)
-    functions = sorted({name for file in files for name in file.functions.values()})
+    functions = _functions(files)
+    groups = _groups(files)
     places = {(one.image, one.offset): one for one in run.places}
+    places[_FINALIZE_SITE] = SourcePlace(*_FINALIZE_SITE, "MPI_Finalize", "", 0)
     sites: dict[tuple[str, int], int] = {}
     cut = [len(file.columns["begin"]) < file.count for file in files]
     times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
+    waits = cpu_waits(folder)
     ranks = tuple(
-        _rank(file, _number(file, place), times, numbers[place], functions, sites)
+        _rank(
+            file,
+            _number(file, place),
+            times,
+            _Names(numbers[place], len(communicators) - 1, functions, groups, sites),
+            waits.get(_number(file, place)),
+        )
         for place, file in enumerate(files)
     )
-    waits = cpu_waits(folder)
-    ranks = tuple(replace(rank, cpu_wait=waits.get(rank.rank)) for rank in ranks)
     if any(cut):
         ranks = _to_the_same_end(ranks, cut)
+    elif all(_finalised(file, len(files)) for file in files):
+        site = sites.setdefault(_FINALIZE_SITE, len(sites))
+        ranks = with_finalize(ranks, functions.index(FINALIZE), site)
     trace = Trace(
         run=run,
         ranks=ranks,
@@ -89,6 +115,7 @@ def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) 
         clock_error=max(clocks.error(_number(f, i)) for i, f in enumerate(files)) + ROUNDING,
         cut=times.cut,
         left_out=every - sum(len(rank.events) for rank in ranks) if any(cut) else 0,
+        groups=tuple(groups),
     )
     return in_order(trace) if corrected else trace
 
@@ -196,23 +223,86 @@ def _communicators(
         for one in file.communicators:
             parent = mine.get(one.parent) if one.parent is not None else None
             members = runs_to_members(one.members)
-            alike = (parent, members, one.made_by if members is None else "")
+            groups = None if one.groups is None else frozenset(map(runs_to_members, one.groups))
+            alike: tuple[object, ...] = (parent, members, one.made_by if members is None else "")
+            if groups is not None:  # its two groups make it from different communicators
+                alike = (None, groups, "")
             ordinal = earlier[alike] = earlier.get(alike, -1) + 1
             number = identities.setdefault((alike, ordinal), len(found))
             if number == len(found):
                 found.append(Communicator(number, members, parent))
             mine[one.number] = number
         numbers.append(mine)
-    return tuple(found or [Communicator(0, None, None)]), numbers
+    if not found:
+        found.append(Communicator(0, None, None))
+    found.append(Communicator(len(found), None, None, real=False))
+    return tuple(found), numbers
+
+
+def _functions(files: Sequence[RankFile]) -> list[str]:
+    names = {name for file in files for name in file.functions.values()}
+    started = {started_form(name) for name in names} - {None}
+    return sorted({*names, FINALIZE, *(name for name in started if name is not None)})
+
+
+def _groups(files: Sequence[RankFile]) -> dict[tuple[int, ...], int]:
+    """The groups of windows' epochs, with their numbers."""
+    found: dict[tuple[int, ...], int] = {}
+    for file in files:
+        for members in file.groups.values():
+            found.setdefault(members, len(found))
+    return found
+
+
+def _finalised(file: RankFile, files: int) -> bool:
+    """Whether the trace of a rank shows when it reached MPI_Finalize, as those of all others do."""
+    ended = file.end is not None and file.end.ended == "finalize"
+    recording = not file.switches or file.switches[-1].on
+    return ended and recording and file.header.rank >= 0 and file.header.ranks == files
+
+
+def with_finalize(ranks: Sequence[RankTrace], function: int, site: int) -> tuple[RankTrace, ...]:
+    """The ranks with a call of MPI_Finalize each, from its begin until all ranks have begun it.
+
+    Ranks wait there for those that come later, since it is collective; when it really ends, and
+    how long it takes, isn't recorded.
+    """
+    end = max(rank.end for rank in ranks) + _SHORTEST
+    found = []
+    for rank in ranks:
+        events = rank.events
+        row = {
+            "begin": rank.end, "end": end, "function": function, "site": site, "communicator": 0,
+            "peer": NO_PEER, "tag": NO_TAG, "source": NO_PEER, "source_tag": NO_TAG, "sent": 0,
+            "received": 0, "request": NO_REQUEST, "count": 1, "thread": 0,
+        }  # fmt: skip
+        columns = {
+            name: np.append(getattr(events, name), np.array(value, getattr(events, name).dtype))
+            for name, value in row.items()
+        }
+        start = np.append(events.completed_start, events.completed_start[-1])
+        events = Events(
+            **columns, completed_start=start, completed_request=events.completed_request
+        )
+        found.append(replace(rank, end=end, events=events))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What the numbers in a rank's file mean: communicators, the one that stands for none,
+    functions, groups and sites of the `Trace`.
+    """
+
+    communicators: dict[int, int]
+    none: int
+    functions: list[str]
+    groups: dict[tuple[int, ...], int]
+    sites: dict[tuple[str, int], int]
 
 
 def _rank(
-    file: RankFile,
-    rank: int,
-    times: RecordedTimes,
-    communicators: dict[int, int],
-    functions: list[str],
-    sites: dict[tuple[str, int], int],
+    file: RankFile, rank: int, times: RecordedTimes, names: _Names, cpu_wait: float | None
 ) -> RankTrace:
     # Columns are taken out of the file as they are used, so that their memory can be used again.
     columns = file.columns
@@ -223,25 +313,34 @@ def _rank(
     end = times.seconds(rank, columns.pop("end") + first)
     whole = times.seconds(rank, _ns([first, int(last)]))
     place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
-    place[0] = sites.setdefault(("", 0), len(sites))
+    place[0] = names.sites.setdefault(("", 0), len(names.sites))
     for site in file.sites:
         key = (file.images.get(site.image, ""), site.offset)
-        place[site.number] = sites.setdefault(key, len(sites))
-    names = {name: index for index, name in enumerate(functions)}
-    function = {number: names[name] for number, name in file.functions.items()}
+        place[site.number] = names.sites.setdefault(key, len(names.sites))
+    index = {name: number for number, name in enumerate(names.functions)}
+    function = _mapped(
+        columns.pop("function"), {number: index[name] for number, name in file.functions.items()}
+    ).astype(np.uint16)
+    communicator = _mapped(
+        columns.pop("communicator"),
+        {**names.communicators, _NO_COMMUNICATOR: names.none},
+        names.none,
+    ).astype(np.uint32)
+    tag = columns.pop("tag")
+    _rename_started(function, tag, communicator, names.functions)
+    _renumber(function, tag, file, names)
     events = Events(
         begin=begin,
         end=end,
-        function=_mapped(columns.pop("function"), function).astype(np.uint16),
+        function=function,
         site=np.array(place, dtype=np.uint32)[np.minimum(columns.pop("site"), len(place) - 1)],
-        communicator=_mapped(
-            columns.pop("communicator"), {**communicators, _NO_COMMUNICATOR: 0}
-        ).astype(np.uint32),
+        communicator=communicator,
+        tag=tag,
         **{
             name: columns.pop(name)
             for name in (
-                "peer", "tag", "source", "source_tag", "sent", "received", "request",
-                "completed_start", "completed_request", "count", "thread",
+                "peer", "source", "source_tag", "sent", "received", "request", "completed_start",
+                "completed_request", "count", "thread",
             )
         },
     )  # fmt: skip
@@ -252,12 +351,63 @@ def _rank(
         begin=float(whole[0]),
         end=float(max(whole[1], end.max(initial=0.0))),
         complete=not stopped,
-        events=joined_tests(_sorted(events), tuple(functions)),
+        events=joined_polls(_sorted(events), tuple(names.functions), cpu_wait or 0.0),
+        cpu_wait=cpu_wait,
     )
 
 
-def _mapped(column: npt.NDArray[np.integer], to: dict[int, int]) -> npt.NDArray[np.uint32]:
-    table = np.zeros(1 + max([0, int(column.max(initial=0)), *to]), dtype=np.uint32)
+def _rename_started(
+    function: npt.NDArray[np.uint16],
+    tag: npt.NDArray[np.int32],
+    communicator: npt.NDArray[np.uint32],
+    functions: list[str],
+) -> None:
+    """Starts of persistent collectives by their function, with their number on the communicator.
+
+    The tag of such a start is the number of the call that made it among all of these (-1: it wasn't
+    recorded). Changes the columns in place.
+    """
+    if _STARTED not in functions:
+        return
+    index = {name: number for number, name in enumerate(functions)}
+    forms = {index[name]: started_form(name) for name in functions}
+    of = {number: index[form] for number, form in forms.items() if form is not None}
+    starts = np.flatnonzero((function == index[_STARTED]) & (tag >= 0))
+    made = np.flatnonzero(np.isin(function, list(of)))
+    starts = starts[tag[starts] < len(made)]
+    if not len(starts):
+        return
+    by_making = made[tag[starts]]
+    # The number among those of its communicator, which is the same on all of its ranks.
+    order = np.argsort(communicator[made], kind="stable")
+    _, lengths = np.unique(communicator[made], return_counts=True)
+    ordinal = np.empty(len(made), dtype=np.int64)
+    ordinal[order] = np.concatenate([np.arange(length) for length in lengths])
+    table = np.zeros(len(functions), dtype=np.uint16)
+    table[list(of)] = list(of.values())
+    number = ordinal[tag[starts]]
+    function[starts] = table[function[by_making]]
+    tag[starts] = number
+
+
+def _renumber(
+    function: npt.NDArray[np.uint16],
+    tag: npt.NDArray[np.int32],
+    file: RankFile,
+    names: _Names,
+) -> None:
+    """Tags that are numbers of communicators and groups, in place: those of the `Trace`."""
+    groups = {number: names.groups[members] for number, members in file.groups.items()}
+    for of, numbers in ((MAKING, names.communicators), (_EPOCHS, groups)):
+        rows = np.flatnonzero(chosen(names.functions, of)[function] & (tag >= 0))
+        if len(rows):
+            tag[rows] = [numbers.get(int(one), NO_TAG) for one in tag[rows]]
+
+
+def _mapped(
+    column: npt.NDArray[np.integer], to: dict[int, int], otherwise: int = 0
+) -> npt.NDArray[np.uint32]:
+    table = np.full(1 + max([0, int(column.max(initial=0)), *to]), otherwise, dtype=np.uint32)
     for number, index in to.items():
         table[number] = index
     found: npt.NDArray[np.uint32] = table[column]

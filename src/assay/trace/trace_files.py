@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import overload
 
 import msgspec
 import numpy as np
@@ -12,8 +13,11 @@ import numpy as np
 from assay.errors import AssayError
 from assay.plain_files import read_plain
 from assay.trace.native import COLUMNS, Columns, checksum, decode
+from assay.units import listed
 
-MAGIC = b"assay-trace 1\n"
+# What each version begins with; all have the same length.
+MAGICS = {number: b"assay-trace %d\n" % number for number in (1, 2)}
+_MAGIC_LENGTH = len(MAGICS[1])
 _FIX = "Trace the program again with `assay profile --trace -- COMMAND`."
 # A block's numbers in front of its payload, by its type.
 _NUMBERS = {ord("M"): 1, ord("E"): 4}
@@ -56,12 +60,23 @@ class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):
 
 
 class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
-    """A communicator; ``members``: runs of world ranks (first, step, count); None: unknown."""
+    """A communicator; ``members``: runs of world ranks (first, step, count); None: unknown.
+
+    ``groups``: of an intercommunicator, the members of the own group and of the other one.
+    """
 
     number: int
     made_by: str
     parent: int | None
     members: list[tuple[int, int, int]] | None
+    groups: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] | None = None
+
+
+class GroupRecord(msgspec.Struct, frozen=True, tag="group"):
+    """The group of an epoch of a window; ``members`` as of a communicator."""
+
+    number: int
+    members: list[tuple[int, int, int]]
 
 
 class ClockLeader(msgspec.Struct, frozen=True, tag="clock"):
@@ -97,7 +112,7 @@ class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
 
 TraceRecord = (
     TraceHeader | ImageRecord | SiteRecord | FunctionRecord | CommunicatorMade | ClockLeader
-    | OffsetRecord | SwitchRecord | TraceEnd
+    | OffsetRecord | SwitchRecord | TraceEnd | GroupRecord
 )  # fmt: skip
 
 
@@ -116,6 +131,7 @@ class RankFile:
     images: dict[int, str] = field(default_factory=dict)
     functions: dict[int, str] = field(default_factory=dict)
     communicators: list[CommunicatorMade] = field(default_factory=list)
+    groups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     leader: int | None = None
     offsets: list[OffsetRecord] = field(default_factory=list)
     switches: list[SwitchRecord] = field(default_factory=list)
@@ -136,11 +152,11 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
         data = read_plain(path)
     except OSError as error:
         raise AssayError(f"It can't be read: {error.strerror}.", where=str(path)) from None
-    if not data.startswith(MAGIC):
+    if data[:_MAGIC_LENGTH] not in MAGICS.values():
         raise AssayError("This is not a trace of this version of assay.", where=str(path), fix=_FIX)
     records: list[TraceRecord] = []
     blocks: list[tuple[int, ...]] = []
-    end = len(MAGIC)
+    end = _MAGIC_LENGTH
     for kind, numbers, begin in _blocks(data):
         end = begin + numbers[0]
         if kind == ord("M"):
@@ -149,9 +165,10 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
             blocks.append((begin, *numbers))
     if not records or not isinstance(records[0], TraceHeader):
         raise AssayError("The trace has no header: nothing was flushed.", where=str(path), fix=_FIX)
-    if records[0].version != 1:
+    if records[0].version not in MAGICS:
         raise AssayError(
-            f"The trace has version {records[0].version}; this assay reads 1.",
+            f"The trace has version {records[0].version}; this assay reads "
+            f"{listed([str(number) for number in MAGICS])}.",
             where=str(path),
             fix="Use the assay that wrote it, or trace the program again.",
         )
@@ -165,6 +182,11 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
         images={one.number: one.path for one in records if isinstance(one, ImageRecord)},
         functions={one.number: one.name for one in records if isinstance(one, FunctionRecord)},
         communicators=[one for one in records if isinstance(one, CommunicatorMade)],
+        groups={
+            one.number: runs_to_members(one.members)
+            for one in records
+            if isinstance(one, GroupRecord)
+        },
         leader=clocks[0] if clocks else None,
         offsets=[one for one in records if isinstance(one, OffsetRecord)],
         switches=[one for one in records if isinstance(one, SwitchRecord)],
@@ -192,7 +214,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
 
     Stops at the first block that is cut or damaged: the program was killed while it was written.
     """
-    at = len(MAGIC)
+    at = _MAGIC_LENGTH
     while at < len(data):
         kind = data[at]
         numbers: list[int] = []
@@ -244,6 +266,12 @@ def _decoded(data: bytes, blocks: list[tuple[int, ...]], path: Path) -> Columns:
     return columns
 
 
+@overload
+def runs_to_members(runs: list[tuple[int, int, int]]) -> tuple[int, ...]: ...
+@overload
+def runs_to_members(runs: None) -> None: ...
+@overload
+def runs_to_members(runs: list[tuple[int, int, int]] | None) -> tuple[int, ...] | None: ...
 def runs_to_members(runs: list[tuple[int, int, int]] | None) -> tuple[int, ...] | None:
     """World ranks in order, from runs (first, step, count)."""
     if runs is None:

@@ -61,7 +61,13 @@ def _of_trace(trace: Trace, rank: int) -> Counter[str]:
     found: Counter[str] = Counter()
     for function, count in zip(events.function, events.count, strict=True):
         name = trace.functions[function]
-        found["Start" if name in ("Start_send", "Start_collective") else name] += int(count)
+        if name == "Finalize":  # which the program doesn't count, since it is the last
+            continue
+        if name in ("Start_receive", "Start_precv"):
+            name = "Start_receive"
+        elif name.startswith("Start_"):
+            name = "Start"
+        found[name] += int(count)
     return found
 
 

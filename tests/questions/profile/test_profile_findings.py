@@ -35,7 +35,10 @@ def test_times_and_efficiencies(found: ProfileFindings) -> None:
     assert of.parallel == pytest.approx(0.7)
     assert of.load_balance == pytest.approx(7 / 8)
     assert of.communication == pytest.approx(0.8)
-    assert found.grain.ratio == pytest.approx(14 / 6)
+    # Rank 0 computes 2 s less than rank 1, which it waits for; 4 of the 6 s in MPI are left.
+    assert (found.grain.waiting, found.grain.traced) == (2.0, False)
+    assert found.grain.waiting_share == pytest.approx(1 / 3)
+    assert found.grain.ratio == pytest.approx(14 / 4)
     assert found.grain.between == pytest.approx(14 / 12)
     assert not found.grain.fine
 
@@ -72,7 +75,8 @@ def test_the_answer_names_the_share_the_function_and_the_place(found: ProfileFin
     reply = answer(found)
     assert reply.verdict == (
         "30.0% of 10.0 s in MPI (20.0% to 40.0% by rank), 2 ranks on 1 host: Allreduce 17.5%, "
-        "Recv 7.50%. Computation is 2.33 × communication."
+        "Recv 7.50%. Computation is 3.5 × communication; at least 33.3% of the time in MPI is "
+        "waiting, which isn't counted."
     )
     assert reply.confidence == "medium"
     assert any("Allreduce in solve (app+0xc8)" in sentence for sentence in reply.advice)
@@ -206,3 +210,44 @@ def _known() -> ProgramProfile:
 
 
 _HEADER, _RUN = _known().ranks[0].header, _known().run
+
+
+def _waiting_rank(folder: Path) -> Path:
+    """Rank 0 computes 1 s of 10 s and waits for rank 1, which computes 9.5 s."""
+    return write_profile(
+        folder,
+        {
+            "0": [header(0), kind("point", 1, 9.0), call("Recv", 9.0)],
+            "1": [header(1), kind("point", 1, 0.5), call("Send", 0.5)],
+        },
+    )
+
+
+def test_waiting_does_not_make_the_grain_fine(tmp_path: Path) -> None:
+    """8.5 of the 9.5 s in MPI are waiting, whether the profile or a trace says so."""
+    profile = read_profile(_waiting_rank(tmp_path))
+    for found in (find(profile), find(profile, waiting=8.5)):
+        assert found.grain.waiting == pytest.approx(8.5)
+        assert found.grain.ratio == pytest.approx(10.5)
+        assert not found.grain.fine
+        assert "fine grain" not in answer(found).verdict
+        assert "89.5% of the time in MPI is waiting" in answer(found).verdict
+    # More than there is: all of it.
+    found = find(profile, waiting=20.0)
+    assert (found.grain.ratio, found.grain.fine) == (None, False)
+    assert "All of the time in MPI is waiting." in answer(found).verdict
+
+
+def test_fine_grain_without_a_trace_may_be_waiting(tmp_path: Path) -> None:
+    """Ranks that compute evenly, one after the other, wait for half of the time."""
+    rows = [kind("point", 1, 6.0), call("Recv", 6.0)]
+    profile = read_profile(write_profile(tmp_path, {str(r): [header(r), *rows] for r in range(2)}))
+    assert "unless it is mostly waiting: `--trace`" in answer(find(profile)).verdict
+    assert "This is fine grain." in answer(find(profile, waiting=0.0)).verdict
+    assert "fine grain" not in answer(find(profile, waiting=11.0)).verdict
+
+
+def test_what_a_trace_cannot_say_is_a_caveat_of_the_profile(tmp_path: Path) -> None:
+    found = find(read_profile(two_ranks(tmp_path)), problems=["The trace isn't analysed: x."])
+    assert "The trace isn't analysed: x." in answer(found).caveats
+    assert answer(found).confidence == "low"

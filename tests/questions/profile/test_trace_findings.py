@@ -16,8 +16,9 @@ from assay.questions.profile.traced.figures import figures
 from assay.questions.profile.traced.findings import find_trace
 from assay.questions.profile.traced.model import TraceFindings
 from assay.questions.profile.traced.tables import tables
-from assay.trace.model import LaunchTime
-from simulated_mpi import Net, Script, simulate
+from assay.trace.events import Trace
+from assay.trace.model import LaunchTime, SourcePlace
+from simulated_mpi import Net, Script, events_of, simulate
 from traces import (
     ETHERNET,
     FAST,
@@ -65,7 +66,10 @@ def test_30_percent_of_time_in_allreduce() -> None:
     found = find_trace(allreduce_share(0.3))
     assert found.efficiencies.transfer == pytest.approx(0.7, rel=0.03)
     assert found.causes == []
-    assert "don't wait for each other" in answer(found).verdict
+    assert (found.analysed, found.skipped) == (1.0, [])
+    assert answer(found).verdict.startswith(
+        "The ranks don't wait for each other: of the 600 ms in MPI, all were analysed."
+    )
 
 
 def test_a_delay_that_travels() -> None:
@@ -220,3 +224,44 @@ def test_the_report_has_a_section_of_the_trace(tmp_path: Path, found: TraceFindi
 
     report = build_profile(find(read_profile(two_ranks(tmp_path))), found)
     assert [section.id for section in report.sections] == ["profile", "trace"]
+
+
+def _with_unknown_calls(seconds: float, whole: float) -> Trace:
+    """Two ranks that each spend ``seconds`` of ``whole`` in MPI_Win_flush."""
+    plain = simulate(2, lambda rank: rank.compute(whole))
+    rows = [(0.0, seconds, 0, 0, 0, -1, -1, -1, -1, 0, 0, -1)]
+    ranks = tuple(replace(rank, events=events_of(rows, [[]])) for rank in plain.ranks)
+    return replace(
+        plain,
+        ranks=ranks,
+        functions=("Win_flush",),
+        sites=(SourcePlace("./app", 1, "main", "app.c", 1),),
+    )
+
+
+def test_waiting_is_not_denied_where_it_is_not_analysed() -> None:
+    """As a share of the run time: of little time in MPI it doesn't matter."""
+    found = find_trace(_with_unknown_calls(0.9, 1.0))
+    assert (found.inside, found.analysed) == (1.8, 0.0)
+    assert [(one.function, one.share) for one in found.skipped] == [("Win_flush", 0.9)]
+    assert answer(found).verdict == (
+        "No waiting was found, but not all was analysed: of the 1.80 s in MPI, 0% were analysed; "
+        "waits in the rest (Win_flush) are unknown."
+    )
+    assert answer(found).confidence == "low"
+    little = answer(find_trace(_with_unknown_calls(0.005, 1.0))).verdict
+    assert little.startswith("The ranks don't wait for each other: of the 10.0 ms in MPI, 0%")
+
+
+def test_the_grain_on_other_networks_has_no_waiting() -> None:
+    """One rank computes four times as long as the other before each small message."""
+
+    def program(rank: Script) -> None:
+        for _ in range(50):
+            rank.compute((4 if rank.rank else 1) * MS)
+            rank.allreduce(8)
+
+    found = find_trace(simulate(2, program, Net(ETHERNET, FAST), ["a", "b"]))
+    assert found.network is not None
+    assert found.waiting > 0.3
+    assert {one.grain for one in found.network.predictions} == {"coarse"}

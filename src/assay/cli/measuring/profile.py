@@ -107,13 +107,12 @@ def profile(
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.errors import AssayError
-    from assay.questions.profile.findings import find
-    from assay.questions.profile.traced.findings import find_trace
     from assay.report.destination import destination
+    from assay.report.profile.analysis import analyse, read_events
     from assay.report.profile.write import build_profile, build_trace, present, profile_json
     from assay.trace.exports import parse_target, write_export
     from assay.trace.reading import RANK_FILES, read_profile
-    from assay.trace.reading_trace import has_trace, read_matched
+    from assay.trace.reading_trace import has_trace
 
     usual = Path("profile-anonymous.html" if anonymize else "profile.html")
     target = destination(format_, output, usual, html=html)
@@ -147,22 +146,28 @@ def profile(
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
-    events = read_matched(kept) if targets or has_trace(kept) else None
+    events, problem = None, ""
+    if targets or has_trace(kept):
+        events, problem = read_events(kept, recorded is not None)
     if anonymize:
         from assay.report.anonymous.profile import profile_without_names
 
         recorded, events = profile_without_names(recorded, events, kept)
-    found = None if recorded is None else find(recorded)
-    traced = None if events is None else find_trace(events)
+    analysed = analyse(recorded, events, problem)
+    if analysed.problem:
+        notes.print(analysed.problem, markup=False, soft_wrap=True)
     if json:
-        print_json(profile_json(found, traced))
+        print_json(profile_json(analysed.found, analysed.traced))
     if not json or target is not None:
-        if found is not None:
-            report = build_profile(found, traced)
+        if analysed.found is not None:
+            report = build_profile(analysed.found, analysed.traced)
         else:
-            assert events is not None and traced is not None
-            report = build_trace(events.trace.run, events, traced)
-        present(report, None if json else console(), target, events, verbose=verbose)
+            assert events is not None and analysed.traced is not None
+            report = build_trace(events.trace.run, events, analysed.traced)
+        drawn = events if analysed.traced is not None else None
+        present(report, None if json else console(), target, drawn, verbose=verbose)
+    if events is None and targets:
+        raise AssayError(f"The trace isn't exported. {problem}")
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events.trace, form, path):

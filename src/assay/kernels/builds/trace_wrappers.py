@@ -74,7 +74,9 @@ def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
         names.append(f'{{"{rule.name}", {_KINDS[rule.kind]}}}')
         both = [name for name in (rule.name, f"{rule.name}_c") if name in declared]
         bodies += [_wrapper(rule, name, declared[name]) for name in both]
-    for started in ("Start_receive", "Start_send", "Start_collective"):
+    for started in (
+        "Start_receive", "Start_send", "Start_collective", "Start_precv", "Start_psend",
+    ):  # fmt: skip
         enumeration.append(f"kMpi{started}")
         names.append(f'{{"{started}", kStartKind}}')
     functions = (
@@ -98,6 +100,9 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
     if rule.name in _EVERYBODY:  # all ranks have to count these alike, whether or not calls count
         steps += f"  call.everybody({_by_value(parameters, 'MPI_Comm')[0]});\n"
     done = f"  if (result == MPI_SUCCESS) {{ {after} }}\n" if after else ""
+    failed = _after_error(rule, parameters)
+    if failed:
+        done += f"  else {{ {failed} }}\n"
     return "".join(
         f"int {prefix}_{name}({declarations}) {{\n"
         f"  static const auto behind =\n"
@@ -113,6 +118,20 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
         f"}}\n"
         for prefix in ("MPI", "PMPI")
     )
+
+
+def _after_error(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
+    """What the call may have done though it returned an error: requests completed, a message that
+    is longer than its receive.
+    """
+    arrived = re.search(r"arrived\((.*?)\)", rule.after)
+    if arrived:
+        return _calls(f"not_arrived(result, {arrived.group(1)})", parameters)
+    handles = re.search(r"(pending|keep_handles)\((.*?)\)", rule.before)
+    if handles is None:
+        return ""
+    in_order = _boolean(handles.group(1) == "pending")
+    return _calls(f"erroneous(result, {in_order}, {handles.group(2)})", parameters)
 
 
 def _context(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
@@ -164,7 +183,8 @@ def _calls(rule: str, parameters: list[tuple[str, str]]) -> str:
         return ""
     text = re.sub(r"\$(\d+)", lambda match: parameters[int(match.group(1))][1], rule)
     method = r"(?<![\w.])(?=(?:none|bytes|send|receive\w*|from|exchange|begun|persistent\w*|start"
-    method += r"|statuses|arrived|probed|message|cancelled|keep_handles"
-    method += r"|freed|pending|completed_\w+|tested|made\w*|unmade\w*|named|initialised|finalising"
-    method += r"|aborting|session|size|sizes|sum|own|ranks|others|neighbours)\()"
+    method += r"|statuses|arrived|not_arrived|probed|message|cancelled|keep_handles"
+    method += r"|freed|pending|completed_\w+|erroneous|target|group|lock|tested|made\w*|unmade\w*"
+    method += r"|named|initialised|finalising|aborting|session"
+    method += r"|size|sizes|sum|own|ranks|others|neighbours)\()"
     return re.sub(method, "call.", text) + ";"

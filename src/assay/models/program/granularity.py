@@ -3,12 +3,12 @@
 Paper: fine grain means communication at least as long as computation (Pepper & Gupta 2005); coarse
 is when computation is much longer, here `COARSE` times.
 
-From one run: computation is the mean computing time of the ranks, communication the rest of the
-run time. On other networks both follow from the execution graph. For other numbers of ranks P and
-problem sizes n (in units of work) they are scaled by the kinds of communication on the longest
-path:
+From one run: computation is the mean computing time of the ranks, communication what messages take
+on the longest path. Waiting, because ranks compute unevenly or one after the other, is neither. On
+other networks both follow from the execution graph. For other numbers of ranks P and problem sizes
+n (in units of work) they are scaled by the kinds of communication on the longest path:
 
-- computation, and waiting by imbalance: n/P;
+- computation: n/P;
 - messages between neighbours: their number stays, their bytes grow as (n/P)^(2/3), the surface of a
   part of three dimensions; from 1/2 (two dimensions) to 1 (all data) is the stated range;
 - trees and recursive doubling: rounds and bytes with log2 P;
@@ -79,8 +79,8 @@ class GrainModel:
     """The parts of a run on a network that the laws scale. Times in s.
 
     ``ranks``: of the run. ``computing``: mean of the ranks. ``waiting``: the rest of the longest
-    path that is neither computing nor messages. ``rounds``, ``data``: s in latency and overhead,
-    and in bytes, by pattern.
+    path, neither that computing nor messages, which is no communication. ``rounds``, ``data``: s in
+    latency and overhead, and in bytes, by pattern.
     """
 
     ranks: int
@@ -108,7 +108,7 @@ class GrainModel:
 
     def _ratio(self, ranks: float, size: float, surface: float) -> float:
         part = size / (ranks / self.ranks)
-        communication = self.waiting * part
+        communication = 0.0
         for pattern in PATTERNS:
             communication += self.rounds[pattern] * _more_rounds(pattern, ranks, self.ranks)
             communication += self.data[pattern] * _more_data(

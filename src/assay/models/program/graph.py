@@ -26,6 +26,7 @@ import numpy.typing as npt
 from assay.errors import AssayError
 from assay.models.program.links import BETWEEN, WITHIN
 from assay.models.program.meetings import Meeting, meetings_of, messages_of, width_of
+from assay.trace.calls import FINALIZE
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 from assay.trace.native import topological
@@ -157,7 +158,8 @@ def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGra
     """The graph of a trace, without the sharing of adapters.
 
     ``eager``: the largest message, in bytes, that is sent without a handshake, within and between
-    hosts.
+    hosts. Waiting in probes, for a message that is received later, and in MPI_Finalize is none of
+    the time of these calls.
 
     Raises AssayError if the calls can't have happened in any order (with these limits).
     """
@@ -211,6 +213,7 @@ class _Layout:
                 )
             )
         self._place(items)
+        self.durations = _without_waiting(matched)
 
     def _place(self, items: list[_Items]) -> None:
         flat = self.flat
@@ -369,13 +372,23 @@ def _compute(layout: _Layout, along: _Columns) -> None:
         low, high = int(flat.first[place]), int(flat.first[place + 1])
         begins = np.append(flat.begin[low:high], rank.end)
         free = np.concatenate([[rank.begin], flat.end[low:high]])
-        own = np.where(layout.has_items[low:high], 0.0, flat.end[low:high] - flat.begin[low:high])
+        own = np.where(layout.has_items[low:high], 0.0, layout.durations[low:high])
         between = np.maximum(begins - np.maximum.accumulate(free), 0.0)
         between[1:] += own
         targets = np.append(layout.node_of[low:high], layout.ends[place])
         along.seconds[targets] = between
         along.source[targets[0]] = _NONE
         along.seconds[targets[0]] += rank.begin - base
+
+
+def _without_waiting(matched: MatchedTrace) -> Floats:
+    """s of each call; of probes what is behind the begin of the send."""
+    flat, probes = matched.flat, matched.probes
+    begin = flat.begin.copy()
+    np.maximum.at(begin, probes.probe, flat.begin[probes.send])
+    durations = np.maximum(flat.end - begin, 0.0)
+    durations[flat.is_one_of(frozenset((FINALIZE,)))] = 0.0
+    return np.asarray(durations)
 
 
 def topological_order(one: Integers, other: Integers) -> Integers | None:

@@ -17,17 +17,20 @@ from assay.trace.calls import (
     ALL_TO_ALL,
     BUFFERED,
     FROM_ROOT,
+    PARTITIONED,
     PREFIX,
+    READY,
     SYNCHRONOUS,
     TO_ROOT,
     blocking_form,
 )
 from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace, MatchedCollectives, MatchedTrace
+from assay.trace.partners.model import Meetings
 
 WaitCause = Literal[
     "late sender", "late receiver", "wait at barrier", "wait at N×N", "early reduce",
-    "late broadcast", "wait at prefix",
+    "late broadcast", "wait at prefix", "late post", "late complete", "lock contention",
 ]  # fmt: skip
 CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
 # The size in bytes above which MPI libraries use rendezvous on most networks (MPICH's default).
@@ -83,6 +86,11 @@ def wait_states(matched: MatchedTrace) -> WaitStates:
     found = [_late_senders(matched), _late_receivers(matched)]
     for group in matched.collectives:
         found += _at_collectives(flat, group)
+    found += [_at_meeting(flat, meeting) for meeting in matched.meetings]
+    found += [
+        _Found(one.waiting, one.late, _until(flat, one.waiting, one.late), one.what)  # type: ignore[arg-type]
+        for one in matched.pairs
+    ]
     event = np.concatenate([one.event for one in found])
     late = np.concatenate([one.late for one in found])
     seconds = np.concatenate([one.seconds for one in found])
@@ -103,8 +111,11 @@ def _until(flat: FlatTrace, waiting: Integers, late: Integers) -> Floats:
 
 
 def _late_senders(matched: MatchedTrace) -> _Found:
+    """Receives, and probes of messages that are received later."""
     of, flat = matched.messages, matched.flat
-    return _Found(of.received_in, of.send, _until(flat, of.received_in, of.send), "late sender")
+    waiting = np.concatenate([of.received_in, matched.probes.probe])
+    late = np.concatenate([of.send, matched.probes.send])
+    return _Found(waiting, late, _until(flat, waiting, late), "late sender")
 
 
 def _late_receivers(matched: MatchedTrace) -> _Found:
@@ -116,7 +127,8 @@ def _late_receivers(matched: MatchedTrace) -> _Found:
     message of its size or smaller waited in a call that completes sends only.
     """
     of, flat = matched.messages, matched.flat
-    known = np.flatnonzero((of.sent_in >= 0) & ~flat.is_one_of(BUFFERED)[of.send])
+    unlike = flat.is_one_of(BUFFERED | PARTITIONED | READY)
+    known = np.flatnonzero((of.sent_in >= 0) & ~unlike[of.send])
     receive, sent_in, size = of.receive[known], of.sent_in[known], of.size[known]
     synchronous = flat.is_one_of(SYNCHRONOUS)[of.send[known]]
     waited = np.zeros(len(known), dtype=bool)
@@ -157,7 +169,8 @@ class EagerSizes:
 def eager_sizes(matched: MatchedTrace) -> tuple[EagerSizes, EagerSizes]:
     """What the trace shows within and between hosts."""
     of, flat = matched.messages, matched.flat
-    plain = (of.sent_in >= 0) & ~flat.is_one_of(BUFFERED | SYNCHRONOUS)[of.send]
+    unlike = flat.is_one_of(BUFFERED | SYNCHRONOUS | PARTITIONED | READY)
+    plain = (of.sent_in >= 0) & ~unlike[of.send]
     sent_in = np.maximum(of.sent_in, 0)
     with_receive = np.zeros(len(flat.begin), dtype=bool)
     with_receive[of.received_in] = True
@@ -204,6 +217,25 @@ def _at_collectives(flat: FlatTrace, group: MatchedCollectives) -> list[_Found]:
     return found
 
 
+def _at_meeting(flat: FlatTrace, meeting: Meetings) -> _Found:
+    """Waiting in collective calls that need not wait for all: for the last rank that began before
+    the call ended.
+    """
+    rows, waiting = meeting.events, meeting.waiting
+    begin = flat.begin[rows]
+    every = np.arange(len(rows))
+    last = begin.argmax(axis=1)
+    late = np.repeat(rows[every, last][:, None], rows.shape[1], axis=1)
+    end = np.where(waiting >= 0, flat.end[waiting], -np.inf)
+    # Rows in which some call ended before the last one began.
+    for row in np.flatnonzero((end < begin[every, last][:, None]).any(axis=1)):
+        seen = np.where(begin[row][None, :] <= end[row][:, None], begin[row][None, :], -np.inf)
+        late[row] = rows[row][seen.argmax(axis=1)]
+    real = waiting.ravel() >= 0
+    event, late = waiting.ravel()[real], late.ravel()[real]
+    return _Found(event, late, _until(flat, event, late), "wait at N×N")
+
+
 def _collective_pairs(
     flat: FlatTrace, group: MatchedCollectives, rows: Integers, cause: str
 ) -> tuple[Integers, Integers]:
@@ -230,7 +262,8 @@ def roots(
     flat: FlatTrace, group: MatchedCollectives, rows: Integers
 ) -> tuple[npt.NDArray[np.bool_], Integers]:
     """Which collectives have a known root, and the column of each of these."""
-    peer = np.concatenate([rank.events.peer for rank in flat.trace.ranks])[rows[:, 0]]
+    # Of an intercommunicator only the group without the root, and the root itself, name it.
+    peer = flat.column("peer")[rows].max(axis=1)
     numbers = np.array([flat.trace.ranks[place].rank for place in group.members])
     same = numbers[None, :] == peer[:, None]
     known = same.any(axis=1)

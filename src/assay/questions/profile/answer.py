@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.profile.launches import launches_evidence, launches_sentence
-from assay.questions.profile.model import ProfileFindings
+from assay.questions.profile.model import ProfileFindings, ProfileGrain
 from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
@@ -12,6 +12,8 @@ QUESTION = "profile"
 TITLE = "What does the program need?"
 # Below this, an efficiency is worth a recommendation; above this share of MPI, a function.
 _POOR, _MUCH = 0.85, 0.05
+# Waiting, as a share of the time in MPI, that is worth a word.
+_NAMED = 0.05
 # Wall time (s) above which the start of a program has little effect on its shares.
 _LONG = 1.0
 _NAMES = {
@@ -107,12 +109,32 @@ def _verdict(found: ProfileFindings) -> str:
     )
     main = [each for each in found.functions if each.share > 0.0][:2]
     mostly = ", ".join(f"{each.function} {format_share(each.share)}" for each in main)
-    grain = found.grain
-    ratio = "" if grain.ratio is None else f" Computation is {grain.ratio:.3g} × communication."
-    if grain.fine:
-        ratio += " This is fine grain."
+    ratio = _grain(found.grain, found.cpu_wait)
     part = "" if found.regions is None else " in its measured regions"
     return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}"
+
+
+def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
+    """Computation against communication, without what is known to be waiting."""
+    if grain.ratio is None:
+        return " All of the time in MPI is waiting." if grain.waiting > 0.0 else ""
+    share = format_share(grain.waiting_share)
+    least = "" if grain.traced else "at least "
+    text = f" Computation is {grain.ratio:.3g} × communication"
+    if grain.waiting_share >= _NAMED:
+        text += f"; {least}{share} of the time in MPI is waiting, which isn't counted"
+    text += "."
+    if grain.fine and cpu_wait is not None and cpu_wait > NO_CPU:
+        text += " Whether this is fine grain isn't known: ranks had no CPU for a part of it."
+    elif grain.fine and grain.traced:
+        text += " This is fine grain."
+    elif grain.fine:
+        text += (
+            " This is fine grain unless more of that time is waiting: `--trace` measures it."
+            if grain.waiting_share >= _NAMED
+            else " This is fine grain unless it is mostly waiting: `--trace` measures that."
+        )
+    return text
 
 
 def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:

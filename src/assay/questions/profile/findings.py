@@ -34,8 +34,13 @@ _RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv", "Start_receive"}
 _NOT_SENT = {*_RECEIVING, "Probe", "Iprobe", "Mprobe", "Improbe"}
 
 
-def find(profile: ProgramProfile) -> ProfileFindings:
+def find(
+    profile: ProgramProfile, waiting: float | None = None, problems: Sequence[str] = ()
+) -> ProfileFindings:
     """The findings of one profiled run.
+
+    ``waiting``: s of all ranks in its calls, from its trace; None: there is none. ``problems``:
+    what its trace can't say, in sentences.
 
     Raises AssayError if no time passed between the begin and the end of MPI.
     """
@@ -69,7 +74,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         ),
         threaded=threaded,
         efficiencies=_efficiencies(ranks, profile),
-        grain=_grain(ranks, inside, calls),
+        grain=_grain(ranks, calls, waiting, known=not profile.absent),
         demand=_demand(ranks, profile),
         kinds=_kinds(profile.ranks, ranks, whole),
         functions=_functions(profile.ranks, whole),
@@ -83,7 +88,7 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         cpu_wait=_cpu_wait(profile),
         overhead=_overhead(profile),
         regions=_regions(profile),
-        unknown=unknown_of(profile, ranks),
+        unknown=[*unknown_of(profile, ranks), *problems],
         launches=profile.run.launches,
     )
 
@@ -160,12 +165,37 @@ def _efficiencies(
     return ProfileEfficiencies(mean / wall, mean / longest, longest / wall)
 
 
-def _grain(ranks: Sequence[ProfileRank], inside: float, calls: int) -> ProfileGrain:
+def _grain(
+    ranks: Sequence[ProfileRank], calls: int, traced: float | None, *, known: bool
+) -> ProfileGrain:
+    """``known``: whether all ranks have a profile, so that the longest one is among them."""
     computing = sum(rank.computing for rank in ranks)
+    inside = sum(rank.mpi for rank in ranks)
+    if traced is not None:
+        waiting = min(traced, inside)
+    else:
+        at_once = any(rank.mpi > rank.wall for rank in ranks)  # threads
+        waiting = _uneven(ranks) if known and not at_once else 0.0
+    communication = inside - waiting
     return ProfileGrain(
-        ratio=computing / inside if inside > 0.0 else None,
-        fine=inside >= computing,
+        ratio=computing / communication if communication > 0.0 else None,
+        fine=communication > 0.0 and communication >= computing,
         between=computing / max(calls, 1),
+        waiting=waiting,
+        waiting_share=waiting / inside if inside > 0.0 else 0.0,
+        traced=traced is not None,
+    )
+
+
+def _uneven(ranks: Sequence[ProfileRank]) -> float:
+    """s in MPI that ranks which compute less than the longest one spend waiting for it, at least.
+
+    What they wait in MPI_Finalize, behind their wall time, isn't among it.
+    """
+    longest = max(rank.computing for rank in ranks)
+    wall = max(rank.wall for rank in ranks)
+    return sum(
+        min(rank.mpi, max(longest - rank.computing - (wall - rank.wall), 0.0)) for rank in ranks
     )
 
 

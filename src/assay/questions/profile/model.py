@@ -106,14 +106,20 @@ class MeasuredRegions(msgspec.Struct, frozen=True):
 class ProfileGrain(msgspec.Struct, frozen=True):
     """Computation against communication.
 
-    ``ratio``: time outside ÷ inside MPI's functions, of all ranks; None without any time inside.
-    ``fine``: whether communication takes at least as long as computation.
-    ``between``: mean computing time between two calls of a rank.
+    ``ratio``: computation ÷ communication, of all ranks; communication is the time inside MPI's
+    functions without the known waiting; None without any. ``fine``: whether communication takes at
+    least as long as computation. ``between``: mean computing time between two calls of a rank.
+    ``waiting``: s of known waiting, of all ranks; ``waiting_share``: of the time inside.
+    ``traced``: whether it is from a trace; otherwise it is what uneven computing alone makes the
+    ranks wait, and there may be more.
     """
 
     ratio: float | None
     fine: bool
     between: float
+    waiting: float
+    waiting_share: float
+    traced: bool
 
 
 class ProfileDemand(msgspec.Struct, frozen=True):

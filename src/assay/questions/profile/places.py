@@ -12,6 +12,8 @@ def place_name(place: SourcePlace) -> str:
     image = PurePath(place.image).name
     if not place.function:
         return f"{image}+{place.offset:#x}"
+    if not place.file and place.offset < 0:  # not a place of the program
+        return place.function
     if not place.file:
         return f"{place.function} ({image}+{place.offset:#x})"
     line = f":{place.line}" if place.line else ""  # unknown without debugging information

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.console import console as messages
 from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import TableBuilder, fact_table, quantity
 from assay.questions.profile.answer import answer
@@ -133,11 +134,16 @@ def present(
     if trace is not None and target is not None and target.form in ("html", "markdown"):
         timeline = _timeline_beside(target.path)
         make_folder(timeline.parent, OUTPUT)
-        contents = write_timeline(trace.trace, timeline, annotate(trace))
-        title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
-        report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
-        if console is not None:
-            console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
+        notes = console or messages(stderr=True)
+        try:
+            contents = write_timeline(trace.trace, timeline, annotate(trace))
+        except Exception as error:  # whatever it is, the report is worth more
+            notes.print(f"\nThe timeline isn't drawn: {error}", markup=False, soft_wrap=True)
+        else:
+            title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"
+            report = msgspec.structs.replace(report, files=[CompanionFile(title, timeline.name)])
+            if console is not None:
+                console.print(f"\ntimeline: {timeline}", markup=False, soft_wrap=True)
     if console is not None:
         print_summary(report, console, verbose=verbose)
     write_asked(report, console, target)

@@ -16,14 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.trace.calls import BOTH_WAYS, blocking_form
+from assay.trace.calls import BOTH_WAYS, FINALIZE, PROBES, TESTS, blocking_form
 from assay.trace.events import Trace
 from assay.trace.exports.model import TraceExport
 from assay.trace.matching import MatchedTrace, match
 
 SPEED = 1e9  # flop/s
 LIST = "trace.txt"
-_FAILED_TESTS = ("Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe")
+# Their time isn't computing: what they wait for has actions of its own.
+_NO_COMPUTING = TESTS | PROBES | {FINALIZE}
 
 
 @dataclass(frozen=True)
@@ -171,8 +172,8 @@ def _lines(matched: MatchedTrace, plan: _Plan, place: int) -> Iterator[str]:
     last = rank.begin
     for event in range(int(flat.first[place]), int(flat.first[place + 1])):
         begins, ends = plan.begins.get(event), plan.ends.get(event)
-        failed = matched.trace.functions[flat.function[event]] in _FAILED_TESTS
-        if begins is None and ends is None and not failed:
+        waits = matched.trace.functions[flat.function[event]] in _NO_COMPUTING
+        if begins is None and ends is None and not waits:
             continue
         yield from _compute(float(flat.begin[event]) - last)
         yield from begins or ()

@@ -20,6 +20,10 @@ _COST = 0.05
 # Below this an efficiency is worth a recommendation; above this a share of waiting.
 _POOR, _MUCH = 0.85, 0.05
 _MOST_FOLLOWED = 0.99
+# The waiting, as a share of the run time, that isn't worth a sentence; the time in MPI that wasn't
+# analysed, likewise, above which nothing can be said of waiting where none was found; the share of
+# the time in MPI that is all of it; functions that are named.
+_NOTHING, _HARDLY, _ALL, _MOST_SKIPPED = 0.0005, 0.01, 0.9995, 3
 _SLOW, _FAST = "Gigabit Ethernet", "InfiniBand"
 
 
@@ -54,14 +58,33 @@ def answer(found: TraceFindings) -> Answer:
 
 
 def _waiting(found: TraceFindings) -> str:
-    if not found.causes or found.waiting < 0.0005:
-        return "The ranks don't wait for each other."
+    if not found.causes or found.waiting < _NOTHING:
+        if _unseen(found) > _HARDLY:
+            return f"No waiting was found, but not all was analysed: {_analysed(found)}"
+        return f"The ranks don't wait for each other: {_analysed(found)}"
     main = found.causes[0]
     text = f"{format_share(found.waiting)} of the time is waiting, most of it {main.cause}"
+    text += f"; {_analysed(found)}"
     if found.origins:
         origin = found.origins[0]
-        text += f"; {format_share(origin.share)} of it is caused by {_named(origin)}"
-    return f"{text}."
+        text += f" {format_share(origin.share)} of the waiting is caused by {_named(origin)}."
+    return text
+
+
+def _unseen(found: TraceFindings) -> float:
+    """The time in MPI that wasn't analysed, as a share of the wall time of all ranks."""
+    return (1.0 - found.analysed) * found.inside / (found.wall * found.ranks)
+
+
+def _analysed(found: TraceFindings) -> str:
+    text = f"of the {format_duration(found.inside)} in MPI"
+    if found.analysed >= _ALL:
+        return f"{text}, all were analysed."
+    rest = ", ".join(one.function for one in found.skipped[:_MOST_SKIPPED])
+    return (
+        f"{text}, {format_share(found.analysed)} were analysed; waits in the rest"
+        f"{f' ({rest})' if rest else ''} are unknown."
+    )
 
 
 def _named(origin: DelayOrigin) -> str:
@@ -79,7 +102,8 @@ def _needs(found: TraceFindings) -> str:
         return ""
     needed = next(one for one in network.needed if one.share == _COST)
     if needed.latency is None and needed.bandwidth is None:
-        return "It needs no network between hosts."
+        # What isn't analysed keeps its time in the model, whatever the network.
+        return "" if _unseen(found) > _HARDLY else "It needs no network between hosts."
     parts = []
     if needed.latency is not None:
         parts.append(f"a latency under {format_quantity(needed.latency, 's')}")
@@ -112,6 +136,8 @@ def _longer(of: RunTimeOn) -> str:
 def _confidence(found: TraceFindings) -> tuple[Confidence, str]:
     if found.unknown:
         return "low", "The trace has gaps."
+    if _unseen(found) > _MUCH:
+        return "low", f"{format_share(1.0 - found.analysed)} of the time in MPI wasn't analysed."
     if found.network is not None and found.network.doubt:
         return "low", found.network.doubt
     if found.unexplained > _MUCH:

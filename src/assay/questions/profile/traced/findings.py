@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from assay.models.program.origins import DelayCost, wait_origins
 from assay.models.program.prediction import ModelledRun, model_run
 from assay.models.program.waits import CAUSES, WaitStates, wait_states
 from assay.questions.profile.places import place_name
+from assay.questions.profile.traced.coverage import Coverage, coverage_of
 from assay.questions.profile.traced.model import (
     TRACE_SCHEMA,
     CriticalPlace,
     DelayOrigin,
     NetworkSensitivity,
     PopEfficiencies,
+    SkippedCalls,
     TraceFindings,
     WaitPlace,
     WaitShare,
@@ -28,9 +31,10 @@ from assay.questions.profile.traced.network import sensitivity_of
 from assay.questions.profile.traced.phases import TracePhases, phases_of
 from assay.trace.events import Trace
 from assay.trace.matching import MatchedTrace, match
-from assay.units import counted
+from assay.units import counted, listed
 
 _MOST_WORST = 20
+_MOST_NAMED = 8  # ranks in a sentence
 # Places with less of the waiting, or of the critical path, are left out.
 _LEAST_SHARE = 0.001
 
@@ -53,6 +57,7 @@ def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
     phases = phases_of(matched, waits)
     run, network, unmodelled = _modelled(matched, waits, phases)
     whole = sum(rank.wall for rank in trace.ranks)
+    covered = coverage_of(matched, waits)
     parts = efficiencies(trace, None if run is None else run.ideal)
     origins, unexplained, followed = _origins(matched, waits, phases)
     return TraceFindings(
@@ -71,6 +76,9 @@ def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
             parts.serialisation,
             parts.transfer,
         ),
+        inside=covered.inside,
+        analysed=covered.share,
+        skipped=_skipped(covered, whole),
         waiting=float(waits.seconds.sum()) / whole,
         causes=_causes(waits, whole),
         places=_places(matched, waits, whole),
@@ -96,6 +104,15 @@ def _modelled(
     except AssayError as error:
         return None, None, [str(error)]
     return run, sensitivity_of(run) if len(matched.trace.ranks) > 1 else None, []
+
+
+def _skipped(covered: Coverage, whole: float) -> list[SkippedCalls]:
+    rest = sorted(covered.rest.items(), key=lambda item: -item[1])
+    return [
+        SkippedCalls(function, time, time / whole)
+        for function, time in rest
+        if time >= _LEAST_SHARE * covered.inside
+    ]
 
 
 def _causes(waits: WaitStates, whole: float) -> list[WaitShare]:
@@ -201,6 +218,11 @@ def _critical(matched: MatchedTrace, waits: WaitStates) -> list[CriticalPlace]:
     return [one for one in found if one.share >= _LEAST_SHARE]
 
 
+def _some(ranks: Sequence[int]) -> str:
+    words = [str(rank) for rank in ranks[:_MOST_NAMED]]
+    return listed(words if len(ranks) <= _MOST_NAMED else [*words, "others"])
+
+
 def _unknown(matched: MatchedTrace) -> list[str]:
     trace = matched.trace
     if trace.left_out:
@@ -213,6 +235,12 @@ def _unknown(matched: MatchedTrace) -> list[str]:
         found = [
             f"{one.count:,} {one.what} have no partner in the trace." for one in matched.unmatched
         ]
+    for one in matched.left_out:
+        found.append(
+            f"{counted(one.count, 'message')} on {one.communicator} between ranks "
+            f"{_some(one.ranks)} {'is' if one.count == 1 else 'are'} left out: the record doesn't "
+            "tell which receive got which message."
+        )
     cut = [rank.rank for rank in trace.ranks if not rank.complete]
     if cut:
         found.append(

@@ -201,6 +201,16 @@ class GrainCurvePoint(msgspec.Struct, frozen=True):
     extrapolated: bool
 
 
+class SkippedCalls(msgspec.Struct, frozen=True):
+    """``time`` in calls of a ``function`` whose waiting isn't known, of all ranks; ``share``: of
+    the wall time of all ranks.
+    """
+
+    function: str
+    time: float
+    share: float
+
+
 class NetworkSensitivity(msgspec.Struct, frozen=True):
     """What the run needs of a network, and its run time on others.
 
@@ -232,7 +242,9 @@ class TraceFindings(msgspec.Struct, frozen=True):
     ``schema``: version of this layout. ``ranks``, ``hosts``, ``events``: numbers. ``wall``: from
     the first end of MPI_Init to the last MPI_Finalize. ``messages``: number matched.
     ``clock_error``: between hosts. ``incomplete``: ranks whose trace ends early. ``efficiencies``:
-    POP. ``waiting``: share of the wall time of all ranks. ``causes``, ``places``, ``origins``:
+    POP. ``inside``: time in MPI, of all ranks and threads, MPI_Finalize included; ``analysed``:
+    share of it whose waiting is known; ``skipped``: the rest, most first. ``waiting``: share of the
+    wall time of all ranks. ``causes``, ``places``, ``origins``:
     waiting by cause, by where, and by whose delay, most first. ``unexplained``: share of the
     waiting without an origin; ``followed``: share whose origin was searched for, the longest waits.
     ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
@@ -251,6 +263,9 @@ class TraceFindings(msgspec.Struct, frozen=True):
     clock_error: float
     incomplete: list[int]
     efficiencies: PopEfficiencies
+    inside: float
+    analysed: float
+    skipped: list[SkippedCalls]
     waiting: float
     causes: list[WaitShare]
     places: list[WaitPlace]

@@ -1,0 +1,81 @@
+"""The findings of a profile and of its trace, which may be missing or damaged.
+
+Whatever is wrong with a trace, the profile's sums are reported, and what is wrong is a sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.questions.profile.findings import find
+from assay.questions.profile.model import ProfileFindings
+from assay.questions.profile.traced.findings import find_trace
+from assay.questions.profile.traced.model import TraceFindings
+from assay.trace.calls import FINALIZE
+from assay.trace.matching import MatchedTrace
+from assay.trace.model import ProgramProfile
+from assay.trace.reading_trace import read_matched
+
+
+@dataclass(frozen=True)
+class AnalysedProgram:
+    """``found``: of the profile; None: no rank wrote one. ``traced``: of the trace; None: there is
+    none, or ``problem`` says why it isn't analysed.
+    """
+
+    found: ProfileFindings | None
+    traced: TraceFindings | None
+    problem: str
+
+
+def read_events(folder: Path, profiled: bool) -> tuple[MatchedTrace | None, str]:
+    """The trace of a folder, or why it can't be read.
+
+    Raises AssayError in that case if it is all there is: not ``profiled``.
+    """
+    try:
+        return read_matched(folder), ""
+    except Exception as error:
+        if not profiled:
+            raise
+        return None, _sentence(error)
+
+
+def analyse(
+    profile: ProgramProfile | None, events: MatchedTrace | None, problem: str = ""
+) -> AnalysedProgram:
+    """The findings. ``problem``: why there are no events, if there should be.
+
+    Raises AssayError if a profile can't be analysed, or a trace without one.
+    """
+    traced = None
+    if events is not None:
+        try:
+            traced = find_trace(events)
+        except Exception as error:
+            if profile is None:
+                raise
+            problem = _sentence(error)
+    if profile is None:
+        return AnalysedProgram(None, traced, problem)
+    found = find(
+        profile, None if traced is None else waiting_in_calls(traced), [problem] if problem else []
+    )
+    return AnalysedProgram(found, traced, problem)
+
+
+def waiting_in_calls(traced: TraceFindings) -> float:
+    """s of waiting of all ranks in the time of the profile, which ends at MPI_Finalize."""
+    return sum(place.time for place in traced.places if place.function != FINALIZE)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, AssayError):
+        where = f" ({error.where})" if error.where else ""
+        return f"The trace isn't analysed: {error.what}{where}"
+    return (
+        f"The trace isn't analysed, because of a fault in assay ({type(error).__name__}: {error}): "
+        "please report it with the folder of the profile."
+    )

@@ -1,0 +1,1 @@
+"""Which call of one rank belongs to which of another: messages, probes, collectives, epochs."""

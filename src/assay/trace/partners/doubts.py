@@ -1,0 +1,127 @@
+"""Messages that can't be told apart: their record is incomplete, so that they are left out.
+
+The k-th send of a communicator, source, destination and tag is paired with the k-th receive. Where
+one of them isn't recorded, others get the wrong partner. That shows by receives that end before
+their send begins and by sizes that differ: then all messages of that key are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.trace.calls import BOTH_WAYS
+from assay.trace.events import UNKNOWN_BYTES, Integers
+from assay.trace.partners.model import (
+    NONE,
+    FlatTrace,
+    LeftOutMessages,
+    MatchedMessages,
+    ends_before,
+)
+
+# s, and errors of the clocks, by which a receive on the host of its sender may end too early.
+_LEAST, _ERRORS = 2e-6, 4.0
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sends and receives that may belong together, in order of ``key``, and of their turn in it."""
+
+    flat: FlatTrace
+    send: Integers
+    receive: Integers
+    key: Integers
+
+    def part(self, which: npt.NDArray[np.bool_]) -> Pairs:
+        """Some of them."""
+        return Pairs(self.flat, self.send[which], self.receive[which], self.key[which])
+
+    def sizes(self) -> Integers:
+        """Bytes sent; of a send whose bytes are unknown, those received."""
+        sent, received = self.flat.column("sent")[self.send], self._received()
+        return np.asarray(np.maximum(np.where(sent >= 0, sent, received), 0), dtype=np.int64)
+
+    def _received(self) -> Integers:
+        return self.flat.column("received")[self.receive]
+
+    def impossible(self) -> npt.NDArray[np.bool_]:
+        """Those whose receive ends before the send begins, on one host, or with other bytes."""
+        flat = self.flat
+        done = flat.completed_in[self.receive]
+        hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
+        near = hosts[flat.rank[self.send]] == hosts[flat.rank[self.receive]]
+        allowed = _LEAST + _ERRORS * flat.trace.clock_error
+        early = near & (done != NONE) & (ends_before(flat, self.send, done) > allowed)
+        sent, received = self.flat.column("sent")[self.send], self._received()
+        known = (sent != UNKNOWN_BYTES) & (received != UNKNOWN_BYTES) & (done != NONE)
+        # The receiving half has the bytes of its message in most calls that send, too.
+        known &= ~flat.is_one_of(BOTH_WAYS)[self.receive]
+        return np.asarray(early | (known & (sent != received)))
+
+
+def paired_by_end(pairs: Pairs) -> Pairs:
+    """The pairs, where threads received at once in the order in which receives were complete.
+
+    Which of two threads got the first message isn't known from the begins of their calls.
+    """
+    flat = pairs.flat
+    wrong = np.isin(pairs.key, np.unique(pairs.key[pairs.impossible()]))
+    if not wrong.any():
+        return pairs
+    thread = flat.column("thread").astype(np.int64)
+    several = _keys_with_several(pairs.key, thread[pairs.receive])
+    at = np.flatnonzero(wrong & np.isin(pairs.key, several))
+    if not len(at):
+        return pairs
+    done = flat.completed_in[pairs.receive[at]]
+    end = np.where(done == NONE, np.inf, flat.end[done])
+    receive = pairs.receive.copy()
+    receive[at] = pairs.receive[at][np.lexsort((end, pairs.key[at]))]
+    return Pairs(flat, pairs.send, receive, pairs.key)
+
+
+def _keys_with_several(key: Integers, of: Integers) -> Integers:
+    """The keys with more than one value of ``of``."""
+    pairs = np.unique(np.stack([key, of]), axis=1)
+    keys, counts = np.unique(pairs[0], return_counts=True)
+    return np.asarray(keys[counts > 1])
+
+
+def doubtful_keys(pairs: Pairs, taken: Integers) -> Integers:
+    """The keys of messages that can't be told apart; ``taken``: those that are known to be."""
+    return np.unique(np.concatenate([pairs.key[pairs.impossible()], taken]))
+
+
+def left_out(pairs: Pairs) -> list[LeftOutMessages]:
+    """How many messages between which ranks these are, by communicator."""
+    return _by_communicator(pairs.flat, pairs.send, pairs.receive)
+
+
+def without_early(
+    flat: FlatTrace, messages: MatchedMessages, least: float
+) -> tuple[MatchedMessages, list[LeftOutMessages]]:
+    """The messages without the keys in which a receive ends ``least`` s or more before its send
+    begins, and what that leaves out.
+    """
+    early = ends_before(flat, messages.send, messages.received_in) > least
+    bad = np.isin(messages.key, np.unique(messages.key[early]))
+    lost = messages.part(bad)
+    return messages.part(~bad), _by_communicator(flat, lost.send, lost.receive)
+
+
+def _by_communicator(flat: FlatTrace, send: Integers, receive: Integers) -> list[LeftOutMessages]:
+    if not len(send):
+        return []
+    communicator = flat.column("communicator")[send]
+    numbers = np.array([rank.rank for rank in flat.trace.ranks])
+    names = {one.number: one.name for one in flat.trace.communicators}
+    found = []
+    for number in np.unique(communicator).tolist():
+        here = communicator == number
+        ranks = np.union1d(flat.rank[send[here]], flat.rank[receive[here]])
+        of = tuple(numbers[ranks].tolist())
+        found.append(LeftOutMessages(names[number], of, int(here.sum())))
+    return found

@@ -1,0 +1,165 @@
+"""The calls of a trace that belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.trace.calls import chosen
+from assay.trace.events import Floats, Integers, Trace
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class FlatTrace:
+    """The events of all ranks one after the other, those of a rank in order of time.
+
+    ``first``: where each rank's events begin, and the end. ``begin``, ``end``: s. ``function``,
+    ``site``, ``rank``: of each event; ``rank`` is the place in ``trace.ranks``. ``completed_in``:
+    the event that completed the request that the event began; itself if it began none, -1 if it
+    was not completed.
+    """
+
+    trace: Trace
+    first: Integers
+    begin: npt.NDArray[np.float64]
+    end: npt.NDArray[np.float64]
+    function: npt.NDArray[np.uint16]
+    site: npt.NDArray[np.uint32]
+    rank: npt.NDArray[np.int32]
+    completed_in: Integers
+
+    def is_one_of(self, names: frozenset[str]) -> npt.NDArray[np.bool_]:
+        """Whether each event is a call of one of these functions."""
+        return chosen(self.trace.functions, names)[self.function]
+
+    def column(self, name: str) -> Integers:
+        """Another column of all events."""
+        return np.concatenate([getattr(rank.events, name) for rank in self.trace.ranks])
+
+
+@dataclass(frozen=True)
+class MatchedMessages:
+    """Messages, as arrays of equal length; events are numbers in the `FlatTrace`.
+
+    ``send``, ``receive``: the calls that began them; of a partitioned send the one that handed over
+    its last part. ``sent_in``, ``received_in``: the calls that completed them (the same ones if
+    they block); -1: never, of sends only. ``size``: bytes. ``key``: equal of those that MPI keeps
+    in order, by communicator, source, destination and tag.
+    """
+
+    send: Integers
+    receive: Integers
+    sent_in: Integers
+    received_in: Integers
+    size: Integers
+    key: Integers
+
+    def __len__(self) -> int:
+        return len(self.send)
+
+    def part(self, which: npt.NDArray[np.bool_]) -> MatchedMessages:
+        """Some of them."""
+        return MatchedMessages(
+            self.send[which],
+            self.receive[which],
+            self.sent_in[which],
+            self.received_in[which],
+            self.size[which],
+            self.key[which],
+        )
+
+
+@dataclass(frozen=True)
+class MatchedProbes:
+    """Probes that found a message: ``probe``, and the ``send`` of that message."""
+
+    probe: Integers
+    send: Integers
+
+
+@dataclass(frozen=True)
+class MatchedCollectives:
+    """The collectives on one communicator.
+
+    ``members``: places in ``trace.ranks``, in the communicator's order. ``events``: numbers in the
+    `FlatTrace`, a row per collective and a column per member.
+    """
+
+    communicator: int
+    members: Integers
+    events: Integers
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Collective calls that usually, but not always, wait for all members (`calls.MEETINGS`).
+
+    ``events``: as of `MatchedCollectives`, in which a member takes part; ``waiting``: the calls
+    that may wait for the others then (-1: none).
+    """
+
+    events: Integers
+    waiting: Integers
+
+
+@dataclass(frozen=True)
+class PairWaits:
+    """Calls that may have waited for a call of another rank to begin: ``waiting``, ``late``.
+
+    ``what``: "late post" or "late complete" of windows' epochs, "lock contention".
+    """
+
+    what: str
+    waiting: Integers
+    late: Integers
+
+
+@dataclass(frozen=True)
+class UnmatchedCalls:
+    """``count`` calls without a partner; ``what``: the calls, in words."""
+
+    what: str
+    count: int
+
+
+@dataclass(frozen=True)
+class LeftOutMessages:
+    """``count`` messages on a communicator, between these ``ranks``, whose order isn't known."""
+
+    communicator: str
+    ranks: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class MatchedTrace:
+    """A trace and which of its calls belong together.
+
+    ``unmatched``: those that have no partner; ``left_out``: messages that can't be told apart;
+    ``meetings``, ``pairs``: what may have waited, beside messages and ``collectives``. ``sent``:
+    the calls that began the sends of messages.
+    """
+
+    flat: FlatTrace
+    messages: MatchedMessages
+    collectives: tuple[MatchedCollectives, ...]
+    unmatched: tuple[UnmatchedCalls, ...]
+    left_out: tuple[LeftOutMessages, ...]
+    probes: MatchedProbes
+    meetings: tuple[Meetings, ...]
+    pairs: tuple[PairWaits, ...]
+    sent: Integers
+
+    @property
+    def trace(self) -> Trace:
+        """The trace."""
+        return self.flat.trace
+
+
+def ends_before(flat: FlatTrace, send: Integers, receive: Integers) -> Floats:
+    """s by which the end of each receiving call precedes the begin of its send."""
+    return np.asarray(flat.begin[send] - flat.end[receive])
