@@ -8,6 +8,7 @@
 #include "call_site.hpp"
 #include "clocks.hpp"
 #include "functions.hpp"
+#include "process.hpp"
 #include "steps.hpp"
 
 namespace assay::trace {
@@ -130,7 +131,7 @@ void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std
 
 void Call::part(std::int64_t bytes, int rank, MPI_Comm comm) {
   bytes_ += bytes;
-  if (!counted_ || silent_) return;
+  if (!counted_ || silent_ || bytes == 0) return;  // a part without data isn't a message
   const std::int32_t peer = world_rank(rank, comm);
   Store::Lock lock(store());
   store().sent(peer, static_cast<std::uint64_t>(bytes));
@@ -284,6 +285,11 @@ void Call::initialised() {
   ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
   ASSAY_MPI(Query_thread)(&mine.level);
   if (!mine.fortran && mine.rank == 0) say_fortran();
+  MPI_Comm parent = MPI_COMM_NULL;
+  ASSAY_MPI(Comm_get_parent)(&parent);
+  note_parent(parent != MPI_COMM_NULL);
+  claim_files(mine.rank);
+  process_fields();
   if (mine.cost == 0) mine.cost = cost(Tracer::asked_for());
   {
     Store::Lock lock(store());
@@ -313,6 +319,8 @@ void Call::session(int change) {
   if (change > 0) {
     begin_profile();
     profile().has_sessions = !profile().has_world;
+    claim_files(profile().rank);
+    process_fields();
     Store::Lock lock(store());
     tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
   }

@@ -16,6 +16,7 @@
 #include "file_limit.hpp"
 #include "functions.hpp"
 #include "message.hpp"
+#include "process.hpp"
 #include "profile.hpp"
 #include "store.hpp"
 
@@ -114,6 +115,7 @@ void write_header(File& file, const char* ended) {
       "\"cost\":%.9f,",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
       seconds(mine.cost));
+  file.print("%s,", process_fields());
   file.print("\"counted\":%.9f,", seconds(counted_time(mine.end)));
   if (const std::int64_t waited = counted_wait(); waited >= 0) {
     file.print("\"cpu_wait\":%.9f,", seconds(static_cast<std::uint64_t>(waited)));
@@ -224,8 +226,8 @@ void write_profile(const char* ended) noexcept {
   Profile& mine = profile();
   if (!mine.alive.exchange(false)) return;
   if (mine.process != getpid()) return;  // a child that the program forked
-  const char* folder = getenv("ASSAY_PROFILE_DIR");
-  if (!folder || !*folder) return;
+  const char* stem = file_stem();
+  if (!stem) return;
   mine.end = now();
   // After the last session another one may begin: then the trace goes on until the process ends.
   if (mine.has_sessions && strcmp(ended, "finalize") == 0) {
@@ -234,8 +236,7 @@ void write_profile(const char* ended) noexcept {
     finish_trace(ended);
   }
   char path[4096], part[4112];
-  const int number = mine.rank < 0 ? mine.process : mine.rank;
-  if (snprintf(path, sizeof path, "%s/rank-%d.jsonl", folder, number) >= int(sizeof path)) return;
+  if (snprintf(path, sizeof path, "%s.jsonl", stem) >= int(sizeof path)) return;
   snprintf(part, sizeof part, "%s.part", path);
   static File* file = nullptr;
   alignas(File) static char room[sizeof(File)];

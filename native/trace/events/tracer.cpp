@@ -10,6 +10,7 @@
 #include "clocks.hpp"
 #include "functions.hpp"
 #include "message.hpp"
+#include "process.hpp"
 #include "profile.hpp"
 #include "store.hpp"
 
@@ -49,12 +50,10 @@ void Tracer::practise(std::uint64_t number) noexcept {
 }
 
 void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept {
-  const char* folder = getenv("ASSAY_PROFILE_DIR");
-  if (started_ || !asked_for() || !folder || !*folder) return;
+  const char* stem = file_stem();
+  if (started_ || !asked_for() || !stem) return;
   started_ = wanted_ = true;
-  const int number = rank < 0 ? getpid() : rank;
-  if (snprintf(path_, sizeof path_, "%s/rank-%d.trace", folder, number) >= int(sizeof path_))
-    return;
+  if (snprintf(path_, sizeof path_, "%s.trace", stem) >= int(sizeof path_)) return;
   encoder_.reset();
   begin_ = flushed_ = last_time_ = begin;
   if (!file_.open(path_)) return;  // `finish` says why
@@ -66,8 +65,8 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
   quoted(host);
   print(",\"clock\":");
   quoted(domain);
-  print(",\"begin\":%llu,\"begin_wall\":%llu}\n", static_cast<unsigned long long>(begin),
-        static_cast<unsigned long long>(begin_wall));
+  print(",\"begin\":%llu,\"begin_wall\":%llu,%s}\n", static_cast<unsigned long long>(begin),
+        static_cast<unsigned long long>(begin_wall), process_fields());
   flush(begin);
   active_ = true;
   if (!profile().on) switched(begin, false);

@@ -21,7 +21,8 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     """The first record of a rank; times in s. ``rank`` None: the program has no world.
     ``cost``: of the library per call; 0: not measured. ``counted``: of ``wall``, with counting on
     (MPI_Pcontrol switches it); None: all. ``cpu_wait``: of ``counted``, that the main thread could
-    have run and had no CPU; None: unknown.
+    have run and had no CPU; None: unknown. ``world``: what the launcher calls the launch; "": it
+    doesn't. ``spawned``: by another program (MPI_Comm_spawn). ``command``: of this process.
     """
 
     version: int
@@ -41,6 +42,9 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     cost: float = 0.0
     cpu_wait: float | None = None
     counted: float | None = None
+    world: str = ""
+    spawned: bool = False
+    command: str = ""
 
     @property
     def covered(self) -> float:
@@ -182,12 +186,34 @@ class ProfiledRun(msgspec.Struct, frozen=True):
     launches: list[LaunchTime] = []
 
 
+class ProgramSummary(msgspec.Struct, frozen=True):
+    """One of the MPI programs that a command ran: ``number``, from 1 in the order of their begin.
+
+    ``commands``: the different command lines of its ranks. ``spawned``: by another program.
+    ``size``: ranks of its world; ``absent``: how many of them have no file. ``wall``: the longest
+    wall time of a rank, s; ``mpi``: time in MPI ÷ wall time, of all ranks; ``messages``: that ranks
+    sent individually.
+    """
+
+    number: int
+    commands: list[str]
+    spawned: bool
+    size: int
+    absent: int
+    wall: float
+    mpi: float
+    messages: int
+
+
 class ProgramProfile(msgspec.Struct, frozen=True):
     """The profile of a program. ``ranks``: in order of rank; ``absent``: ranks without a file;
-    ``cut``: files that were not written to their end.
+    ``cut``: files that were not written to their end; ``number``: of the program among those that
+    the command ran; ``others``: those.
     """
 
     run: ProfiledRun
     ranks: list[RankProfile]
     absent: list[int]
     cut: list[str]
+    number: int = 1
+    others: list[ProgramSummary] = []

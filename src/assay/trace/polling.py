@@ -21,7 +21,7 @@ def joined_tests(events: Events, functions: tuple[str, ...]) -> Events:
     complete, waits for them; as one call it is analysed as MPI_Waitall would be. ``count`` has the
     number of tests. Tests with work between them stay apart.
     """
-    tests = np.array([name in _TESTS for name in functions])[events.function]
+    tests = np.array([name in _TESTS for name in functions], dtype=bool)[events.function]
     done = np.diff(events.completed_start) > 0
     loop = np.zeros(len(events), dtype=bool)
     loop[:-1] = (

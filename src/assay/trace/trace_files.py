@@ -20,7 +20,9 @@ _CHECKSUM = 4
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
-    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are."""
+    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are.
+    ``world``, ``spawned``, ``command``: as in a profile.
+    """
 
     version: int
     rank: int
@@ -30,6 +32,9 @@ class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
     clock: str
     begin: int
     begin_wall: int
+    world: str = ""
+    spawned: bool = False
+    command: str = ""
 
 
 class ImageRecord(msgspec.Struct, frozen=True, tag="image"):

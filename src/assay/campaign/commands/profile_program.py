@@ -27,7 +27,7 @@ from assay.records.files import cannot_write, pretty_json, write_atomically
 from assay.trace.call_sites import find_places
 from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
-from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, read_profile
+from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, all_ranks, read_profile
 from assay.trace.reading_trace import TRACE_FILES, trace_summary
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def profile_program(
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
     profile = _profile_in(kept, run)
     # Named at once: later the program may have been compiled anew.
-    keep_run(msgspec.structs.replace(run, places=find_places(profile.ranks, Path.cwd())), kept)
+    keep_run(msgspec.structs.replace(run, places=find_places(all_ranks(kept), Path.cwd())), kept)
     matrix = matrix_text(profile)
     if matrix is not None:
         write_atomically(kept / MATRIX_FILE, matrix.encode(), option="--folder FOLDER")

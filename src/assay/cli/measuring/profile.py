@@ -26,6 +26,7 @@ def profile(
     launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
+    program: int | None = None,
     nodes: str | None = None,
     ppn: str | None = None,
     threads: str | None = None,
@@ -66,6 +67,9 @@ def profile(
         [default: profile-TIME in the working directory].
     read
         Report a kept profile from its folder instead of running a program.
+    program
+        The program to report, of a command that ran several: its number, as the report names them
+        [default: the one with most time of ranks].
     nodes
         Nodes of a kernel, and of the job with --submit [default: 1].
     ppn
@@ -129,10 +133,15 @@ def profile(
             fix="Name it after --, as in `assay profile -- mpirun -n 4 ./app`, or a kept profile "
             "by --read.",
         )
+    if program is not None and read is None:
+        raise AssayError(
+            "--program is for a kept profile.", fix="Name its folder by --read, or leave it out."
+        )
     notes = console(stderr=True)
     if read is not None:
         killed = has_trace(read) and not any(read.glob(RANK_FILES))
-        recorded, kept, status = None if killed else read_profile(read), read, 0
+        recorded = None if killed else read_profile(read, program)
+        kept, status = read, 0
     else:
         wanted = ProfileOrder(
             command,
@@ -146,7 +155,9 @@ def profile(
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
-    events = read_matched(kept) if targets or has_trace(kept) else None
+    # A program that was killed has a trace only, one that was not to be traced a profile only.
+    number = program if recorded is None else recorded.number
+    events = read_matched(kept, number=number) if targets or has_trace(kept) else None
     if anonymize:
         from assay.report.anonymous.profile import profile_without_names
 

@@ -100,8 +100,7 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
     done = f"  if (result == MPI_SUCCESS) {{ {after} }}\n" if after else ""
     return "".join(
         f"int {prefix}_{name}({declarations}) {{\n"
-        f"  static const auto behind =\n"
-        f'      reinterpret_cast<decltype(&{prefix}_{name})>(next("{prefix}_{name}"));\n'
+        f"  const auto behind = ASSAY_NEXT({prefix}_{name});\n"
         f"  if (!behind) return MPI_ERR_OTHER;\n"
         f"  Call call(kMpi{rule.name}, __builtin_return_address(0), __builtin_frame_address(0));\n"
         f"{steps}"

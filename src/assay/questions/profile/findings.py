@@ -85,6 +85,9 @@ def find(profile: ProgramProfile) -> ProfileFindings:
         regions=_regions(profile),
         unknown=unknown_of(profile, ranks),
         launches=profile.run.launches,
+        programs=list(dict.fromkeys(c for one in profile.ranks if (c := one.header.command))),
+        number=profile.number,
+        others=profile.others,
     )
 
 
