@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,19 @@
 
 namespace assay::trace {
 namespace {
+
+#define ASSAY_TEXT(value) #value
+#define ASSAY_NUMBERS(a, b, c) ASSAY_TEXT(a) "." ASSAY_TEXT(b) "." ASSAY_TEXT(c)
+#if defined(OPEN_MPI)
+constexpr char kMpi[] =
+    "Open MPI " ASSAY_NUMBERS(OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
+#elif defined(I_MPI_VERSION)
+constexpr char kMpi[] = "Intel MPI " I_MPI_VERSION;
+#elif defined(MPICH_VERSION)
+constexpr char kMpi[] = "MPICH " MPICH_VERSION;
+#else
+constexpr char kMpi[] = "";  // assay knows it from elsewhere
+#endif
 
 constexpr int kMostNames = 10'000;
 // The processes above this one among which a launcher's is looked for.
@@ -113,14 +127,14 @@ void write_fields() {
     if (command[i] == 0) command[i] = ' ';
   }
   // The room behind the strings is for the rest of the text.
-  constexpr std::size_t kRest = 64;
+  constexpr std::size_t kRest = 160;
   std::size_t used = static_cast<std::size_t>(snprintf(mine.fields, 16, "\"world\":\""));
   quoted(mine.fields, sizeof mine.fields / 2, &used, launch);
   used += static_cast<std::size_t>(snprintf(mine.fields + used, kRest,
                                             "\",\"spawned\":%s,\"command\":\"",
                                             mine.spawned ? "true" : "false"));
   quoted(mine.fields, sizeof mine.fields - kRest, &used, command);
-  snprintf(mine.fields + used, kRest, "\"");
+  snprintf(mine.fields + used, kRest, "\",\"mpi\":\"%s\"", kMpi);
 }
 
 }  // namespace

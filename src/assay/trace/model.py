@@ -23,6 +23,7 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     (MPI_Pcontrol switches it); None: all. ``cpu_wait``: of ``counted``, that the main thread could
     have run and had no CPU; None: unknown. ``world``: what the launcher calls the launch; "": it
     doesn't. ``spawned``: by another program (MPI_Comm_spawn). ``command``: of this process.
+    ``mpi``: that its library was built for; "": unknown.
     """
 
     version: int
@@ -45,6 +46,7 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     world: str = ""
     spawned: bool = False
     command: str = ""
+    mpi: str = ""
 
     @property
     def covered(self) -> float:
