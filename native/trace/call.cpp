@@ -51,15 +51,16 @@ class Eviction {
 
 Call::Call(std::int32_t function, void* site, void* frame) noexcept
     : function_(function),
+      address_(site),
       site_(0),
       outermost_(depth++ == 0),
       counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
                               kFunctions[function].kind == kLife)),
       traced_(counted_ && kFunctions[function].kind != kLife && tracer().active()) {
-  if (outermost_ && step_site != 0 && call_site(site, frame) == step_site) mark_step();
+  if (outermost_ && step_wanted && program_site(site, frame) == step_site) mark_step();
   if (!counted_) return;
   if (profile().begin == 0) profile().fortran = find_libraries();
-  site_ = call_site(site, frame);
+  site_ = program_site(site, frame);
 }
 
 Call::~Call() {
@@ -78,13 +79,12 @@ Call::~Call() {
   --depth;
 }
 
-std::uint64_t Call::cost(bool traced) noexcept {
+std::uint64_t Call::cost(bool traced, void* site) noexcept {
   constexpr int kCalls = 15;
   std::uint64_t times[kCalls];
   const int outer = depth;
   const bool on = profile().on.exchange(true);
   depth = 0;
-  void* const site = __builtin_return_address(0);
   void* const frame = __builtin_frame_address(0);
   const Eviction eviction;
   for (int i = -1; i < kCalls; ++i) {  // the first one takes page faults
@@ -104,7 +104,7 @@ std::uint64_t Call::cost(bool traced) noexcept {
   profile().on = on;
   {
     Store::Lock lock(store());
-    store().forget(kMpiSend, call_site(site, frame), 0, 1);
+    store().forget(kMpiSend, program_site(site, frame), 0, 1);
   }
   std::nth_element(times, times + kCalls / 2, times + kCalls);
   return times[kCalls / 2];
@@ -290,7 +290,7 @@ void Call::initialised() {
   note_parent(parent != MPI_COMM_NULL);
   claim_files(mine.rank);
   process_fields();
-  if (mine.cost == 0) mine.cost = cost(Tracer::asked_for());
+  if (mine.cost == 0) mine.cost = cost(Tracer::asked_for(), address_);
   {
     Store::Lock lock(store());
     store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");

@@ -1,6 +1,5 @@
 // The file of the profile: docs/formats/profile.md. Written without MPI and without allocation,
 // since the process may be ending for any reason.
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,6 +11,7 @@
 
 #include <new>
 
+#include "call_site.hpp"
 #include "events/tracer.hpp"
 #include "file_limit.hpp"
 #include "functions.hpp"
@@ -145,13 +145,17 @@ void write_kinds(File& file) {
 void write_calls(File& file) {
   for (const Entry& entry : store().entries) {
     if (entry.function < 0) continue;
-    Dl_info site{};
-    const bool known = dladdr(reinterpret_cast<void*>(entry.site), &site) && site.dli_fname;
-    const std::uint64_t base = known ? reinterpret_cast<std::uint64_t>(site.dli_fbase) : 0;
+    const SiteName site = name_of(entry.site);
     file.print("{\"type\":\"call\",\"function\":\"%s\",\"image\":",
                kFunctions[entry.function].name);
-    file.quoted(known ? site.dli_fname : "");
-    file.print(",\"offset\":%llu,\"peer\":", static_cast<unsigned long long>(entry.site - base));
+    file.quoted(site.image);
+    file.print(",\"offset\":%llu,", static_cast<unsigned long long>(site.offset));
+    if (site.function) {
+      file.print("\"python\":");
+      file.quoted(site.function);
+      file.print(",");
+    }
+    file.print("\"peer\":");
     static const char* const others[] = {"\"unknown\"", "\"any\"", "\"proc_null\"", "null"};
     if (entry.peer >= 0) {
       file.print("%d", entry.peer);

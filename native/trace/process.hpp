@@ -17,8 +17,8 @@ const char* file_stem() noexcept;
 // Notes whether another program has started this one by MPI_Comm_spawn.
 void note_parent(bool spawned) noexcept;
 
-// Fields of a JSON object: `"world":"…","spawned":…,"command":"…","mpi":"…"`. Processes with different worlds
-// are of different launches. The text lives as long as the process.
+// Fields of a JSON object: `"world":"…","spawned":…,"command":"…","mpi":"…"`. Processes with
+// different worlds are of different launches. The text lives as long as the process.
 const char* process_fields() noexcept;
 
 }  // namespace assay::trace

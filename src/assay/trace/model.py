@@ -68,7 +68,11 @@ class KindTotal(msgspec.Struct, frozen=True, tag="kind"):
 
 
 class CallTotal(msgspec.Struct, frozen=True, tag="call"):
-    """Calls of one function from one call site with one peer and one size class."""
+    """Calls of one function from one call site with one peer and one size class.
+
+    ``offset``: of the return address in ``image``; where ``python`` names the function of a Python
+    program, the line in it.
+    """
 
     function: str
     image: str
@@ -81,6 +85,7 @@ class CallTotal(msgspec.Struct, frozen=True, tag="call"):
     least: float
     most: float
     failed: int = 0
+    python: str = ""
 
 
 class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):

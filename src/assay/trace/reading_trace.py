@@ -19,6 +19,7 @@ from assay.trace.model import SourcePlace
 from assay.trace.polling import joined_tests
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.regions import Regions, recorded_regions
+from assay.trace.sites.finding import python_place
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 from assay.trace.worlds import TRACE_SUFFIX, chosen_world, worlds_in
 
@@ -75,7 +76,7 @@ def read_trace(
                  for i, f in enumerate(files))  # fmt: skip
     communicators, numbers = _communicators(files)
     functions = sorted({name for file in files for name in file.functions.values()})
-    places = {(one.image, one.offset): one for one in run.places}
+    places = _python_places(files) | {(one.image, one.offset): one for one in run.places}
     sites: dict[tuple[str, int], int] = {}
     cut = [len(file.columns["begin"]) < file.count for file in files]
     times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
@@ -162,6 +163,16 @@ def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regio
 def _last(file: RankFile) -> int:
     first = file.header.begin
     return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
+
+
+def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePlace]:
+    """Lines of Python, which the trace itself names."""
+    return {
+        (image, site.offset): python_place(image, site.offset, site.python)
+        for file in files
+        for site in file.sites
+        if site.python and (image := file.images.get(site.image, ""))
+    }
 
 
 def _number(file: RankFile, place: int) -> int:

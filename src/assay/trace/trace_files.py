@@ -45,11 +45,14 @@ class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
 
 
 class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
-    """A call site: the number of the file that contains it, and the return address in it."""
+    """A call site: the number of the file that contains it, and the return address in it; of the
+    function ``python`` of a Python program, the line.
+    """
 
     number: int
     image: int
     offset: int
+    python: str = ""
 
 
 class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):

@@ -20,11 +20,11 @@ from assay.campaign.commands.preloading import preload_of, runs_without_mpi
 from assay.config import Config
 from assay.errors import AssayError
 from assay.records.files import cannot_write, pretty_json, write_atomically
-from assay.trace.call_sites import find_places
 from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, all_ranks, read_profile
 from assay.trace.reading_trace import TRACE_FILES, trace_summary
+from assay.trace.sites.finding import find_places
 
 if TYPE_CHECKING:
     from rich.console import Console
