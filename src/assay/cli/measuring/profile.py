@@ -7,6 +7,7 @@ Examples::
     assay profile --trace -- mpirun -n 2 ./app    every call, with its time
     assay profile --trace --launches 3 -- mpirun -n 2 ./app     and how much launches differ
     assay profile npb.lu class=A --ppn 2          one of assay's kernels
+    assay profile --network "latency=1.5 us, bandwidth=25 GB/s" -- mpirun -n 2 ./app
     assay profile --submit --nodes 2 -- mpirun -n 4 ./app     in a job of the batch scheduler
     assay profile --read app.profile              the report of a kept profile
     assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
@@ -35,6 +36,7 @@ def profile(
     walltime: str | None = None,
     partition: str | None = None,
     account: str | None = None,
+    network: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     format_: Literal["terminal", "html", "markdown", "json"] | None = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
@@ -86,6 +88,10 @@ def profile(
         The scheduler's partition or queue [default: as in assay.toml].
     account
         The scheduler's account or project [default: as in assay.toml].
+    network
+        A network of your own for run times, beside the known ones, as "latency=1.5 us,
+        bandwidth=25 GB/s" (of a short message between programs, and of long ones), with name=NAME
+        if you like; may be repeated. Implies --trace.
     export
         Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
         (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
@@ -115,11 +121,13 @@ def profile(
     from assay.errors import AssayError
     from assay.questions.profile.findings import find
     from assay.questions.profile.traced.findings import find_trace
+    from assay.reference.interconnects import stated_networks
     from assay.report.profile.write import build_profile, build_trace, present, profile_json
     from assay.trace.exports import parse_target, write_export
     from assay.trace.reading import RANK_FILES, read_profile
     from assay.trace.reading_trace import has_trace, read_matched
 
+    networks = stated_networks(network or (), "--network")
     targets = [parse_target(text) for text in export or ()]
     if trace and read is not None:
         raise AssayError(
@@ -146,7 +154,7 @@ def profile(
         wanted = ProfileOrder(
             command,
             folder,
-            trace=trace or bool(targets),
+            trace=trace or bool(targets or networks),
             kernel=KernelPlacement(nodes, ppn, threads, order),
             submit=submit,
             site=JobOptions(partition, account, walltime),
@@ -157,13 +165,16 @@ def profile(
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     # A program that was killed has a trace only, one that was not to be traced a profile only.
     number = program if recorded is None else recorded.number
-    events = read_matched(kept, number=number) if targets or has_trace(kept) else None
+    needed = bool(targets or networks)
+    events = read_matched(kept, number=number) if needed or has_trace(kept) else None
     if anonymize:
         from assay.report.anonymous.profile import profile_without_names
 
         recorded, events = profile_without_names(recorded, events, kept)
     found = None if recorded is None else find(recorded)
-    traced = None if events is None else find_trace(events)
+    traced = None if events is None else find_trace(events, networks)
+    if networks and traced is not None and traced.network is None:
+        notes.print("No run time on other networks: they need a model of at least two ranks.")
     if json:
         print_json(profile_json(found, traced))
     else:
