@@ -50,7 +50,8 @@ def test_a_program_is_profiled_under_its_launcher(tmp_path: Path, library: MpiLi
     """Also its static functions are named, and its messages without data are counted."""
     need(library)
     program = compiled(library, tmp_path)
-    found = profiled(tmp_path, [*library.run, "-n", str(RANKS), program], "--trace")
+    own = "name=ours, latency=1.5 us, bandwidth=25 GB/s"  # needs a trace
+    found = profiled(tmp_path, [*library.run, "-n", str(RANKS), program], "--network", own)
     assert (found["size"], found["absent"], found["others"]) == (RANKS, [], [])
     assert calls(found) == ON_ALL
     assert found["sent"] == [
@@ -60,6 +61,8 @@ def test_a_program_is_profiled_under_its_launcher(tmp_path: Path, library: MpiLi
     assert place == "total"
     assert {one.partition(" ")[0] for one in places(found, "Sendrecv")} == {"exchange"}
     assert found["trace"]["messages"] == RANKS * 20
+    (ours,) = (one for one in found["trace"]["network"]["predictions"] if one["own"])
+    assert (ours["interconnect"], ours["latency"], ours["bandwidth"]) == ("ours", 1.5e-6, 25e9)
     assert found["programs"] == [program]
 
 
