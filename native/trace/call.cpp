@@ -8,6 +8,7 @@
 #include "call_site.hpp"
 #include "clocks.hpp"
 #include "functions.hpp"
+#include "process.hpp"
 #include "steps.hpp"
 
 namespace assay::trace {
@@ -59,15 +60,16 @@ class Eviction {
 
 Call::Call(std::int32_t function, void* site, void* frame) noexcept
     : function_(function),
+      address_(site),
       site_(0),
       outermost_(depth++ == 0),
       counted_(outermost_ && (profile().on.load(std::memory_order_relaxed) ||
                               kFunctions[function].kind == kLife)),
       traced_(counted_ && kFunctions[function].kind != kLife && tracer().active()) {
-  if (outermost_ && step_site != 0 && call_site(site, frame) == step_site) mark_step();
+  if (outermost_ && step_wanted && program_site(site, frame) == step_site) mark_step();
   if (!counted_) return;
   if (profile().begin == 0) profile().fortran = find_libraries();
-  site_ = call_site(site, frame);
+  site_ = program_site(site, frame);
 }
 
 Call::~Call() {
@@ -86,13 +88,12 @@ Call::~Call() {
   --depth;
 }
 
-std::uint64_t Call::cost(bool traced) noexcept {
+std::uint64_t Call::cost(bool traced, void* site) noexcept {
   constexpr int kCalls = 15;
   std::uint64_t times[kCalls];
   const int outer = depth;
   const bool on = profile().on.exchange(true);
   depth = 0;
-  void* const site = __builtin_return_address(0);
   void* const frame = __builtin_frame_address(0);
   const Eviction eviction;
   for (int i = -1; i < kCalls; ++i) {  // the first one takes page faults
@@ -112,7 +113,7 @@ std::uint64_t Call::cost(bool traced) noexcept {
   profile().on = on;
   {
     Store::Lock lock(store());
-    store().forget(kMpiSend, call_site(site, frame), 0, 1);
+    store().forget(kMpiSend, program_site(site, frame), 0, 1);
   }
   std::nth_element(times, times + kCalls / 2, times + kCalls);
   return times[kCalls / 2];
@@ -139,7 +140,7 @@ void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std
 
 void Call::part(std::int64_t bytes, int rank, MPI_Comm comm) {
   bytes_ += bytes;
-  if (!counted_ || silent_) return;
+  if (!counted_ || silent_ || bytes == 0) return;  // a part without data isn't a message
   const std::int32_t peer = world_rank(rank, comm);
   Store::Lock lock(store());
   store().sent(peer, static_cast<std::uint64_t>(bytes));
@@ -321,7 +322,12 @@ void Call::initialised() {
   ASSAY_MPI(Comm_size)(MPI_COMM_WORLD, &mine.size);
   ASSAY_MPI(Query_thread)(&mine.level);
   if (!mine.fortran && mine.rank == 0) say_fortran();
-  if (mine.cost == 0) mine.cost = cost(Tracer::asked_for());
+  MPI_Comm parent = MPI_COMM_NULL;
+  ASSAY_MPI(Comm_get_parent)(&parent);
+  note_parent(parent != MPI_COMM_NULL);
+  claim_files(mine.rank);
+  process_fields();
+  if (mine.cost == 0) mine.cost = cost(Tracer::asked_for(), address_);
   {
     Store::Lock lock(store());
     store().made(number(MPI_COMM_WORLD), function_, mine.size, "MPI_COMM_WORLD");
@@ -350,6 +356,8 @@ void Call::session(int change) {
   if (change > 0) {
     begin_profile();
     profile().has_sessions = !profile().has_world;
+    claim_files(profile().rank);
+    process_fields();
     Store::Lock lock(store());
     tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
   }

@@ -30,8 +30,9 @@ class Call {
 
   // The time that this library takes for a small send whose data the program has pushed out of the
   // first caches, ns: the median of 15, measured in some milliseconds before any call is counted.
-  // `traced`: with the coding of its event.
-  static std::uint64_t cost(bool traced) noexcept;
+  // `traced`: with the coding of its event. `site`: from which MPI was started: finding a line of
+  // Python takes longer than an address.
+  static std::uint64_t cost(bool traced, void* site) noexcept;
 
   // Whether the call is counted, and whether it's the program's own.
   [[nodiscard]] bool counted() const { return counted_; }
@@ -241,6 +242,7 @@ class Call {
   void trace_communicator(MPI_Comm like, MPI_Comm comm);
 
   std::int32_t function_;
+  void* address_;  // to which the wrapper returns
   std::int32_t peer_ = kNoPeer;
   std::int64_t bytes_ = 0;
   std::uint64_t site_;

@@ -2,12 +2,14 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <atomic>
 #include <cstring>
 
 #include "next.hpp"
+#include "python.hpp"
 
 namespace assay::trace {
 namespace {
@@ -89,6 +91,15 @@ __attribute__((no_sanitize("address"))) std::uint64_t word_at(std::uint64_t plac
   return word;
 }
 
+// The dynamic linker calls the program by its first argument, which may be a word that was found on
+// PATH, or relative to a folder that was left.
+const char* absolute(const char* name) {
+  static char program[4096];
+  if (name[0] == '/') return name;
+  if (!program[0] && readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = 0;
+  return program[0] ? program : name;
+}
+
 #if defined(__x86_64__)
 constexpr bool kStackHasReturns = true;
 #else  // the place of return addresses in a frame isn't fixed
@@ -116,6 +127,20 @@ std::uint64_t call_site(void* address, void* frame) noexcept {
     way.through.store(through, std::memory_order_relaxed);
   }
   return walk.site;
+}
+
+std::uint64_t program_site(void* address, void* frame) noexcept {
+  return python_site(call_site(address, frame));
+}
+
+SiteName name_of(std::uint64_t site) noexcept {
+  if (const PythonSite* line = python_line(site)) {
+    return {line->file, static_cast<std::uint64_t>(line->line), line->function};
+  }
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<void*>(site), &info) || !info.dli_fname) return {"", site, nullptr};
+  return {absolute(info.dli_fname), site - reinterpret_cast<std::uint64_t>(info.dli_fbase),
+          nullptr};
 }
 
 bool find_libraries() noexcept {

@@ -21,9 +21,12 @@ constexpr int kExchanges = 20;
 constexpr double kBetween = 10.0;
 
 // The first rank of each clock takes part; ranks of one clock have none between them.
+// MPI's null handle isn't known before MPI is loaded.
 struct Comparison {
-  MPI_Comm all = MPI_COMM_NULL;
-  MPI_Comm leaders = MPI_COMM_NULL;
+  bool compares = false;
+  bool leads = false;  // this rank takes part
+  MPI_Comm all{};
+  MPI_Comm leaders{};
   int place = 0;
   int size = 0;
   std::uint64_t calls = 0;  // collectives on the world
@@ -31,7 +34,7 @@ struct Comparison {
   std::uint64_t last_time = 0;
   std::uint64_t last_calls = 0;
 };
-Comparison comparison;
+constinit Comparison comparison;
 
 // Whether the launcher has said that all ranks are on this host, where they share a clock.
 bool one_host(int size) {
@@ -65,7 +68,9 @@ void begin_comparisons() {
   ASSAY_MPI(Comm_split)(mine.all, first == rank ? 0 : MPI_UNDEFINED, rank, &mine.leaders);
   char line[128];
   snprintf(line, sizeof line, "{\"type\":\"clock\",\"leader\":%d}\n", first);
-  if (mine.leaders != MPI_COMM_NULL) {
+  mine.compares = true;
+  mine.leads = mine.leaders != MPI_COMM_NULL;
+  if (mine.leads) {
     ASSAY_MPI(Comm_rank)(mine.leaders, &mine.place);
     ASSAY_MPI(Comm_size)(mine.leaders, &mine.size);
   }
@@ -120,7 +125,7 @@ void serve(int child) {
 // Carpen-Amarie, Hierarchical clock synchronization in MPI, CLUSTER 2018).
 void compare() {
   Comparison& mine = comparison;
-  if (mine.leaders != MPI_COMM_NULL) {
+  if (mine.leads) {
     for (int level = 1; level < mine.size; level *= 2) {
       if (mine.place != 0 && (mine.place & -mine.place) == level) ask(mine.place - level);
       if (mine.place % (2 * level) == 0 && mine.place + level < mine.size) {
@@ -162,7 +167,7 @@ void compare_clocks(bool first) noexcept {
     if (one_host(profile().size)) return;
     begin_comparisons();
   }
-  if (comparison.all != MPI_COMM_NULL && comparison.size > 1) compare();
+  if (comparison.compares && comparison.size > 1) compare();
 }
 
 void after_world_collective() noexcept {
@@ -170,9 +175,9 @@ void after_world_collective() noexcept {
 }
 
 void end_clocks() noexcept {
-  if (comparison.leaders != MPI_COMM_NULL) ASSAY_MPI(Comm_free)(&comparison.leaders);
-  if (comparison.all != MPI_COMM_NULL) ASSAY_MPI(Comm_free)(&comparison.all);
-  comparison.next = 0;
+  if (comparison.leads) ASSAY_MPI(Comm_free)(&comparison.leaders);
+  if (comparison.compares) ASSAY_MPI(Comm_free)(&comparison.all);
+  comparison = Comparison{};
 }
 
 }  // namespace assay::trace

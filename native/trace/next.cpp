@@ -33,6 +33,11 @@ void* next(const char* symbol) noexcept {
   return wanted.found;
 }
 
+void* variable(const char* symbol) noexcept {
+  if (void* found = dlsym(RTLD_DEFAULT, symbol)) return found;
+  return next(symbol);
+}
+
 bool is_mpi_library(const char* path) noexcept {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash ? slash + 1 : path;

@@ -1,6 +1,5 @@
 // The file of the profile: docs/formats/profile.md. Written without MPI and without allocation,
 // since the process may be ending for any reason.
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -12,10 +11,12 @@
 
 #include <new>
 
+#include "call_site.hpp"
 #include "events/tracer.hpp"
 #include "file_limit.hpp"
 #include "functions.hpp"
 #include "message.hpp"
+#include "process.hpp"
 #include "profile.hpp"
 #include "store.hpp"
 
@@ -114,6 +115,7 @@ void write_header(File& file, const char* ended) {
       "\"cost\":%.9f,",
       ended, level, seconds(mine.begin), seconds(mine.begin_wall), seconds(mine.end - mine.begin),
       seconds(mine.cost));
+  file.print("%s,", process_fields());
   file.print("\"counted\":%.9f,", seconds(counted_time(mine.end)));
   if (const std::int64_t waited = counted_wait(); waited >= 0) {
     file.print("\"cpu_wait\":%.9f,", seconds(static_cast<std::uint64_t>(waited)));
@@ -143,13 +145,17 @@ void write_kinds(File& file) {
 void write_calls(File& file) {
   for (const Entry& entry : store().entries) {
     if (entry.function < 0) continue;
-    Dl_info site{};
-    const bool known = dladdr(reinterpret_cast<void*>(entry.site), &site) && site.dli_fname;
-    const std::uint64_t base = known ? reinterpret_cast<std::uint64_t>(site.dli_fbase) : 0;
+    const SiteName site = name_of(entry.site);
     file.print("{\"type\":\"call\",\"function\":\"%s\",\"image\":",
                kFunctions[entry.function].name);
-    file.quoted(known ? site.dli_fname : "");
-    file.print(",\"offset\":%llu,\"peer\":", static_cast<unsigned long long>(entry.site - base));
+    file.quoted(site.image);
+    file.print(",\"offset\":%llu,", static_cast<unsigned long long>(site.offset));
+    if (site.function) {
+      file.print("\"python\":");
+      file.quoted(site.function);
+      file.print(",");
+    }
+    file.print("\"peer\":");
     static const char* const others[] = {"\"unknown\"", "\"any\"", "\"proc_null\"", "null"};
     if (entry.peer >= 0) {
       file.print("%d", entry.peer);
@@ -224,8 +230,8 @@ void write_profile(const char* ended) noexcept {
   Profile& mine = profile();
   if (!mine.alive.exchange(false)) return;
   if (mine.process != getpid()) return;  // a child that the program forked
-  const char* folder = getenv("ASSAY_PROFILE_DIR");
-  if (!folder || !*folder) return;
+  const char* stem = file_stem();
+  if (!stem) return;
   mine.end = now();
   // After the last session another one may begin: then the trace goes on until the process ends.
   if (mine.has_sessions && strcmp(ended, "finalize") == 0) {
@@ -234,8 +240,7 @@ void write_profile(const char* ended) noexcept {
     finish_trace(ended);
   }
   char path[4096], part[4112];
-  const int number = mine.rank < 0 ? mine.process : mine.rank;
-  if (snprintf(path, sizeof path, "%s/rank-%d.jsonl", folder, number) >= int(sizeof path)) return;
+  if (snprintf(path, sizeof path, "%s.jsonl", stem) >= int(sizeof path)) return;
   snprintf(part, sizeof part, "%s.part", path);
   static File* file = nullptr;
   alignas(File) static char room[sizeof(File)];

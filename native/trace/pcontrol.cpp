@@ -9,8 +9,7 @@ extern "C" {
 
 int MPI_Pcontrol(const int level, ...) {
   assay::trace::switch_profile(level);
-  static const auto behind =
-      reinterpret_cast<int (*)(int, ...)>(assay::trace::next("MPI_Pcontrol"));
+  const auto behind = ASSAY_NEXT(MPI_Pcontrol);
   return behind ? behind(level) : MPI_SUCCESS;
 }
 

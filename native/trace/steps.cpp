@@ -17,9 +17,10 @@ const char* last_part(const char* path) {
 }
 
 struct Wanted {
-  const char* file;
-  std::uint64_t offset;
+  const char* file = nullptr;
+  std::uint64_t offset = 0;
 };
+constinit Wanted the_wanted;
 
 // The offset is from the first byte that is mapped, as dladdr reports it.
 int look(dl_phdr_info* info, std::size_t, void* data) {
@@ -43,6 +44,7 @@ int look(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
+bool step_wanted = false;
 std::uint64_t step_site = 0;
 
 void find_step_site() noexcept {
@@ -51,8 +53,17 @@ void find_step_site() noexcept {
   char* rest = nullptr;
   const std::uint64_t offset = strtoull(text, &rest, 10);
   if (rest == text || *rest != ' ') return;
-  Wanted wanted{last_part(rest + 1), offset};
-  dl_iterate_phdr(look, &wanted);
+  the_wanted = {last_part(rest + 1), offset};
+  step_wanted = true;
+  dl_iterate_phdr(look, &the_wanted);
+}
+
+void python_step(const char* file, int line, std::uint64_t number) noexcept {
+  if (!step_wanted || step_site != 0) return;
+  if (the_wanted.offset == static_cast<std::uint64_t>(line) &&
+      strcmp(last_part(file), the_wanted.file) == 0) {
+    step_site = number;
+  }
 }
 
 void mark_step() noexcept { assay_heartbeat(); }

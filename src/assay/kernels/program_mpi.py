@@ -26,7 +26,10 @@ _OPENMP = re.compile(r"lib(?:gomp|omp|iomp5|nvomp)\.so")
 _STATIC_MPI = re.compile(rb"\bMPI_Init\b|\bmpi_init_\b|PMPI_Init")
 # By the MPI's own strings in a statically linked executable.
 _OPEN_MPI = re.compile(rb"Open MPI|opal_init")
-LAUNCHERS = ("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra")
+LAUNCHERS = (
+    *("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra"),
+    *("mpiexec.openmpi", "mpiexec.mpich", "orterun", "prterun"),
+)
 
 # Of a 64-bit ELF header: type, offset, size and number of program headers (elf(5)).
 _HEADER = struct.Struct("<16xH14xQ14xHH")

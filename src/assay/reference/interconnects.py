@@ -6,15 +6,24 @@ the standard's link rate, and the latency is an assumption, given as a range.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from assay.errors import AssayError, nearest
 from assay.reference.messages import published_messages
+from assay.units import format_quantity, parse_quantity
 
 # Half of the relative range of a published latency: systems of one class differ by about this.
 _SPREAD = 1.3
 # Payload ÷ line time of TCP with a 1,500 B MTU: 1,448 of 1,538 B (IEEE 802.3, RFC 793, RFC 7323).
 _TCP_SHARE = 1448 / 1538
+# Of a network that a user states: the quantities, their units, and least and greatest values. What
+# lies outside is a wrong unit.
+_STATED = {"latency": ("s", 1e-9, 1.0), "bandwidth": ("B/s", 1e3, 1e15)}
+_EXAMPLE = '"latency=1.5 us, bandwidth=25 GB/s"'
+_BARE = re.compile(r"[-+\d.eE]+")
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class InterconnectClass:
     ``latency``: of a short message, s, half a round trip between programs (L + 2o); ``latencies``:
     its range. ``bandwidth``: of a long message, B/s. ``source``: where the numbers are from.
     ``burst``: bytes that pass without delay after a pause, where links are limited by a token
-    bucket (the lab's, and shaped ones in data centres).
+    bucket (the lab's, and shaped ones in data centres). ``own``: the user's.
     """
 
     name: str
@@ -33,6 +42,7 @@ class InterconnectClass:
     bandwidth: float
     source: str
     burst: float = 0.0
+    own: bool = False
 
 
 @cache
@@ -74,3 +84,74 @@ def interconnects() -> tuple[InterconnectClass, ...]:
         ),
     ]
     return tuple(sorted([*published, *derived], key=lambda one: one.bandwidth))
+
+
+def stated_networks(texts: Sequence[str], where: str = "") -> tuple[InterconnectClass, ...]:
+    """The networks that a user states, as ``latency=1.5 us, bandwidth=25 GB/s`` with a ``name`` if
+    need be. ``where``: what the text is from, for errors.
+
+    Raises AssayError if one isn't of this form, or has the name of another.
+    """
+    taken = {one.name for one in interconnects()}
+    found = []
+    for text in texts:
+        one = _stated(text, where)
+        if one.name in taken:
+            raise AssayError(
+                f"There are two networks '{one.name}'.",
+                where=where,
+                fix="Add a name to one of them: name=NAME.",
+            )
+        taken.add(one.name)
+        found.append(one)
+    return tuple(found)
+
+
+def _stated(text: str, where: str) -> InterconnectClass:
+    words: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        key = key.lower()
+        if not equals or not value:
+            raise AssayError(
+                f"'{part.strip()}' in '{text}' is not of the form KEY=VALUE.",
+                where=where,
+                fix=f"Such as {_EXAMPLE}.",
+            )
+        if key not in (*_STATED, "name"):
+            raise AssayError(
+                f"A network has no '{key}'.", where=where, fix=nearest(key, [*_STATED, "name"])
+            )
+        if key in words:
+            raise AssayError(f"'{text}' has two values of {key}.", where=where, fix="Keep one.")
+        words[key] = value
+    missing = [key for key in _STATED if key not in words]
+    if missing:
+        raise AssayError(
+            f"The network '{text}' has no {' and no '.join(missing)}.",
+            where=where,
+            fix=f"Such as {_EXAMPLE}.",
+        )
+    latency, bandwidth = (_quantity(key, words[key], where) for key in _STATED)
+    name = words.get("name") or (
+        f"latency {format_quantity(latency, 's')}, {format_quantity(bandwidth, 'B/s')}"
+    )
+    source = "as stated (--network)"
+    return InterconnectClass(name, latency, (latency, latency), bandwidth, source, own=True)
+
+
+def _quantity(key: str, text: str, where: str) -> float:
+    unit, least, most = _STATED[key]
+    if _BARE.fullmatch(text):
+        raise AssayError(
+            f"The {key} '{text}' has no unit.", where=where, fix=f"Such as {_EXAMPLE}."
+        )
+    value = float(parse_quantity(text, unit, where=where))
+    if not least <= value <= most:
+        raise AssayError(
+            f"A {key} of '{text}' is impossible: it is from {format_quantity(least, unit)} to "
+            f"{format_quantity(most, unit)}.",
+            where=where,
+            fix=f"Such as {_EXAMPLE}.",
+        )
+    return value

@@ -21,7 +21,9 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     """The first record of a rank; times in s. ``rank`` None: the program has no world.
     ``cost``: of the library per call; 0: not measured. ``counted``: of ``wall``, with counting on
     (MPI_Pcontrol switches it); None: all. ``cpu_wait``: of ``counted``, that the main thread could
-    have run and had no CPU; None: unknown.
+    have run and had no CPU; None: unknown. ``world``: what the launcher calls the launch; "": it
+    doesn't. ``spawned``: by another program (MPI_Comm_spawn). ``command``: of this process.
+    ``mpi``: that its library was built for; "": unknown.
     """
 
     version: int
@@ -41,6 +43,10 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     cost: float = 0.0
     cpu_wait: float | None = None
     counted: float | None = None
+    world: str = ""
+    spawned: bool = False
+    command: str = ""
+    mpi: str = ""
 
     @property
     def covered(self) -> float:
@@ -62,7 +68,11 @@ class KindTotal(msgspec.Struct, frozen=True, tag="kind"):
 
 
 class CallTotal(msgspec.Struct, frozen=True, tag="call"):
-    """Calls of one function from one call site with one peer and one size class."""
+    """Calls of one function from one call site with one peer and one size class.
+
+    ``offset``: of the return address in ``image``; where ``python`` names the function of a Python
+    program, the line in it.
+    """
 
     function: str
     image: str
@@ -75,6 +85,7 @@ class CallTotal(msgspec.Struct, frozen=True, tag="call"):
     least: float
     most: float
     failed: int = 0
+    python: str = ""
 
 
 class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
@@ -182,12 +193,34 @@ class ProfiledRun(msgspec.Struct, frozen=True):
     launches: list[LaunchTime] = []
 
 
+class ProgramSummary(msgspec.Struct, frozen=True):
+    """One of the MPI programs that a command ran: ``number``, from 1 in the order of their begin.
+
+    ``commands``: the different command lines of its ranks. ``spawned``: by another program.
+    ``size``: ranks of its world; ``absent``: how many of them have no file. ``wall``: the longest
+    wall time of a rank, s; ``mpi``: time in MPI ÷ wall time, of all ranks; ``messages``: that ranks
+    sent individually.
+    """
+
+    number: int
+    commands: list[str]
+    spawned: bool
+    size: int
+    absent: int
+    wall: float
+    mpi: float
+    messages: int
+
+
 class ProgramProfile(msgspec.Struct, frozen=True):
     """The profile of a program. ``ranks``: in order of rank; ``absent``: ranks without a file;
-    ``cut``: files that were not written to their end.
+    ``cut``: files that were not written to their end; ``number``: of the program among those that
+    the command ran; ``others``: those.
     """
 
     run: ProfiledRun
     ranks: list[RankProfile]
     absent: list[int]
     cut: list[str]
+    number: int = 1
+    others: list[ProgramSummary] = []

@@ -20,9 +20,11 @@ from assay.trace.model import (
     ProfiledRun,
     ProfileRecord,
     ProgramProfile,
+    ProgramSummary,
     RankHeader,
     RankProfile,
 )
+from assay.trace.worlds import PROFILE_SUFFIX, World, chosen_world, worlds_in
 
 RUN_FILE = "run.json"
 # The file of a rank, and the name under which it is written.
@@ -30,16 +32,16 @@ RANK_FILES, CUT_FILES = "rank-*.jsonl", "rank-*.jsonl.part"
 _FIX = "Profile the program again with `assay profile -- COMMAND`."
 
 
-def read_profile(folder: Path) -> ProgramProfile:
-    """The profile in a folder.
+def read_profile(folder: Path, number: int | None = None) -> ProgramProfile:
+    """The profile in a folder. ``number``: of the program, where the command ran several MPI
+    programs; None: the one with most time of ranks.
 
-    Raises AssayError if it isn't one, if no rank wrote a file, or if a file is damaged (with its
-    line).
+    Raises AssayError if it isn't one, if no rank wrote a file, if there is no such program, or if
+    a file is damaged (with its line).
     """
     run = read_run(folder)
-    ranks = [_read_rank(path) for path in sorted(folder.glob(RANK_FILES))]
-    ranks.sort(key=lambda one: (one.header.rank is None, one.header.rank or 0))
-    if not ranks:
+    worlds = [one for one in worlds_in(folder) if one.files(PROFILE_SUFFIX)]
+    if not worlds:
         kept = any(folder.glob("rank-*.trace"))
         raise AssayError(
             "No process of the program wrote a profile."
@@ -48,13 +50,48 @@ def read_profile(folder: Path) -> ProgramProfile:
             fix="A profile needs a dynamically linked MPI program that ends by itself or on "
             "SIGTERM; on several hosts the folder has to be on a file system that they share.",
         )
-    worlds = {one.header.rank for one in ranks}
-    size = max(one.header.ranks for one in ranks)
+    chosen = chosen_world(worlds, number, folder)
+    ranks = _ranks_of(chosen)
     return ProgramProfile(
         run=run,
         ranks=ranks,
-        absent=[rank for rank in range(size) if rank not in worlds],
-        cut=sorted(path.name for path in folder.glob(CUT_FILES)),
+        absent=_absent(ranks),
+        # Of a rank that has written nothing yet the file is empty.
+        cut=sorted(path.name for path in folder.glob(CUT_FILES) if path.stat().st_size),
+        number=chosen.number,
+        others=[_summary(one) for one in worlds if one is not chosen],
+    )
+
+
+def all_ranks(folder: Path) -> list[RankProfile]:
+    """The profiles of all processes of all programs in a folder. Raises AssayError if a file is
+    damaged.
+    """
+    return [_read_rank(path) for path in sorted(folder.glob(RANK_FILES))]
+
+
+def _ranks_of(world: World) -> list[RankProfile]:
+    return [_read_rank(path) for path in world.files(PROFILE_SUFFIX)]
+
+
+def _absent(ranks: list[RankProfile]) -> list[int]:
+    known = {one.header.rank for one in ranks}
+    size = max(one.header.ranks for one in ranks)
+    return [rank for rank in range(size) if rank not in known]
+
+
+def _summary(world: World) -> ProgramSummary:
+    ranks = _ranks_of(world)
+    whole = sum(one.header.covered for one in ranks)
+    return ProgramSummary(
+        number=world.number,
+        commands=world.commands,
+        spawned=world.spawned,
+        size=world.size,
+        absent=len(_absent(ranks)),
+        wall=max(one.header.covered for one in ranks),
+        mpi=sum(one.inside for one in ranks) / whole if whole > 0.0 else 0.0,
+        messages=sum(peer.messages for one in ranks for peer in one.peers),
     )
 
 
@@ -81,12 +118,12 @@ def read_run(folder: Path) -> ProfiledRun:
     return run
 
 
-def cpu_waits(folder: Path) -> dict[int, float]:
-    """Seconds without a CPU, by rank, of those whose profile states them.
+def cpu_waits(world: World) -> dict[int, float]:
+    """Seconds without a CPU, by rank, of those of a world whose profile states them.
 
     Raises AssayError if a file is damaged.
     """
-    headers = (next(_records(path), None) for path in sorted(folder.glob(RANK_FILES)))
+    headers = (next(_records(path), None) for path in world.files(PROFILE_SUFFIX))
     return {
         one.rank: one.cpu_wait
         for one in headers

@@ -30,7 +30,9 @@ from assay.trace.model import SourcePlace
 from assay.trace.polling import joined_polls
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.regions import Regions, recorded_regions
+from assay.trace.sites.finding import python_place
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
+from assay.trace.worlds import TRACE_SUFFIX, chosen_world, worlds_in
 
 TRACE_FILES = "rank-*.trace"
 # Calls that are read at most, of all ranks.
@@ -51,13 +53,17 @@ def has_trace(folder: Path) -> bool:
     return any(folder.glob(TRACE_FILES))
 
 
-def read_matched(folder: Path, most: int = MOST_CALLS) -> MatchedTrace:
+def read_matched(folder: Path, most: int = MOST_CALLS, number: int | None = None) -> MatchedTrace:
     """As `read_trace`, with which of its calls belong together."""
-    return matched_in_order(match(read_trace(folder, corrected=False, most=most)))
+    return matched_in_order(match(read_trace(folder, corrected=False, most=most, number=number)))
 
 
-def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) -> Trace:
+def read_trace(
+    folder: Path, *, corrected: bool = True, most: int = MOST_CALLS, number: int | None = None
+) -> Trace:
     """The trace in the folder of a profile, of ranks of the world, with times on rank 0's clock.
+
+    ``number``: of the program, where the command ran several; None: as `read_profile`.
 
     ``corrected``: also without messages received before they are sent. ``most``: of more calls, the
     same share of each rank's is read, from the begin on, up to where the first of the ranks gets
@@ -65,19 +71,21 @@ def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) 
     Raises AssayError if there is none, and if a file is damaged.
     """
     # The decoder is native code, which several threads run at once.
-    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
-        paths = sorted(folder.glob(TRACE_FILES))
-        files = list(pool.map(lambda path: read_rank_file(path, events=False), paths))
-        every = sum(file.count for file in files)
-        share = min(most / every, 1.0) if every else 1.0
-        files = list(pool.map(lambda path: read_rank_file(path, share=share), paths))
-    files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
-    if not files:
+    worlds = [one for one in worlds_in(folder, traces=True) if one.files(TRACE_SUFFIX)]
+    if not worlds:
         raise AssayError(
             "There is no trace in this folder.",
             where=str(folder),
             fix="Trace the program with `assay profile --trace -- COMMAND`.",
         )
+    world = chosen_world(worlds, number, folder)
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+        paths = world.files(TRACE_SUFFIX)
+        files = list(pool.map(lambda path: read_rank_file(path, events=False), paths))
+        every = sum(file.count for file in files)
+        share = min(most / every, 1.0) if every else 1.0
+        files = list(pool.map(lambda path: read_rank_file(path, share=share), paths))
+    files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
     run = read_run(folder)
     clocks = _clocks(files)
     origin = min(int(clocks.to_reference(_number(f, i), _ns([f.header.begin]))[0])
@@ -85,12 +93,12 @@ def read_trace(folder: Path, *, corrected: bool = True, most: int = MOST_CALLS) 
     communicators, numbers = _communicators(files)
     functions = _functions(files)
     groups = _groups(files)
-    places = {(one.image, one.offset): one for one in run.places}
+    places = _python_places(files) | {(one.image, one.offset): one for one in run.places}
     places[_FINALIZE_SITE] = SourcePlace(*_FINALIZE_SITE, "MPI_Finalize", "", 0)
     sites: dict[tuple[str, int], int] = {}
     cut = [len(file.columns["begin"]) < file.count for file in files]
     times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
-    waits = cpu_waits(folder)
+    waits = cpu_waits(world)
     ranks = tuple(
         _rank(
             file,
@@ -182,6 +190,16 @@ def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regio
 def _last(file: RankFile) -> int:
     first = file.header.begin
     return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
+
+
+def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePlace]:
+    """Lines of Python, which the trace itself names."""
+    return {
+        (image, site.offset): python_place(image, site.offset, site.python)
+        for file in files
+        for site in file.sites
+        if site.python and (image := file.images.get(site.image, ""))
+    }
 
 
 def _number(file: RankFile, place: int) -> int:

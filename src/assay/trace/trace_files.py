@@ -25,7 +25,9 @@ _CHECKSUM = 4
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
-    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are."""
+    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are.
+    ``world``, ``spawned``, ``command``: as in a profile.
+    """
 
     version: int
     rank: int
@@ -35,6 +37,9 @@ class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
     clock: str
     begin: int
     begin_wall: int
+    world: str = ""
+    spawned: bool = False
+    command: str = ""
 
 
 class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
@@ -45,11 +50,14 @@ class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
 
 
 class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
-    """A call site: the number of the file that contains it, and the return address in it."""
+    """A call site: the number of the file that contains it, and the return address in it; of the
+    function ``python`` of a Python program, the line.
+    """
 
     number: int
     image: int
     offset: int
+    python: str = ""
 
 
 class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):

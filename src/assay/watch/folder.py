@@ -9,6 +9,9 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
+# Where the program's processes make their rings.
+FOLDER_VARIABLE = "ASSAY_HEARTBEAT"
+
 
 def lives(pid: int) -> bool:
     """Whether the process exists; zombies count."""

@@ -16,7 +16,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.stats.changes.step_change import Settings
 from assay.watch import relay
-from assay.watch.folder import check_folder, lives, make_folder
+from assay.watch.folder import FOLDER_VARIABLE, check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together
 from assay.watch.model import SCHEMA, Cost, StepLine, WatchEnd, WatchStart, outcome_of
 from assay.watch.program import Frame, Program, exit_status
@@ -68,7 +68,7 @@ def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
         folder = check_folder(folder)
     environment = {**options.environment}
     if lines is None:
-        environment["ASSAY_HEARTBEAT"] = str(folder)
+        environment[FOLDER_VARIABLE] = str(folder)
     try:
         program = Program(
             command,

@@ -5,7 +5,7 @@
 function __fish_assay_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--account --adapter --app --as-slurm --beside --binding --budget --cluster --config --draws --duration --estimates --every --export --fail-on --fake --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --nodes --on --order --out --output --partition --patience --ppn --precision --processors --profile --program --queue --ranks --rate --read --resamples --run --runs --same --samples --scale --seconds --seed --sessions --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --threads --time --timeout --toolchain --until --user --verify --walltime --what-if --zone -o'
+    set -l options_with_values '--account --adapter --app --as-slurm --beside --binding --budget --cluster --config --draws --duration --estimates --every --export --fail-on --fake --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --network --nodes --on --order --out --output --partition --patience --ppn --precision --processors --profile --program --queue --ranks --rate --read --resamples --run --runs --same --samples --scale --seconds --seed --sessions --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --threads --time --timeout --toolchain --until --user --verify --walltime --what-if --zone -o'
     set -l all_commands 'compare design doctor down export history import kernels lab list measure profile references report run runs simulate system up usage watch'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -246,6 +246,7 @@ complete -c assay -n '__fish_assay_using_command profile' -l trace -d 'Record ev
 complete -c assay -n '__fish_assay_using_command profile' -l launches -r -d 'Run it so often, and report the launch of middle length. How much launches diff…'
 complete -c assay -n '__fish_assay_using_command profile' -l folder -r -F -d 'The folder for what the ranks record; on several hosts on a file system that th…'
 complete -c assay -n '__fish_assay_using_command profile' -l read -r -F -d 'Report a kept profile from its folder instead of running a program.'
+complete -c assay -n '__fish_assay_using_command profile' -l program -r -d 'The program to report, of a command that ran several: its number, as the report…'
 complete -c assay -n '__fish_assay_using_command profile' -l nodes -r -d 'Nodes of a kernel, and of the job with --submit [default: 1].'
 complete -c assay -n '__fish_assay_using_command profile' -l ppn -r -d 'Ranks per node of a kernel [default: the minimum for the kernel].'
 complete -c assay -n '__fish_assay_using_command profile' -l threads -r -d 'Threads per rank of a kernel [default: 1].'
@@ -254,6 +255,7 @@ complete -c assay -n '__fish_assay_using_command profile' -l submit -d 'Run it i
 complete -c assay -n '__fish_assay_using_command profile' -l walltime -r -d 'Time to request for the job, such as "20 min" [default: 1 h].'
 complete -c assay -n '__fish_assay_using_command profile' -l partition -r -d 'The scheduler'\''s partition or queue [default: as in assay.toml].'
 complete -c assay -n '__fish_assay_using_command profile' -l account -r -d 'The scheduler'\''s account or project [default: as in assay.toml].'
+complete -c assay -n '__fish_assay_using_command profile' -l network -r -d 'A network of your own for run times, beside the known ones, as "latency=1.5 us,…'
 complete -c assay -n '__fish_assay_using_command profile' -l export -r -d 'Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE…'
 complete -c assay -n '__fish_assay_using_command profile' -l format -x -a 'terminal html markdown json' -d 'terminal, or a file as html, markdown or json (the whole report) [default: by t…'
 complete -c assay -n '__fish_assay_using_command profile' -l output -r -F -d 'The file to write, or its folder [default: profile.html and so on in the workin…'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.campaign.commands.profile_program import program_library, variables_of
+from assay.campaign.commands.preloading import preload_of
 from assay.config import Config
 from assay.errors import AssayError
 from assay.models.program.repetition import IterationTimes, iterations
@@ -18,15 +18,16 @@ from assay.trace.events import RankTrace, Trace
 from assay.trace.model import SourcePlace
 from assay.trace.reading_trace import read_trace
 from assay.units import format_quantity
+from assay.watch.folder import FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def step_environment(
+def marked_steps(
     folder: Path, command: Sequence[str], config: Config, console: Console
-) -> dict[str, str]:
-    """The variables with which the program marks each iteration that its trace shows.
+) -> tuple[list[str], dict[str, str]]:
+    """The command, and the variables with which it marks each iteration that its trace shows.
 
     ``folder``: of the trace. A sentence on the console names the call site that ends a step.
 
@@ -34,7 +35,9 @@ def step_environment(
     """
     trace = read_trace(folder)
     site, times, median = step_site(trace)
-    library, mpi = program_library(command, config, console)
+    preload = preload_of(
+        command, config, lambda text: console.print(text, style="dim", markup=False)
+    )
     console.print(
         f"A step ends with each call from {place_name(site)}: {times:,} of median "
         f"{format_quantity(median, 's')} in the trace.",
@@ -42,7 +45,8 @@ def step_environment(
         soft_wrap=True,
     )
     mine = {"ASSAY_STEP_SITE": f"{site.offset} {site.image}", "ASSAY_PROFILE_START": "off"}
-    return variables_of(mine, library, mpi, os.environ)
+    found = preload.variables(mine, command, os.environ)
+    return preload.told(command, [*mine, FOLDER_VARIABLE], os.environ), found
 
 
 def step_site(trace: Trace) -> tuple[SourcePlace, int, float]:

@@ -7,6 +7,7 @@ Examples::
     assay profile --trace -- mpirun -n 2 ./app  # every call, with its time
     assay profile --trace --launches 3 -- mpirun -n 2 ./app  # and how much launches differ
     assay profile npb.lu class=A --ppn 2  # one of assay's kernels
+    assay profile --network "latency=1.5 us, bandwidth=25 GB/s" -- mpirun -n 2 ./app
     assay profile --submit --nodes 2 -- mpirun -n 4 ./app  # in a job of the batch scheduler
     assay profile --read app.profile  # the report of a kept profile
     assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
@@ -28,6 +29,7 @@ def profile(
     launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
+    program: int | None = None,
     nodes: str | None = None,
     ppn: str | None = None,
     threads: str | None = None,
@@ -36,6 +38,7 @@ def profile(
     walltime: str | None = None,
     partition: str | None = None,
     account: str | None = None,
+    network: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
@@ -68,6 +71,9 @@ def profile(
         [default: profile-TIME in the working directory].
     read
         Report a kept profile from its folder instead of running a program.
+    program
+        The program to report, of a command that ran several: its number, as the report names them
+        [default: the one with most time of ranks].
     nodes
         Nodes of a kernel, and of the job with --submit [default: 1].
     ppn
@@ -84,6 +90,10 @@ def profile(
         The scheduler's partition or queue [default: as in assay.toml].
     account
         The scheduler's account or project [default: as in assay.toml].
+    network
+        A network of your own for run times, beside the known ones, as "latency=1.5 us,
+        bandwidth=25 GB/s" (of a short message between programs, and of long ones), with name=NAME
+        if you like; may be repeated. Implies --trace.
     export
         Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
         (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
@@ -107,6 +117,7 @@ def profile(
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.errors import AssayError
+    from assay.reference.interconnects import stated_networks
     from assay.report.destination import destination
     from assay.report.profile.analysis import analyse, read_events
     from assay.report.profile.write import build_profile, build_trace, present, profile_json
@@ -116,6 +127,7 @@ def profile(
 
     usual = Path("profile-anonymous.html" if anonymize else "profile.html")
     target = destination(format_, output, usual, html=html)
+    networks = stated_networks(network or (), "--network")
     targets = [parse_target(text) for text in export or ()]
     if trace and read is not None:
         raise AssayError(
@@ -129,15 +141,20 @@ def profile(
             fix="Name it after --, as in `assay profile -- mpirun -n 4 ./app`, or a kept profile "
             "by --read.",
         )
+    if program is not None and read is None:
+        raise AssayError(
+            "--program is for a kept profile.", fix="Name its folder by --read, or leave it out."
+        )
     notes = console(stderr=True)
     if read is not None:
         killed = has_trace(read) and not any(read.glob(RANK_FILES))
-        recorded, kept, status = None if killed else read_profile(read), read, 0
+        recorded = None if killed else read_profile(read, program)
+        kept, status = read, 0
     else:
         wanted = ProfileOrder(
             command,
             folder,
-            trace=trace or bool(targets),
+            trace=trace or bool(targets or networks),
             kernel=KernelPlacement(nodes, ppn, threads, order),
             submit=submit,
             site=JobOptions(partition, account, walltime),
@@ -146,16 +163,20 @@ def profile(
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
+    # A program that was killed has a trace only, one that was not to be traced a profile only.
+    number = program if recorded is None else recorded.number
     events, problem = None, ""
-    if targets or has_trace(kept):
-        events, problem = read_events(kept, recorded is not None)
+    if targets or networks or has_trace(kept):
+        events, problem = read_events(kept, number, profiled=recorded is not None)
     if anonymize:
         from assay.report.anonymous.profile import profile_without_names
 
         recorded, events = profile_without_names(recorded, events, kept)
-    analysed = analyse(recorded, events, problem)
+    analysed = analyse(recorded, events, problem, networks)
     if analysed.problem:
         notes.print(analysed.problem, markup=False, soft_wrap=True)
+    if networks and analysed.traced is not None and analysed.traced.network is None:
+        notes.print("No run time on other networks: they need a model of at least two ranks.")
     if json:
         print_json(profile_json(analysed.found, analysed.traced))
     if not json or target is not None:

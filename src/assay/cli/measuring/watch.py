@@ -11,6 +11,7 @@ Examples::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -78,16 +79,17 @@ def watch(
         raise AssayError(
             "No program is given.", fix="Name it after --, as in `assay watch -- ./model -n 4`."
         )
-    environment = None
+    environment: dict[str, str] | None = None
+    words: Sequence[str] = command
     if steps is not None:
         if step is not None:
             raise AssayError("--step and --steps exclude each other.", fix="Leave one of them out.")
-        from assay.campaign.commands.profiled_steps import step_environment
+        from assay.campaign.commands.profiled_steps import marked_steps
         from assay.config import load_config
 
-        environment = step_environment(steps, command, load_config(None), console(stderr=True))
+        words, environment = marked_steps(steps, command, load_config(None), console(stderr=True))
     return run_watch(
-        command,
+        words,
         environment=environment,
         step=step,
         pty=pty,

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.errors import AssayError
+from assay.kernels.builds.toolchain import Flavour
+
+# As GCC, Clang, and the compilers of NVIDIA and Intel say it.
+_NO_HEADER = re.compile(
+    r"mpi\.h['\"]?:? (?:No such file|file not found)"
+    r"|(?:cannot|could not) open source file \"mpi\.h\""
+)
+# By MPI: the packages of Debian and Ubuntu; Fedora, RHEL and Rocky; SUSE.
+_PACKAGES: dict[Flavour, tuple[str, str, str]] = {
+    "openmpi": ("libopenmpi-dev", "openmpi-devel", "openmpi4-devel"),
+    "mpich": ("libmpich-dev", "mpich-devel", "mpich-devel"),
+    "other": (
+        "libopenmpi-dev or libmpich-dev",
+        "openmpi-devel or mpich-devel",
+        "openmpi4-devel or mpich-devel",
+    ),
+}
+_INTEL_PACKAGE = "intel-oneapi-mpi-devel"
 
 
 class CompilerOutput(NamedTuple):
@@ -47,10 +66,30 @@ def compiled(
             f"{product} can't be built: '{command[0]}' can't be run: {error.strerror}.",
             fix="Name a C++ compiler that can be run.",
         ) from None
+    output = done.stderr + done.stdout
+    if done.returncode and lacks_header(output):
+        raise AssayError(
+            f"{product} can't be compiled with '{command[0]}': there is no mpi.h.",
+            fix=f"Install the MPI's header ({header_packages('other')}). Its output follows.",
+            detail=output,
+        )
     if done.returncode:
         raise AssayError(
             f"{product} can't be compiled with '{command[0]}'.",
             fix="A compiler of C++20 is needed (GCC 11, Clang 14 or newer). Its output follows.",
-            detail=done.stderr + done.stdout,
+            detail=output,
         )
     return CompilerOutput(done.stdout, done.stderr)
+
+
+def lacks_header(output: str) -> bool:
+    """Whether a compiler's output says that there is no ``mpi.h``."""
+    return _NO_HEADER.search(output) is not None
+
+
+def header_packages(flavour: Flavour) -> str:
+    """The packages with the header of an MPI; "other": of the usual ones."""
+    if flavour == "intel":
+        return _INTEL_PACKAGE
+    debian, fedora, suse = _PACKAGES[flavour]
+    return f"{debian} on Debian and Ubuntu, {fedora} on Fedora, RHEL and Rocky, {suse} on SUSE"

@@ -26,8 +26,10 @@ from assay.kernels.sources import native_sources
 LIBRARY = "libassay-trace.so"
 _NAME = "The profiling library"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti")
-# No name of C++ leaves the library, and it needs no library of C++.
+# No name of C++ leaves the library, and it needs no library of C++. Nothing of MPI is undefined in
+# it: it is loaded into every process that the command starts, launchers and shells too.
 _LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
+_NEEDED = ("-Wl,-z,defs", "-ldl")  # behind the files
 # What marks steps (native/heartbeat) is C.
 _STEPS = ("-x", "c", "-std=c99", "-O2", "-fPIC", "-Wall", "-Wextra", "-c")
 _HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
@@ -74,7 +76,7 @@ def build_trace(
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
         steps = [*needed, *_STEPS, "../heartbeat/heartbeat.c"]
         log = "".join(compiled(_NAME, steps, environment, copy))
-        linked = [*needed, *flags, *files, "heartbeat.o", "-o", LIBRARY]
+        linked = [*needed, *flags, *files, "heartbeat.o", *_NEEDED, "-o", LIBRARY]
         log += "".join(compiled(_NAME, linked, environment, copy))
         (copy / BUILD_LOG).write_text(log, "utf-8")
         install((copy / LIBRARY, copy / BUILD_LOG), content, work / "ready", library.parent)
@@ -95,6 +97,6 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "generator": digest_of(Path(trace_wrappers.__file__)),
         "header": header,
         "compiler": mpicxx,
-        "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, *_STEPS],
+        "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, *_NEEDED, *_STEPS],
         "machine": os.uname().machine,
     }

@@ -24,6 +24,11 @@ _GETS = {"Get", "Rget"}
 _BOTH_WAYS = {"Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"}
 # Collectives that no rank leaves before all have entered.
 _EVERYBODY = {"Barrier", "Allreduce", "Allgather", "Alltoall"}
+# Functions that begin MPI, whose arguments are passed alike by all MPI libraries.
+_BEGINS = {"Init", "Init_thread", "Session_init"}
+# Programs call ``MPI_``; Fortran functions of MPI and other tools may call ``PMPI_``.
+_PREFIXES = ("MPI", "PMPI")
+_INCLUDED = ("call", "entries", "functions", "other_mpi")
 _PROTOTYPE = re.compile(r"\bint\s+MPI_(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
 
@@ -69,11 +74,15 @@ def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
     """``functions.inc``, with the functions' names, and ``wrappers.cpp`` with the wrappers."""
     declared = prototypes(header)
     enumeration, names, bodies = [], [], []
+    entries: list[str] = []
     for rule in rules:
         enumeration.append(f"kMpi{rule.name}")
         names.append(f'{{"{rule.name}", {_KINDS[rule.kind]}}}')
         both = [name for name in (rule.name, f"{rule.name}_c") if name in declared]
-        bodies += [_wrapper(rule, name, declared[name]) for name in both]
+        for name, prefix in ((n, p) for n in both for p in _PREFIXES):
+            bodies.append(_wrapper(rule, name, prefix, declared[name]))
+            bodies.append(f"ASSAY_ENTRY({prefix}_{name}, {len(entries)})\n")
+            entries.append(f"{prefix}_{name}")
     for started in (
         "Start_receive", "Start_send", "Start_collective", "Start_precv", "Start_psend",
     ):  # fmt: skip
@@ -83,14 +92,17 @@ def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
         f"enum FunctionId : std::int32_t {{ {', '.join(enumeration)} }};\n"
         f"inline constexpr Function kFunctions[] = {{{', '.join(names)}}};\n"
     )
-    start = '#include "call.hpp"\n#include "functions.hpp"\n\nusing namespace assay::trace;\n\n'
-    return functions, start + 'extern "C" {\n' + "".join(bodies) + "}\n"
+    included = "".join(f'#include "{name}.hpp"\n' for name in _INCLUDED)
+    start = f'{included}\nusing namespace assay::trace;\n\nextern "C" {{\n'
+    table = ", ".join(f"(void*)assay_{name}" for name in entries)
+    end = f"void* assay_entries[] = {{{table}}};\n}}\n"
+    end += f"const int kEntryCount = {len(entries)};\n"
+    end += "const char* const kEntryNames[] = {" + ", ".join(f'"{n}"' for n in entries) + "};\n"
+    return functions, start + "".join(bodies) + end
 
 
-def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> str:
-    """Both names of a function: programs call ``MPI_``; Fortran functions of MPI and other tools
-    may call ``PMPI_``.
-    """
+def _wrapper(rule: TraceRule, name: str, prefix: str, parameters: list[tuple[str, str]]) -> str:
+    """The function to which the entry of that name jumps."""
     declarations = ", ".join(text for text, _ in parameters) or "void"
     arguments = ", ".join(argument for _, argument in parameters)
     when = "outermost" if rule.kind in _FOLLOWED else "counted"
@@ -103,11 +115,12 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
     failed = _after_error(rule, parameters)
     if failed:
         done += f"  else {{ {failed} }}\n"
-    return "".join(
-        f"int {prefix}_{name}({declarations}) {{\n"
-        f"  static const auto behind =\n"
-        f'      reinterpret_cast<decltype(&{prefix}_{name})>(next("{prefix}_{name}"));\n'
+    aside = f"  if (other_mpi()) return behind({arguments});\n" if rule.name in _BEGINS else ""
+    return (
+        f"ASSAY_HIDDEN int assay_{prefix}_{name}({declarations}) {{\n"
+        f"  const auto behind = ASSAY_NEXT({prefix}_{name});\n"
         f"  if (!behind) return MPI_ERR_OTHER;\n"
+        f"{aside}"
         f"  Call call(kMpi{rule.name}, __builtin_return_address(0), __builtin_frame_address(0));\n"
         f"{steps}"
         f"  call.begin();\n"
@@ -116,7 +129,6 @@ def _wrapper(rule: TraceRule, name: str, parameters: list[tuple[str, str]]) -> s
         f"{done}"
         f"  return result;\n"
         f"}}\n"
-        for prefix in ("MPI", "PMPI")
     )
 
 

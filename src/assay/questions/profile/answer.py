@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.profile.launches import launches_evidence, launches_sentence
 from assay.questions.profile.model import ProfileFindings, ProfileGrain
+from assay.questions.profile.programs import other_programs
 from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
@@ -45,7 +46,13 @@ def answer(found: ProfileFindings) -> Answer:
         confidence_why=why,
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*_endings(found), *found.unknown, *_lost(found), *_without_cpu(found)],
+        caveats=[
+            *other_programs(found),
+            *_endings(found),
+            *found.unknown,
+            *_lost(found),
+            *_without_cpu(found),
+        ],
         method=[
             "A library preloaded into the unmodified program times each call of an MPI function "
             "by the monotonic clock. Wall time is from the end of MPI_Init to MPI_Finalize; what "

@@ -90,6 +90,9 @@ def find(
         regions=_regions(profile),
         unknown=[*unknown_of(profile, ranks), *problems],
         launches=profile.run.launches,
+        programs=list(dict.fromkeys(c for one in profile.ranks if (c := one.header.command))),
+        number=profile.number,
+        others=profile.others,
     )
 
 

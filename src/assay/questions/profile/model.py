@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.trace.model import LaunchTime
+from assay.trace.model import LaunchTime, ProgramSummary
 
 PROFILE_SCHEMA = 1
 
@@ -173,7 +173,8 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     the ranks' wall time in which their main threads could have run and had no CPU; None: unknown.
     ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
     ``regions``: None: the profile is of the whole run. ``launches``: times of several, of which
-    this is the middle one; empty: it is the only one.
+    this is the middle one; empty: it is the only one. ``programs``: the command lines of the ranks
+    that this is of; ``number``: of this program, where the command ran several; ``others``: those.
     """
 
     schema: int
@@ -206,3 +207,6 @@ class ProfileFindings(msgspec.Struct, frozen=True):
     regions: MeasuredRegions | None
     unknown: list[str]
     launches: list[LaunchTime]
+    programs: list[str]
+    number: int
+    others: list[ProgramSummary]

@@ -12,7 +12,13 @@ from assay.report.anonymous.collect import names_of_arguments
 from assay.report.anonymous.names import FoundNames, Names, owner_of
 from assay.report.anonymous.runs import arguments
 from assay.trace.matching import MatchedTrace
-from assay.trace.model import ProfiledRun, ProgramProfile, RankProfile, SourcePlace
+from assay.trace.model import (
+    ProfiledRun,
+    ProgramProfile,
+    ProgramSummary,
+    RankProfile,
+    SourcePlace,
+)
 
 
 def profile_without_names(
@@ -32,6 +38,8 @@ def profile_without_names(
             [_rank(rank, names) for rank in profile.ranks],
             profile.absent,
             [_file(path, names) for path in profile.cut],
+            profile.number,
+            [_program(one, names) for one in profile.others],
         )
     if trace is None:
         return hidden, None
@@ -54,6 +62,9 @@ def _found(
     ):
         found.hosts(host)
     names_of_arguments(run.command, found)
+    for command in _commands(profile):
+        names_of_arguments(command.split(" "), found)
+        found.text(command)
     for text in (run.folder, run.library, run.mpi, *run.command):
         found.text(text)
     found.put("path", run.folder)
@@ -65,6 +76,14 @@ def _found(
             found.put("path", str(PurePath(path).parent))
         found.text(path)
     return found
+
+
+def _commands(profile: ProgramProfile | None) -> list[str]:
+    """The command lines of all processes."""
+    if profile is None:
+        return []
+    others = [command for one in profile.others for command in one.commands]
+    return [*dict.fromkeys([*(one.header.command for one in profile.ranks), *others])]
 
 
 def _run_of(profile: ProgramProfile | None, trace: MatchedTrace | None) -> ProfiledRun:
@@ -86,8 +105,23 @@ def _run(run: ProfiledRun, names: Names) -> ProfiledRun:
     )
 
 
+def _program(one: ProgramSummary, names: Names) -> ProgramSummary:
+    commands = [_command(command, names) for command in one.commands]
+    return msgspec.structs.replace(one, commands=commands)
+
+
+def _command(command: str, names: Names) -> str:
+    """Words are separated by blanks, as the library writes them."""
+    return " ".join(names.text(word) for word in arguments(command.split(" "), names))
+
+
 def _rank(rank: RankProfile, names: Names) -> RankProfile:
-    header = msgspec.structs.replace(rank.header, host=names.host(rank.header.host))
+    header = msgspec.structs.replace(
+        rank.header,
+        host=names.host(rank.header.host),
+        world=names.text(rank.header.world),
+        command=_command(rank.header.command, names),
+    )
     calls = [msgspec.structs.replace(c, image=_file(c.image, names)) for c in rank.calls]
     return msgspec.structs.replace(rank, header=header, calls=calls)
 

@@ -5,6 +5,7 @@ Whatever is wrong with a trace, the profile's sums are reported, and what is wro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from assay.questions.profile.findings import find
 from assay.questions.profile.model import ProfileFindings
 from assay.questions.profile.traced.findings import find_trace
 from assay.questions.profile.traced.model import TraceFindings
+from assay.reference.interconnects import InterconnectClass
 from assay.trace.calls import FINALIZE
 from assay.trace.matching import MatchedTrace
 from assay.trace.model import ProgramProfile
@@ -30,13 +32,15 @@ class AnalysedProgram:
     problem: str
 
 
-def read_events(folder: Path, profiled: bool) -> tuple[MatchedTrace | None, str]:
-    """The trace of a folder, or why it can't be read.
+def read_events(
+    folder: Path, number: int | None, *, profiled: bool
+) -> tuple[MatchedTrace | None, str]:
+    """The trace of a folder, or why it can't be read. ``number``: of the program in it.
 
     Raises AssayError in that case if it is all there is: not ``profiled``.
     """
     try:
-        return read_matched(folder), ""
+        return read_matched(folder, number=number), ""
     except Exception as error:
         if not profiled:
             raise
@@ -44,16 +48,20 @@ def read_events(folder: Path, profiled: bool) -> tuple[MatchedTrace | None, str]
 
 
 def analyse(
-    profile: ProgramProfile | None, events: MatchedTrace | None, problem: str = ""
+    profile: ProgramProfile | None,
+    events: MatchedTrace | None,
+    problem: str = "",
+    networks: Sequence[InterconnectClass] = (),
 ) -> AnalysedProgram:
-    """The findings. ``problem``: why there are no events, if there should be.
+    """The findings. ``problem``: why there are no events, if there should be. ``networks``: those
+    for which run times are asked, beside the usual ones.
 
     Raises AssayError if a profile can't be analysed, or a trace without one.
     """
     traced = None
     if events is not None:
         try:
-            traced = find_trace(events)
+            traced = find_trace(events, networks)
         except Exception as error:
             if profile is None:
                 raise

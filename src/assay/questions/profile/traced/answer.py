@@ -24,6 +24,8 @@ _MOST_FOLLOWED = 0.99
 # analysed, likewise, above which nothing can be said of waiting where none was found; the share of
 # the time in MPI that is all of it; functions that are named.
 _NOTHING, _HARDLY, _ALL, _MOST_SKIPPED = 0.0005, 0.01, 0.9995, 3
+# The user's networks that the verdict names.
+_MOST_OWN = 2
 _SLOW, _FAST = "Gigabit Ethernet", "InfiniBand"
 
 
@@ -117,7 +119,15 @@ def _needs(found: TraceFindings) -> str:
     )
     if slow is not None:
         text += f"; on Gigabit Ethernet it would take {_longer(slow)}"
-    return f"{text}."
+    own = "".join(
+        f" On {one.interconnect} it would take {_longer(one)}." for one in _own(network)[:_MOST_OWN]
+    )
+    return f"{text}.{own}"
+
+
+def _own(network: NetworkSensitivity) -> list[RunTimeOn]:
+    """Those on the user's networks."""
+    return [one for one in network.predictions if one.own]
 
 
 def _prediction(network: NetworkSensitivity, name: str) -> RunTimeOn | None:
@@ -164,6 +174,11 @@ def _evidence(found: TraceFindings) -> list[Evidence]:
             Evidence("Bytes in a row between hosts", "bytes", "B", network.bytes),
             Evidence("Model ÷ measured run", "misfit", "1", 1.0 + network.misfit),
         ]
+        rows += [
+            Evidence(f"Run time on {one.interconnect}", f"run_time_{number}", "s", one.seconds,
+                     note=f"{format_duration(one.low)} to {format_duration(one.high)}")
+            for number, one in enumerate(_own(network), 1)
+        ]  # fmt: skip
     return rows
 
 

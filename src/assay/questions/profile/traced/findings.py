@@ -29,6 +29,7 @@ from assay.questions.profile.traced.model import (
 )
 from assay.questions.profile.traced.network import sensitivity_of
 from assay.questions.profile.traced.phases import TracePhases, phases_of
+from assay.reference.interconnects import InterconnectClass
 from assay.trace.events import Trace
 from assay.trace.matching import MatchedTrace, match
 from assay.units import counted, listed
@@ -39,8 +40,11 @@ _MOST_NAMED = 8  # ranks in a sentence
 _LEAST_SHARE = 0.001
 
 
-def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
-    """The findings of one traced run, already matched or not.
+def find_trace(
+    of: Trace | MatchedTrace, networks: Sequence[InterconnectClass] = ()
+) -> TraceFindings:
+    """The findings of one traced run, already matched or not. ``networks``: the user's, for run
+    times on them.
 
     Raises AssayError if no time passed between the begin and the end of MPI.
     """
@@ -55,7 +59,7 @@ def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
     matched = of if isinstance(of, MatchedTrace) else match(of)
     waits = wait_states(matched)
     phases = phases_of(matched, waits)
-    run, network, unmodelled = _modelled(matched, waits, phases)
+    run, network, unmodelled = _modelled(matched, waits, phases, networks)
     whole = sum(rank.wall for rank in trace.ranks)
     covered = coverage_of(matched, waits)
     parts = efficiencies(trace, None if run is None else run.ideal)
@@ -97,13 +101,16 @@ def find_trace(of: Trace | MatchedTrace) -> TraceFindings:
 
 
 def _modelled(
-    matched: MatchedTrace, waits: WaitStates, phases: TracePhases
+    matched: MatchedTrace,
+    waits: WaitStates,
+    phases: TracePhases,
+    networks: Sequence[InterconnectClass],
 ) -> tuple[ModelledRun | None, NetworkSensitivity | None, list[str]]:
     try:
         run = model_run(matched, waits, phases.by_rank)
     except AssayError as error:
         return None, None, [str(error)]
-    return run, sensitivity_of(run) if len(matched.trace.ranks) > 1 else None, []
+    return run, sensitivity_of(run, networks) if len(matched.trace.ranks) > 1 else None, []
 
 
 def _skipped(covered: Coverage, whole: float) -> list[SkippedCalls]:

@@ -158,7 +158,7 @@ class RunTimeOn(msgspec.Struct, frozen=True):
     communication). ``fine_from``, ``medium_from``: ranks from which on the same problem is of fine
     grain, and not of coarse grain, there; None: on no number up to 4,096 times the run's.
     ``source``: of the interconnect's numbers. ``doubt``: a sentence on why this one may be wrong by
-    more than its range, otherwise "".
+    more than its range, otherwise "". ``own``: whether the user stated it.
     """
 
     interconnect: str
@@ -174,6 +174,7 @@ class RunTimeOn(msgspec.Struct, frozen=True):
     fine_from: float | None
     medium_from: float | None
     source: str
+    own: bool = False
 
 
 class LatencyPoint(msgspec.Struct, frozen=True):

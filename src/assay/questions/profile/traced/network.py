@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,8 +37,11 @@ _RANKS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _SIZES = (1.0, 8.0)
 
 
-def sensitivity_of(run: ModelledRun) -> NetworkSensitivity:
-    """The results of a modelled run. A run on one host is modelled with a host per rank."""
+def sensitivity_of(run: ModelledRun, own: Sequence[InterconnectClass] = ()) -> NetworkSensitivity:
+    """The results of a modelled run. A run on one host is modelled with a host per rank.
+
+    ``own``: the user's networks, beside the known ones.
+    """
     trace = run.matched.trace
     spread = len(set(trace.hosts)) == 1
     # Ranks of an adapter share its bandwidth.
@@ -46,7 +50,7 @@ def sensitivity_of(run: ModelledRun) -> NetworkSensitivity:
         run = spread_over(run, [f"host {rank.rank}" for rank in trace.ranks])
     messages, size = sensitivity(run)
     needed = demand(run, _SHARES)
-    kinds = interconnects()
+    kinds = (*interconnects(), *own)
     models = {kind.name: _grain(run, kind) for kind in kinds}
     predictions = [_prediction(run, kind, models[kind.name]) for kind in kinds]
     return NetworkSensitivity(
@@ -108,6 +112,7 @@ def _prediction(run: ModelledRun, kind: InterconnectClass, model: GrainModel) ->
         fine_from=model.crossing(FINE),
         medium_from=model.crossing(COARSE),
         source=kind.source,
+        own=kind.own,
     )
 
 

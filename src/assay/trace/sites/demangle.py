@@ -1,0 +1,94 @@
+"""Linkage names of compilers as the names that the source has.
+
+C++: the Itanium C++ ABI, by the function of the C++ library. Fortran: as compilers build the names
+of modules' procedures, none of which is standard: GNU ``__module_MOD_sub``, Intel
+``module_mp_sub_``, NAG ``module_MP_sub``, Cray ``sub$module_``, LLVM ``_QMmodulePsub`` (Flang's
+document on bijective internal name uniquing). NVIDIA's ``module_sub_`` can't be told from a name
+with an underscore.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+from collections.abc import Callable
+from functools import cache
+
+# What compilers append to parts and variants of a function.
+_VARIANT = re.compile(
+    r"(?:\.(?:isra|constprop|part|cold|lto_priv|localalias|llvm|clone|specialized)(?:\.\d+)*"
+    r"|\.\d+)+$"
+)
+_OPENMP = re.compile(
+    r"(?:\._omp_fn\.\d+|\.omp_outlined(?:_debug__)?(?:\.\d+)?|__nv_(?P<nv>\w+?)_F\d+L\d+_\d+)$"
+)
+_MAIN = {"MAIN__", "MAIN_", "_QQmain", "main_program_"}
+_GNU = re.compile(r"__(\w+?)_MOD_(\w+)")
+_INTEL = re.compile(r"([a-z]\w*?)_mp_([a-z]\w*?)_?")
+_NAG = re.compile(r"([a-z]\w*?)_MP_([a-z]\w*)")
+_CRAY = re.compile(r"([a-z]\w*)\$([a-z]\w*?)_?")
+_LLVM = re.compile(r"_Q(?:[MSFPC][a-z0-9_]+|B\d*)+")
+_LLVM_PART = re.compile(r"[MSFPC]([a-z0-9_]+)")
+_PLAIN = re.compile(r"([a-z][a-z0-9_]*?)__?")
+_RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
+
+
+def demangled(name: str) -> str:
+    """The name in the source; the name itself where it isn't known how it was made."""
+    region = _OPENMP.search(name)
+    if region is not None:
+        rest = region["nv"] or name[: region.start()]
+        return f"{demangled(rest)} [OpenMP]" if rest else name
+    plain = _VARIANT.sub("", name) or name
+    if plain in _MAIN:
+        return "main program"
+    return _fortran(plain) or _cxx(plain) or plain
+
+
+def _fortran(name: str) -> str:
+    """The name of a Fortran procedure; "" if it isn't one."""
+    for pattern in (_GNU, _INTEL, _NAG):
+        match = pattern.fullmatch(name)
+        if match is not None:
+            return f"{match[1]}::{match[2]}"
+    match = _CRAY.fullmatch(name)
+    if match is not None:
+        return f"{match[2]}::{match[1]}"
+    if _LLVM.fullmatch(name):
+        return "::".join(_LLVM_PART.findall(name))
+    match = _PLAIN.fullmatch(name)
+    return match[1] if match is not None else ""
+
+
+def _cxx(name: str) -> str:
+    """The name of a C++ function (or of Rust); "" if it isn't one."""
+    if not name.startswith("_Z"):
+        return ""
+    found = _cxx_demangler()(name)
+    return _RUST_HASH.sub("", found)
+
+
+@cache
+def _cxx_demangler() -> Callable[[str], str]:
+    """The C++ library's ``__cxa_demangle``; without one, names stay as they are."""
+    try:
+        library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
+        demangle, free = library.__cxa_demangle, ctypes.CDLL(None).free
+    except (OSError, AttributeError):
+        return lambda _: ""
+    demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    demangle.restype = ctypes.c_void_p
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+
+    def found(name: str) -> str:
+        status = ctypes.c_int()
+        text = demangle(name.encode(), None, None, ctypes.byref(status))
+        if not text:
+            return ""
+        try:
+            return ctypes.string_at(text).decode("utf-8", "replace")
+        finally:
+            free(text)
+
+    return found

@@ -1,0 +1,96 @@
+"""The functions of an ELF file, from its symbol tables (elf(5)).
+
+Those of ``.symtab`` include static functions, which ``.dynsym`` and so the dynamic linker lack.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+_MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little-endian
+_HEADER = struct.Struct("<16xHHI QQQ IHHHHHH")
+_PROGRAM = struct.Struct("<II QQQQQQ")
+_SECTION = struct.Struct("<II QQQQ II QQ")
+_SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"),
+                    ("value", "<u8"), ("size", "<u8")])  # fmt: skip
+_PT_LOAD, _SHT_SYMTAB, _SHT_DYNSYM = 1, 2, 11
+_STT_FUNC, _STT_GNU_IFUNC = 2, 10
+_PAGE = 4096
+
+
+@dataclass(frozen=True)
+class ElfFunctions:
+    """``base``: the address of the file's first byte in memory as its addresses have it, not 0 in
+    executables at a fixed address. ``starts``, ``ends``: of the functions, sorted by start.
+    """
+
+    base: int
+    starts: npt.NDArray[np.uint64]
+    ends: npt.NDArray[np.uint64]
+    names: list[str]
+
+    def at(self, address: int) -> str:
+        """The linkage name of the function that holds an address; "" if none does."""
+        place = int(np.searchsorted(self.starts, np.uint64(address), side="right")) - 1
+        if place < 0 or address >= int(self.ends[place]):
+            return ""
+        return self.names[place]
+
+
+def read_functions(path: Path) -> ElfFunctions | None:
+    """The functions of a file; None if it can't be read or isn't ELF of 64 bits, little-endian."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+            return _read(data) if data[: len(_MAGIC)] == _MAGIC else None
+    except (OSError, ValueError, struct.error):  # also empty, and cut ones
+        return None
+
+
+def _read(data: mmap.mmap) -> ElfFunctions:
+    (_, _, _, _, programs, sections, _, _, p_size, p_count, s_size, s_count, _) = (
+        _HEADER.unpack_from(data)
+    )
+    loads = [_PROGRAM.unpack_from(data, programs + p_size * number) for number in range(p_count)]
+    first = min((one[3] for one in loads if one[0] == _PT_LOAD), default=0)
+    tables = [_SECTION.unpack_from(data, sections + s_size * number) for number in range(s_count)]
+    # Of functions that both tables have, the names are equal.
+    parts = []
+    for kind in (_SHT_DYNSYM, _SHT_SYMTAB):
+        for one in tables:
+            if one[1] == kind and one[6] < len(tables):
+                strings = tables[one[6]]
+                parts.append(_functions(data, one[4], one[5], strings[4], strings[5]))
+    starts = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in parts)])
+    ends = np.concatenate([np.empty(0, np.uint64), *(part[1] for part in parts)])
+    names = [name for part in parts for name in part[2]]
+    # Of several names of an address the last one is found: that of a part of another function.
+    order = np.lexsort((-ends.astype(np.int64), starts))
+    return ElfFunctions(
+        first // _PAGE * _PAGE, starts[order], ends[order], [names[place] for place in order]
+    )
+
+
+def _functions(
+    data: mmap.mmap, begin: int, size: int, strings: int, length: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], list[str]]:
+    """Starts, ends and names of the functions of one table."""
+    count = min(size, max(len(data) - begin, 0)) // _SYMBOL.itemsize
+    table = np.frombuffer(bytes(data[begin : begin + count * _SYMBOL.itemsize]), dtype=_SYMBOL)
+    kind = table["info"] & 0xF
+    table = table[((kind == _STT_FUNC) | (kind == _STT_GNU_IFUNC)) & (table["section"] != 0)]
+    text = bytes(data[strings : strings + length])
+    names = [_text(text, int(place)) for place in table["name"]]
+    # Some functions written in assembler have no size: one instruction is certain.
+    ends = table["value"] + np.maximum(table["size"], np.uint64(1))
+    return table["value"].astype(np.uint64), ends.astype(np.uint64), names
+
+
+def _text(strings: bytes, place: int) -> str:
+    end = strings.find(b"\0", place)
+    return strings[place : end if end >= 0 else None].decode("utf-8", "replace")
