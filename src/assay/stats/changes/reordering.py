@@ -17,6 +17,7 @@ import zlib
 import numpy as np
 
 from assay.stats.changes.scan import FLOOR, SPLITS, clip_of, robust_scale
+from assay.stats.core.combinations import least_p
 from assay.stats.core.intervals import Floats
 
 # Permutations of the test for a change, and the share of them that the tail is fitted to.
@@ -64,7 +65,7 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
         start = float(others[-int(_TAIL * ORDERS) - 1])
         mean = float(others[others > start].mean()) - start if others[-1] > start else 0.0
         tail = _TAIL * math.exp(-max(best - start, 0.0) / mean) if mean > 0.0 else p
-        p = min(p, max(tail, 1.0 / math.comb(scores.size, int(runs))))
+        p = min(p, max(tail, least_p(scores.size, int(runs))))
     return p
 
 
