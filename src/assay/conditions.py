@@ -131,16 +131,26 @@ def condition(error: BaseException) -> AssayError | None:
     return None
 
 
-def condition_of(number: int, where: str = "") -> AssayError | None:
-    """The error for an error number of the system; None if it states no condition."""
+def condition_of(number: int, where: str = "", elsewhere: str = "") -> AssayError | None:
+    """The error for an error number of the system; None if it states no condition.
+
+    ``elsewhere``: how the command is told another place, such as "name another place with -o".
+    """
     if number == errno.ENOENT and not _has_folder():
         return _no_folder()
     if number not in _CONDITIONS:
         return None
     what, fix = _CONDITIONS[number]
+    if elsewhere:
+        fix = fix.replace(_ELSEWHERE, elsewhere).replace(_ELSEWHERE.capitalize(), _first(elsewhere))
     if where == _STDOUT:
         fix = "Redirect the output to another place."
     return AssayError(what if isinstance(what, str) else what(), where=where, fix=fix)
+
+
+def _first(text: str) -> str:
+    """The text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def number_of(error: BaseException) -> int | None:
@@ -157,10 +167,9 @@ def number_in(text: str) -> int | None:
     for words, number in _TEXTS:
         if words.lower() in text.lower():
             return number
-    for number in _CONDITIONS:
-        if number != errno.ENOENT and os.strerror(number).lower() in text.lower():
-            return number
-    return None
+    found = [n for n in _CONDITIONS if n != errno.ENOENT and os.strerror(n).lower() in text.lower()]
+    # "Too many open files in system" contains "Too many open files".
+    return max(found, key=lambda number: len(os.strerror(number)), default=None)
 
 
 def check_surroundings() -> None:

@@ -19,7 +19,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "plan.toml", "--fake", "scenario.toml"),
     "measure": ("measure", "network.barrier", "--ppn", "2", "--fake", "scenario.toml"),
     "resume": ("run", "--resume"),
-    "watch": ("watch", "--step", r"step (?P<i>\d+)", "--log", "steps.jsonl", "--", "sh", "steps.sh"),
+    "watch": ("watch", "--step", r"step (?P<i>\d+)", "--log", "s.jsonl", "--", "sh", "steps.sh"),
     "profile": ("profile", "--folder", "app.profile", "--", "true"),
     "report": ("report",),
     "report to a file": ("report", "--format", "html", "--output", "out/report.html"),
@@ -77,7 +77,12 @@ def called(
     ``> /dev/full``; ``user``: the words that start it as another user.
     """
     script = f'{before or ":"} && exec {user} "$@" {redirected}'
-    variables = {**os.environ, "ASSAY_CACHE": str(folder / "cache"), **(environment or {})}
+    variables = {
+        **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ASSAY_CACHE": str(folder / "cache"),
+        **(environment or {}),
+    }
     known = {name: value for name, value in variables.items() if value is not None}
     return subprocess.run(
         ["bash", "-c", script, "bash", str(ASSAY), *words],

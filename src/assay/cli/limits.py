@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -29,6 +30,9 @@ def check_limits(given: Sequence[str], commands: Sequence[str]) -> None:
 
     ``commands``: the names of all commands.
     """
+    if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
+        # Python would leave truncated .pyc files in the installation, which nobody could import.
+        sys.dont_write_bytecode = True
     command, *words = given or [""]
     if command not in commands or {"--help", "-h"} & set(words):
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.conditions import condition_of
 from assay.errors import AssayError
 from assay.locking import take_lock
 
@@ -157,7 +158,8 @@ def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
         errno.EPERM: f"You may not write there: {elsewhere}",
     }
     reason = error.strerror or str(error)
-    fix = fixes.get(error.errno or 0, f"N{elsewhere[1:]}")
+    known = condition_of(error.errno or 0, elsewhere=elsewhere.removesuffix("."))
+    fix = fixes.get(error.errno or 0, known.fix if known else f"N{elsewhere[1:]}")
     return AssayError(f"Can't write: {reason}.", where=str(path), fix=fix)
 
 
