@@ -29,6 +29,7 @@ from assay.stats.core.tails import medcouple, tails
 from assay.stats.core.totals import total_time
 from assay.stats.core.trend import trend
 from assay.stats.core.warmup import mid_ranks, warmup
+from assay.stats.fleet import peers
 from assay.stats.fleet.peers import qn
 from assay.stats.noise.detours import expected_maximum
 from assay.stats.repeats.spread import cov_interval, describe
@@ -73,7 +74,7 @@ STATISTICS: dict[str, Callable[[Values], object]] = {
     "trend": lambda x: trend(x, np.arange(x.size, dtype=float)),
     "mid_ranks": mid_ranks,
     "warmup": warmup,
-    "qn": qn,
+    "qn": lambda x: qn(x) if x.size > 1 else None,
     "expected_maximum": lambda x: expected_maximum(x, 100_000),
     "cov_interval": cov_interval,
     "describe": describe,
@@ -108,6 +109,13 @@ def test_one_and_a_thousand(n: int, kind: str) -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 def test_very_many(name: str, n: int) -> None:
     check(name, "drawn", n)
+
+
+def test_counted_pairs_have_the_same_quantile(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [values(kind, n) for kind in ("drawn", "ties", "constant") for n in (10, 11, 400)]
+    listed = [qn(sample) for sample in samples]
+    monkeypatch.setattr(peers, "_MOST_PAIRED", 1)
+    assert [qn(sample) for sample in samples] == pytest.approx(listed, rel=1e-12, abs=1e-15)
 
 
 def test_no_values_are_refused_with_a_sentence() -> None:
