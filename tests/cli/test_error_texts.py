@@ -146,7 +146,7 @@ def test_too_little_memory_is_reported_immediately(tmp_path: Path, words: list[s
 
 FRUGAL = """
 import sys
-from assay.cli.app import _WITHOUT_LIBRARIES, main
+from assay.limits import _WITHOUT_LIBRARIES, main
 for command in _WITHOUT_LIBRARIES:
     try:
         main([command])
