@@ -99,6 +99,8 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
       {"asleep_seconds", "s", Combine::kMax, Reader::kRank,
        "time that a rank's main thread neither ran nor waited for a CPU, maximum over the ranks: "
        "it was stopped or slept, or interrupts or the hypervisor took its CPU"},
+      {"most_asleep_rank", "1", Combine::kMax, Reader::kRank,
+       "the rank of asleep_seconds; null where none was"},
       {"quota_seconds", "s", Combine::kMax, Reader::kRank,
        "time that the control group of a rank was throttled by its CPU quota, added up over "
        "CPUs, maximum over the ranks; 0 without a limit"},
@@ -284,12 +286,14 @@ std::map<std::string, std::optional<double>> Covariates::own() const {
   return values;
 }
 
-// The rank whose thread waited longest for a CPU, on rank 0. Collective.
-std::optional<double> Covariates::most_waiting_rank(const std::optional<double>& longest) const {
+// The rank with the greatest value of this covariate, on rank 0; none if all are 0. Collective.
+std::optional<double> Covariates::foremost_rank(
+    const std::map<std::string, std::optional<double>>& values, const char* name) const {
+  const auto found = values.find(name);
   struct {
     double longest;
     int rank;
-  } mine{longest.value_or(0.0), 0}, most{0.0, 0};
+  } mine{found == values.end() ? 0.0 : found->second.value_or(0.0), 0}, most{0.0, 0};
   MPI_Comm_rank(comm_, &mine.rank);
   MPI_Reduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, 0, comm_);
   return most.longest > 0.0 ? std::optional(static_cast<double>(most.rank)) : std::nullopt;
@@ -320,8 +324,8 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
   };
   reduce(sums, MPI_SUM);
   reduce(greatest, MPI_MAX);
-  const auto waited = mine.find("worst_wait_seconds");
-  const auto waiting = most_waiting_rank(waited == mine.end() ? std::nullopt : waited->second);
+  const auto waiting = foremost_rank(mine, "worst_wait_seconds");
+  const auto asleep = foremost_rank(mine, "asleep_seconds");
   if (rank != 0) return {};
   std::map<std::string, std::optional<double>> values;
   for (std::size_t i = 0; i < n; ++i) {
@@ -332,6 +336,7 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
     if (table[i].combine == Combine::kMin) value = -greatest[i];
   }
   values["most_waiting_rank"] = waiting;
+  values["most_asleep_rank"] = asleep;
   auto& other = values["other_cpu_seconds"];
   if (other) {
     other = std::max(*other - *values["user_seconds"] - *values["system_seconds"], 0.0);

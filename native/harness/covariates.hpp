@@ -59,7 +59,8 @@ class Covariates {
   struct Reading;
   Reading read() const;
   std::map<std::string, std::optional<double>> own() const;
-  std::optional<double> most_waiting_rank(const std::optional<double>& longest) const;
+  std::optional<double> foremost_rank(const std::map<std::string, std::optional<double>>& values,
+                                      const char* name) const;
 
   MPI_Comm comm_;
   bool leader_;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -123,24 +124,16 @@ def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") 
     lines.append("assay: " + (f"{_capped(where)}: " if where else "") + _capped(what))
     if fix:
         lines.append(f"       {fix}")
-    print(harmless("\n".join(lines)), file=sys.stderr)
+    with contextlib.suppress(OSError, ValueError):  # a full or closed standard error
+        print(harmless("\n".join(lines)), file=sys.stderr)
 
 
 def unforeseen(error: BaseException) -> dict[str, str]:
-    """``print_error`` arguments for an unexpected exception: a sentence, and where details are."""
-    if isinstance(error, MemoryError):
-        return {
-            "what": "There is not enough memory for this.",
-            "fix": "Free some, raise its limit (`ulimit -v`), or request less.",
-        }
-    details = _details(error)
-    if isinstance(error, OSError) and error.strerror:
-        return {
-            "what": f"Can't read or write: {error.strerror}.",
-            "where": str(error.filename or ""),
-            "fix": details,
-        }
-    return {"what": "An unexpected error occurred.", "fix": details}
+    """``print_error`` arguments for a programming error: a sentence, and where details are.
+
+    Conditions of the system are not among them: see ``conditions.condition``.
+    """
+    return {"what": "An unexpected error occurred.", "fix": _details(error)}
 
 
 def _details(error: BaseException) -> str:

@@ -410,6 +410,7 @@ def test_every_covariate_belongs_to_one_cause_or_deliberately_to_none() -> None:
         "online_cpus",
         "energy",
         "most_waiting_rank",
+        "most_asleep_rank",
         "user_seconds",
         "least_cpu_seconds",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from assay.charts.figure import Datum, Figure
@@ -43,10 +44,16 @@ def _drawable_row(row: dict[str, Datum]) -> dict[str, Datum]:
 
 def svg(figure: Figure, theme: Theme = "light") -> str:
     """The figure as an SVG document."""
-    import vl_convert
+    return drawn([figure], theme)[0]
 
-    drawn: str = vl_convert.vegalite_to_svg(drawable(figure, theme))
-    return drawn
+
+def drawn(figures: Sequence[Figure], theme: Theme = "light") -> list[str]:
+    """The figures as SVG documents. Raises AssayError if there is not enough memory."""
+    if not figures:
+        return []
+    from assay.charts.drawing_process import svgs
+
+    return svgs(drawable(figure, theme) for figure in figures)
 
 
 def csv_text(figure: Figure) -> str:

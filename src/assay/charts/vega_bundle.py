@@ -6,6 +6,7 @@ import contextlib
 import importlib.metadata
 
 from assay.cache import cache_folder, check_trusted
+from assay.charts.drawing_process import bundle
 from assay.errors import AssayError
 from assay.records.files import write_atomically
 
@@ -16,8 +17,6 @@ def javascript_bundle() -> str:
     Bundling takes a second, so the bundle is cached by vl-convert's version. If the cache can't be
     read or written, bundling is repeated.
     """
-    import vl_convert
-
     version = importlib.metadata.version("vl-convert-python")
     name = f"vega-{version}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError, AssayError):
@@ -26,7 +25,7 @@ def javascript_bundle() -> str:
         text = cached.read_text(encoding="utf-8")
         if text.endswith(_END):
             return text
-    text = _embeddable(vl_convert.javascript_bundle(_SNIPPET)) + _END
+    text = _embeddable(bundle(_SNIPPET)) + _END
     with contextlib.suppress(OSError, AssayError):
         write_atomically(cache_folder() / name, text.encode())
     return text

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import os
-import resource
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -40,6 +38,8 @@ COMMANDS = {
     "lab": "",
     "doctor": "machine",
 }
+# Exit status as a shell's after SIGPIPE.
+_BROKEN_PIPE = 141
 # Commands for job scripts and shells, hidden from users: modules of the folder ``hidden``.
 HIDDEN = ("job", "complete")
 # Subcommands of a command that is a package: their functions by name.
@@ -109,37 +109,6 @@ for _name in HIDDEN:
     app.command(_target, name=_name, help=help_of("hidden", _name)[0], show=False)
 
 
-# Bytes of address space below which numerical libraries abort, or wait for memory forever.
-_LEAST_MEMORY = 512 << 20
-# Commands that don't load these libraries, except with one of the options named.
-_WITHOUT_LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "runs": ("--follow", "--clean"),
-    "doctor": ("--cluster",),
-    "system": (),
-    "kernels": (),
-    "references": (),
-}
-
-
-def _check_memory_limit(given: Sequence[str]) -> None:
-    """Raises AssayError if the limit on the address space is too low for the command."""
-    from assay.errors import AssayError
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    command, *words = given or [""]
-    options = _WITHOUT_LIBRARIES.get(command)
-    if options is not None and not any(word.startswith(options) for word in words):
-        return
-    if command not in map(command_name, COMMANDS) or not 0 <= limit < _LEAST_MEMORY:
-        return
-    raise AssayError(
-        f"The address space is limited to {limit >> 20} MiB, and this command needs "
-        f"{_LEAST_MEMORY >> 20} MiB at least.",
-        where="ulimit -v",
-        fix="Raise the limit: ulimit -v unlimited.",
-    )
-
-
 def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
     """What is wrong with the arguments of a command, and the fix with an example."""
     from cyclopts import MissingArgumentError
@@ -176,37 +145,52 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Errors are printed in one sentence; the details of unexpected ones are saved in a file.
     """
-    from assay.console import print_error
-    from assay.errors import AssayError
-
-    for stream in (sys.stdout, sys.stderr):
-        # Characters that the output's encoding lacks are shown as question marks.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        _check_memory_limit(given)
-        status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
-        sys.stdout.flush()
-    except CycloptsError as error:
+        status = _run(given)
+    except BaseException as error:
+        status = _failed(error, given)
+    sys.exit(status)
+
+
+def _run(given: Sequence[str]) -> int:
+    from assay.conditions import check_surroundings, name_output
+    from assay.limits import check_limits
+
+    check_surroundings()
+    name_output()
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")
+    check_limits(given, [*map(command_name, COMMANDS), *HIDDEN])
+    status = app(given, result_action="return_value", exit_on_error=False, print_error=False)
+    sys.stdout.flush()
+    return status if isinstance(status, int) else 0
+
+
+def _failed(error: BaseException, given: Sequence[str]) -> int:
+    """Print what went wrong; returns the status to exit with."""
+    from assay.conditions import condition, discard_output
+    from assay.console import print_error, unforeseen
+    from assay.errors import INTERRUPTED, AssayError
+
+    if isinstance(error, SystemExit):
+        raise error
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):  # the reader of the output has ended
+        discard_output()
+        return _BROKEN_PIPE
+    if isinstance(error, CycloptsError):
         what, fix = _misused(error, given)
         print_error(what, fix=fix)
-        sys.exit(2)
-    except AssayError as error:
-        print_error(error.what, where=error.where, fix=error.fix, detail=error.detail)
-        sys.exit(error.status)
-    except BrokenPipeError:
-        # The reader of the output has ended; redirect stdout to avoid another error at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    except KeyboardInterrupt:
-        from assay.errors import INTERRUPTED
-
-        sys.exit(INTERRUPTED)
-    except Exception as error:
-        from assay.console import unforeseen
-
+        return 2
+    found = error if isinstance(error, AssayError) else condition(error)
+    if found is not None:
+        print_error(found.what, where=found.where, fix=found.fix, detail=found.detail)
+    else:
         print_error(**unforeseen(error))
-        sys.exit(2)
-    sys.exit(status if isinstance(status, int) else 0)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_output()
+    return 2 if found is None else found.status

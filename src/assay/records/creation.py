@@ -111,7 +111,12 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
     try:
         for attempt in range(1, 1000):
             name = stem if attempt == 1 else f"{stem}-{attempt}"
-            fill(temporary, name)
+            try:
+                fill(temporary, name)
+            except OSError as error:
+                if error.filename is not None:  # of a file that is read, which the error names
+                    raise
+                raise cannot_write(root / name, error) from None
             try:
                 temporary.rename(root / name)  # fails if another run, never empty, has the name
             except FileExistsError:

@@ -389,11 +389,9 @@ def list_runs(root: Path) -> list[RunDirectory]:
     if not root.is_dir():
         return []
     clear_leftovers(root.resolve())
-    return [
-        RunDirectory(path)
-        for path in sorted(root.iterdir())
-        if not path.name.startswith(".") and is_run(path)
-    ]
+    # By name: comparing paths takes longer than reading thousands of them.
+    names = sorted(name for name in os.listdir(root) if not name.startswith("."))  # noqa: PTH208
+    return [RunDirectory(path) for name in names if is_run(path := root / name)]
 
 
 def is_run(path: Path) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.conditions import condition_of
 from assay.errors import AssayError
 from assay.locking import take_lock
 from assay.plain_files import new_sibling, open_plain, plain_folder
@@ -162,7 +163,8 @@ def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
         errno.ELOOP: "Remove the link, if you know who made it, or begin a new run elsewhere.",
     }
     reason = error.strerror or str(error)
-    fix = fixes.get(error.errno or 0, f"N{elsewhere[1:]}")
+    known = condition_of(error.errno or 0, elsewhere=elsewhere.removesuffix("."))
+    fix = fixes.get(error.errno or 0, known.fix if known else f"N{elsewhere[1:]}")
     return AssayError(f"Can't write: {reason}.", where=str(path), fix=fix)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,15 +75,33 @@ class SkippedRuns(msgspec.Struct, frozen=True):
 
 
 class Store:
-    """The runs in one folder; ``without``: names of runs to leave out."""
+    """The runs in one folder; ``without``: names of runs to leave out.
+
+    The folder and its seals are read once, when they are first needed.
+    """
 
     def __init__(self, root: Path, without: Collection[str] = ()) -> None:
         self.root = root
         self.without = frozenset(without)
 
+    @cached_property
+    def _runs(self) -> list[RunDirectory]:
+        return [run for run in list_runs(self.root) if run.name not in self.without]
+
+    @cached_property
+    def _summaries(self) -> list[tuple[RunDirectory, RunSummary | AssayError | None]]:
+        """Each run with its seal's summary, or with the error of reading it."""
+        found: list[tuple[RunDirectory, RunSummary | AssayError | None]] = []
+        for run in self._runs:
+            try:
+                found.append((run, run.summary()))
+            except AssayError as error:
+                found.append((run, error))
+        return found
+
     def directories(self) -> list[RunDirectory]:
         """The runs, oldest first."""
-        return [run for run in list_runs(self.root) if run.name not in self.without]
+        return list(self._runs)
 
     def passed_over(self) -> SkippedRuns:
         """Numbers of runs that ``measurements`` and ``samples`` leave out with any filter."""
@@ -90,9 +109,11 @@ class Store:
 
         counts = dict.fromkeys(SkippedRuns.__struct_fields__, 0)
         counts["damaged"] = len(self.without)
-        for run in self.directories():
+        for run, summary in self._summaries:
+            if isinstance(summary, AssayError):
+                counts["damaged"] += 1
+                continue
             try:
-                summary = run.summary()
                 request = run.request() if summary is None else None
             except (AssayError, OSError):
                 counts["damaged"] += 1
@@ -133,12 +154,8 @@ class Store:
 
         Runs whose seal has no summary, or can't be read, are skipped.
         """
-        for run in self.directories():
-            try:
-                summary = run.summary()
-            except AssayError:
-                continue
-            if summary is not None and choice.takes(summary):
+        for run, summary in self._summaries:
+            if isinstance(summary, RunSummary) and choice.takes(summary):
                 yield run, summary
 
     def measurements(self, choice: RunFilter = ALL) -> pl.LazyFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay.charts.drawing import csv_text, svg
+from assay.charts.drawing import csv_text, drawn
 from assay.charts.figure import Figure, groups
 from assay.charts.finish import finished, legends
 from assay.charts.theme import vega_config
@@ -69,7 +69,7 @@ def to_html(report: ReportModel) -> str:
         css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=unescaped(javascript_bundle() if figures else ""),
-        drawn={figure.id: svg(figure) for figure in figures},
+        drawn=dict(zip((figure.id for figure in figures), drawn(figures), strict=True)),
         data=data,
         figures_json=_json(_for_browser(figures)),
         report_json=whole if len(whole) <= _EMBEDDED else "",

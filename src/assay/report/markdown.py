@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 from urllib.parse import quote
 
-from assay.charts.drawing import svg
+from assay.charts.drawing import drawn
 from assay.charts.figure import groups
 from assay.console import harmless
 from assay.questions.common.tables import Table
@@ -27,8 +27,8 @@ def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -
     folder = target.with_name(f"{target.stem}-figures")
     if figures:
         folder.mkdir(exist_ok=True)
-    for figure in figures:
-        write_atomically(folder / f"{figure.id}.svg", svg(figure).encode(), option=option)
+    for figure, document in zip(figures, drawn(figures), strict=True):
+        write_atomically(folder / f"{figure.id}.svg", document.encode(), option=option)
     write_atomically(target, to_markdown(report, folder.name).encode(), option=option)
 
 

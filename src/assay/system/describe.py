@@ -124,18 +124,22 @@ def _cache(cache: Cache) -> str:
     return ", ".join(parts)
 
 
+def _size(size: int | None) -> str:
+    return "unknown" if size is None else format_memory(size)
+
+
 def _memory(system: System) -> list[tuple[str, str]]:
     m = system.memory
     swap = "no swap"
     if m.swap_total:
-        used = m.swap_total - (m.swap_free or 0)
-        swap = f"swap {format_memory(m.swap_total)}, {format_memory(used)} used"
+        used = "" if m.swap_free is None else f", {format_memory(m.swap_total - m.swap_free)} used"
+        swap = f"swap {format_memory(m.swap_total)}{used}"
     elif m.swap_total is None:
         swap = "swap unknown"
     lines = [
         (
             "Main memory",
-            f"{format_memory(m.total)}, {format_memory(m.available)} available, {swap}",
+            f"{_size(m.total)}, {_size(m.available)} available, {swap}",
         ),
         (
             "Huge pages",

@@ -12,14 +12,16 @@ from assay.system.model import Memory, NumaNode
 def detect_memory(tree: Tree) -> Memory:
     """All facts about main memory."""
     info = fields(tree.text("/proc/meminfo"))
+    total, available = _known(info.get("MemTotal")), _kib(info.get("MemAvailable"))
+    swap, swap_free = _kib(info.get("SwapTotal")), _kib(info.get("SwapFree"))
     thp = "/sys/kernel/mm/transparent_hugepage"
     balancing = tree.integer("/proc/sys/kernel/numa_balancing")
     return Memory(
-        total=_kib(info.get("MemTotal")),
-        available=_kib(info.get("MemAvailable")),
-        swap_total=_kib(info.get("SwapTotal")),
-        swap_free=_kib(info.get("SwapFree")),
-        page=_kib(info.get("Hugepagesize")),
+        total=total,
+        available=_part_of(total, available),
+        swap_total=swap,
+        swap_free=_part_of(swap, swap_free),
+        page=_known(info.get("Hugepagesize")),
         huge_pages=to_integer(info.get("HugePages_Total")),
         huge_pages_free=to_integer(info.get("HugePages_Free")),
         transparent=chosen(tree.word(f"{thp}/enabled")),
@@ -32,12 +34,25 @@ def detect_memory(tree: Tree) -> Memory:
 
 def available_memory(tree: Tree) -> int | None:
     """Bytes that are available now without swapping."""
-    return _kib(fields(tree.text("/proc/meminfo")).get("MemAvailable"))
+    info = fields(tree.text("/proc/meminfo"))
+    return _part_of(_known(info.get("MemTotal")), _kib(info.get("MemAvailable")))
 
 
 def _kib(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d{1,16}) kB", text or "", re.ASCII)
     return int(match[1]) * 1024 if match else None
+
+
+def _known(text: str | None) -> int | None:
+    """Bytes of something that every machine has: some containers show 0 for what they hide."""
+    return _kib(text) or None
+
+
+def _part_of(total: int | None, part: int | None) -> int | None:
+    """The part, if it can be one: it is unknown if it exceeds the total, or if 0 of unknown."""
+    if part is None or (total is None and part == 0) or (total is not None and part > total):
+        return None
+    return part
 
 
 def _shared(tree: Tree) -> int | None:
@@ -66,8 +81,8 @@ def _nodes(tree: Tree) -> list[NumaNode]:
             NumaNode(
                 id=int(match[1]),
                 cpus=tree.cpus(f"{folder}/cpulist") or [],
-                memory=_kib(info.get("MemTotal")),
-                free=_kib(info.get("MemFree")),
+                memory=(size := _kib(info.get("MemTotal"))),
+                free=_part_of(size, _kib(info.get("MemFree"))),
                 distances=[d for d in distances if d is not None],
             )
         )

@@ -129,8 +129,9 @@ def detect_limits(tree: Tree, online: Iterable[int]) -> Limits:
         quota=min((q for q in quotas if q is not None), default=None),
         cpuset=usable(cpuset),
         affinity=usable(to_cpus(affinity[0])) if affinity else None,
-        # Version 1 says "no limit" with the largest multiple of a page below 2^63.
-        memory=min((m for m in memories if m is not None and 0 <= m < 1 << 60), default=None),
+        # No process can run with a limit of 0. Version 1 says "no limit" with the largest multiple
+        # of a page below 2^63.
+        memory=min((m for m in memories if m is not None and 0 < m < 1 << 60), default=None),
         throttled=max((t for t in throttles if t is not None), default=None),
         memlock=_memlock(tree),
     )

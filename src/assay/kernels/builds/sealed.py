@@ -43,7 +43,7 @@ def copy_sources(sources: Path, to: Path) -> Path:
         return Path(shutil.copytree(sources, to, ignore=shutil.ignore_patterns(".*")))
     except (OSError, shutil.Error) as error:
         raise AssayError(
-            f"The native sources can't be copied: {error}.",
+            f"The native sources can't be copied: {_reason(error)}.",
             where=str(sources),
             fix="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
         ) from None
@@ -192,3 +192,10 @@ def _flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    """What the system says; of the many files of a copy, of the first one."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)

@@ -47,6 +47,10 @@ class Thresholds:
     # Bytes that another adapter than the requested one must have sent, and their ratio to those of
     # the requested one: connection setup and host management use any adapter.
     traffic: float = 1e5
+    # A rank that neither ran nor waited for a CPU for so many seconds, which exceed the same of the
+    # cell's other launches by this factor, stood still. Ranks that sleep by design do so always.
+    still: float = 0.5
+    times_still: float = 10.0
     times_traffic: float = 2.0
 
 
@@ -267,6 +271,41 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
         yield f"Cores were throttled {throttled:.0f} times because they were too hot."
 
 
+def _stood_still(evidence: CaveatInputs) -> Iterator[str]:
+    """Launches in which a rank was stopped, suspended or held up by a device."""
+    known = [
+        (m, value)
+        for m in evidence.measurements
+        if (value := m.record.covariates.get("asleep_seconds")) is not None
+    ]
+    found = []
+    for i, (measurement, value) in enumerate(known):
+        others = [other for j, (_, other) in enumerate(known) if j != i]
+        typical = float(np.median(others)) if others else 0.0
+        if value >= max(THRESHOLDS.still, THRESHOLDS.times_still * typical):
+            found.append((value, measurement))
+    if not found or (not _never_sleeps(evidence.cell) and len(known) < _FEW_OTHERS):
+        return
+    value, longest = max(found, key=lambda each: each[0])
+    rank = longest.record.covariates.get("most_asleep_rank")
+    who = "A rank" if rank is None else f"Rank {rank:.0f}"
+    number = evidence.measurements.index(longest) + 1
+    more = "" if len(found) < 2 else f", and in {counted(len(found) - 1, 'further launch')}"
+    yield (
+        f"{who} stood still for {format_duration(value)} in launch {number} ({longest.launch})"
+        f"{more}: it was stopped or suspended, or waited for a device."
+    )
+
+
+# Other launches without which a kernel that may sleep isn't judged.
+_FEW_OTHERS = 3
+
+
+def _never_sleeps(cell: Cell) -> bool:
+    """Whether ranks of this cell only compute and poll; files and commands make them sleep."""
+    return not cell.kernel.startswith(("storage.", "app", "test."))
+
+
 def contention_text(found: Contention) -> str:
     """How many CPUs other processes kept busy, or that so many can't have been."""
     if found.possible:
@@ -318,4 +357,5 @@ _CHECKS: tuple[Callable[[CaveatInputs], Iterator[str]], ...] = (
     _starts,
     _other_adapter,
     _disturbed,
+    _stood_still,
 )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 import msgspec
@@ -19,7 +18,6 @@ import numpy as np
 from assay.errors import AssayError
 from assay.stats.changes.mode_share import ModeShare, mean_shift, mode_share
 from assay.stats.changes.reordering import (
-    changed,
     estimated_dependence,
     places_of,
     remaining_dependence,
@@ -48,6 +46,7 @@ from assay.stats.changes.segments import (
     shifted,
     tidied,
 )
+from assay.stats.changes.significance import beside, significant_steps
 from assay.stats.core.intervals import Floats, Interval, checked
 
 Kind = Literal["step", "drift", "spread", "modes"]
@@ -159,7 +158,7 @@ def find_changes(
     noticed = alarms(x, weights)
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
-    steps = _significant_steps(
+    steps = significant_steps(
         rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]), level, least_dependence
     )
     tidy, outliers = tidied(x, [step.at for step in steps])
@@ -200,33 +199,6 @@ def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None
     return np.maximum(1.0 / (1.0 + more / variance), 0.05)
 
 
-def _significant_steps(
-    rows: Rows, steps: Sequence[Alarm], level: float, least_dependence: float
-) -> list[Alarm]:
-    """The steps that remain significant by the permutation test, each with its p."""
-    kept = list(steps)
-    known: dict[tuple[int, int, float], float] = {}
-    while kept:
-        bounds = [0, *(step.at for step in kept), rows.x.size]
-        residuals = residuals_of(rows, kept)
-        scores = residuals / robust_scale(residuals)
-        rho = remaining_dependence(scores, len(kept), least=least_dependence)
-        # Stretches were chosen by their values, so the whole series is tested for any change too.
-        whole = changed(rows.x, rho, passing=True) if len(kept) > 1 else 0.0
-        doubts = []
-        for i in range(len(kept)):
-            low, _, high = _beside(bounds[i : i + 3])
-            span = (low, high, rho)
-            if span not in known:
-                known[span] = changed(rows.x[low:high], rho)
-            doubts.append(max(known[span], whole))
-        worst = int(np.argmax(doubts))
-        if doubts[worst] <= level:
-            return [replace(step, p=p) for step, p in zip(kept, doubts, strict=True)]
-        del kept[worst]
-    return kept
-
-
 def _changes_and_segments(
     rows: Rows, steps: Sequence[Alarm], rho: float
 ) -> tuple[list[Change], list[SeriesSegment]]:
@@ -253,7 +225,7 @@ def _changes_and_segments(
             rest = last
         else:
             for k in range(i, j):
-                low, at, high = _beside(bounds[k : k + 3])
+                low, at, high = beside(bounds[k : k + 3])
                 # The union of both intervals: the permutation interval may exclude a place that is
                 # likely under normal noise.
                 near = bounded(rows.x, (), (low, at, high))
@@ -274,16 +246,6 @@ def _changes_and_segments(
     if bounds[len(steps)] < rows.x.size:
         segments.append(_segment(rows, bounds[len(steps)], rows.x.size, rho))
     return changes, segments
-
-
-def _beside(bounds: Sequence[int]) -> tuple[int, int, int]:
-    """The range of runs in which a change's place is searched, and the place.
-
-    A stretch much longer than the other is shortened: thousands of unlikely places would together
-    outweigh a likely one.
-    """
-    low, at, high = bounds
-    return max(low, at - 8 * (high - at) - 32), at, min(high, at + 8 * (at - low) + 32)
 
 
 def _relative(difference: SegmentDifference) -> tuple[float, Interval]:
@@ -328,7 +290,6 @@ def _drifting(rows: Rows, start: int, stop: int, rho: float) -> SeriesSegment:
 def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]:
     """A change of scatter around each side's median, if significant (Brown & Forsythe 1974)."""
     from scipy.special import stdtrit
-    from scipy.stats import levene
 
     at, others = alarm.at, [change.at for change in changes]
     low = max((each for each in others if each <= at), default=0)
@@ -336,7 +297,7 @@ def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]
     sides = [rows.x[low:at], rows.x[at:high]]
     if min(side.size for side in sides) < FIRST:
         return []
-    p = float(levene(*sides, center="median").pvalue) * (high - low)
+    p = _scatter_p(*sides) * (high - low)
     if not p <= _KEPT:
         return []
     logs = [np.log(np.maximum(np.abs(side - np.median(side)), FLOOR)) for side in sides]
@@ -346,6 +307,23 @@ def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]
     half_width = -float(stdtrit(sum(side.size for side in sides) - 2, 0.025)) * error
     interval = (math.expm1(size - half_width), math.expm1(size + half_width))
     return [Change("spread", at, at, at, alarm.found, math.expm1(size), interval, p)]
+
+
+def _scatter_p(one: Floats, other: Floats) -> float:
+    """p of Brown and Forsythe's test of equal scatter; nan if neither varies.
+
+    The same as ``scipy.stats.levene`` around medians; importing that takes longer than a history.
+    """
+    from scipy.special import fdtrc
+
+    z = [np.abs(side - np.median(side)) for side in (one, other)]
+    n = one.size + other.size
+    mean = sum(float(each.sum()) for each in z) / n
+    between = sum(each.size * (float(each.mean()) - mean) ** 2 for each in z)
+    within = sum(float(np.sum((each - each.mean()) ** 2)) for each in z)
+    if within <= 0.0:
+        return 0.0 if between > 0.0 else math.nan
+    return float(fdtrc(1.0, n - 2.0, (n - 2.0) * between / within))
 
 
 def _suspect(x: Floats, segment: SeriesSegment, rho: float) -> SuspectedChange | None:

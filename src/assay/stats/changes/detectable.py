@@ -32,6 +32,7 @@ from assay.stats.changes.scan import (
     settled_runs,
     thresholds,
 )
+from assay.stats.core.combinations import can_reach
 from assay.stats.core.intervals import Floats
 
 # Probability with which the smallest detectable step is detected; permutations; sizes, in standard
@@ -98,7 +99,7 @@ def _possible(before: int, after: int, level: float) -> bool:
     """Whether the scan tests so many runs and a permutation test can have a p of ``level``."""
     if before < FIRST or after < SPLITS[0]:
         return False
-    return math.comb(before + after, min(before, after)) * level >= 1.0
+    return can_reach(before + after, min(before, after), level)
 
 
 def _power(rows: Floats, before: int, step: float, rule: tuple[float, float]) -> float:

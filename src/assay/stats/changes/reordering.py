@@ -17,6 +17,7 @@ import zlib
 import numpy as np
 
 from assay.stats.changes.scan import FLOOR, SPLITS, clip_of, robust_scale
+from assay.stats.core.combinations import least_p
 from assay.stats.core.intervals import Floats
 
 # Permutations of the test for a change, and the share of them that the tail is fitted to.
@@ -64,7 +65,7 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
         start = float(others[-int(_TAIL * ORDERS) - 1])
         mean = float(others[others > start].mean()) - start if others[-1] > start else 0.0
         tail = _TAIL * math.exp(-max(best - start, 0.0) / mean) if mean > 0.0 else p
-        p = min(p, max(tail, 1.0 / math.comb(scores.size, int(runs))))
+        p = min(p, max(tail, least_p(scores.size, int(runs))))
     return p
 
 
@@ -99,9 +100,12 @@ def _best(rows: Floats, passing: bool) -> tuple[Floats, Floats]:
     if passing:
         centred = rows - rows.mean(axis=1, keepdims=True)
         squares = np.maximum(np.einsum("ij,ij->i", centred, centred), _LEAST_SQUARES)
-        sums = np.concatenate([np.zeros((rows.shape[0], 1)), np.cumsum(centred, axis=1)], axis=1)
+        sums = np.zeros((rows.shape[0], n + 1))
+        np.cumsum(centred, axis=1, out=sums[:, 1:])
+        inner = np.empty_like(sums)
         for length in (each for each in SPLITS if 2 * each <= n):
-            inside = np.abs(sums[:, length:] - sums[:, :-length]).max(axis=1)
+            passing_by = np.subtract(sums[:, length:], sums[:, :-length], out=inner[:, length:])
+            inside = np.abs(passing_by, out=passing_by).max(axis=1)
             gain = inside**2 * (n / (length * (n - length))) / squares
             best, runs = np.maximum(best, gain), np.where(gain > best, length, runs)
     return best, runs
@@ -213,8 +217,12 @@ def gains_of(rows: Floats) -> Floats:
     centred = rows - rows.mean(axis=1, keepdims=True)
     squares = np.maximum(np.einsum("ij,ij->i", centred, centred), _LEAST_SQUARES)
     places = np.arange(_EDGE, n - _EDGE + 1)
-    sums = np.cumsum(centred, axis=1)[:, places - 1]
-    return np.asarray(sums**2 * (n / (places * (n - places))) / squares[:, None])
+    # In place: new arrays of this size take longer than the arithmetic.
+    sums = np.cumsum(centred, axis=1, out=centred)[:, _EDGE - 1 : n - _EDGE]
+    gains = np.square(sums, out=sums)
+    gains *= n / (places * (n - places))
+    gains /= squares[:, None]
+    return np.asarray(gains)
 
 
 def _drawn(scores: Floats) -> np.random.Generator:

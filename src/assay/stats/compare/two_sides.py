@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.stats.compare.group_tests import hodges_lehmann
 from assay.stats.compare.run_scatter import RunDifference
+from assay.stats.core.combinations import least_p
 from assay.stats.core.intervals import Floats, Interval, checked
 
 # More launches per side than this are not proposed.
@@ -33,7 +34,7 @@ def ratio_of_sides(
         return None, None
     shift, interval = hodges_lehmann(np.log(x), np.log(y))
     # Equal values must not make an interval of numbers that are too few for any.
-    if interval is None or 2.0 / math.comb(x.size + y.size, x.size) > 0.05:
+    if interval is None or 2.0 * least_p(x.size + y.size, x.size) > 0.05:
         return math.exp(shift), None
     return math.exp(shift), (math.exp(interval[0]), math.exp(interval[1]))
 

@@ -87,12 +87,29 @@ def qn(values: Floats) -> float:
     distances, scaled to the standard deviation of normal values.
     """
     n = int(values.size)
-    above, below = np.triu_indices(n, 1)
-    pairs = np.abs(values[above] - values[below])
     half = n // 2 + 1
     place = half * (half - 1) // 2 - 1
     small = _QN_SMALL[n - 2] if n <= 9 else n / (n + (1.4 if n % 2 else 3.8))
+    if n > _MOST_PAIRED:
+        return _QN * small * _distance(values, place + 1)
+    above, below = np.triu_indices(n, 1)
+    pairs = np.abs(values[above] - values[below])
     return _QN * small * float(np.partition(pairs, place)[place])
+
+
+# From this number of values on, their pairs are counted, not listed.
+_MOST_PAIRED = 2000
+
+
+def _distance(values: Floats, rank: int) -> float:
+    """The ``rank``-th smallest distance of two values, from 1, by bisection."""
+    ordered = np.sort(values)
+    own = np.arange(1, ordered.size + 1)
+    low, high = -1.0, float(ordered[-1] - ordered[0])
+    while low < (middle := 0.5 * (low + high)) < high:
+        within = int((np.searchsorted(ordered, ordered + middle, side="right") - own).sum())
+        low, high = (low, middle) if within >= rank else (middle, high)
+    return high
 
 
 def against_peers(values: Floats, noise: Floats | float = 0.0, floor: float = 0.0) -> Peers:

@@ -82,7 +82,9 @@ def memory(system: System) -> list[CheckFinding]:
                 "End the processes that use it, or measure smaller problems.",
             )
         )
-    swapped = (found.swap_total or 0) - (found.swap_free or 0)
+    swapped = 0
+    if found.swap_total is not None and found.swap_free is not None:
+        swapped = found.swap_total - found.swap_free
     if found.swap_total and swapped > max(found.total // 100, 64 << 20):
         findings.append(
             CheckFinding(

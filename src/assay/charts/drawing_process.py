@@ -1,0 +1,83 @@
+"""A process that draws figures: the engine for it holds hundreds of megabytes, and aborts the
+process that holds it where memory is short. It ends with the report.
+
+The engine is JavaScript's V8, in vl-convert. The process reads Vega-Lite specifications as lines of
+JSON from its standard input and writes an SVG document for each, as a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from assay.errors import AssayError
+
+# A failure of one figure is told as such; only an aborted process ends without an answer.
+_PROGRAM = """
+import json, sys
+import vl_convert
+for line in sys.stdin:
+    request = json.loads(line)
+    try:
+        if request["what"] == "svg":
+            answer = {"text": vl_convert.vegalite_to_svg(request["spec"])}
+        else:
+            answer = {"text": vl_convert.javascript_bundle(request["spec"])}
+    except Exception as error:
+        answer = {"error": str(error)}
+    sys.stdout.write(json.dumps(answer) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+def svgs(specs: Iterable[dict[str, Any]]) -> list[str]:
+    """SVG documents of these specifications. Raises AssayError if there is not enough memory."""
+    with _engine() as engine:
+        return [_answer(engine, "svg", spec) for spec in specs]
+
+
+def bundle(snippet: str) -> str:
+    """A script with Vega's libraries and ``snippet``. Raises AssayError as ``svgs`` does."""
+    with _engine() as engine:
+        return _answer(engine, "bundle", snippet)
+
+
+@contextmanager
+def _engine() -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _answer(engine: subprocess.Popen[str], what: str, spec: object) -> str:
+    assert engine.stdin is not None and engine.stdout is not None
+    try:
+        engine.stdin.write(json.dumps({"what": what, "spec": spec}) + "\n")
+        engine.stdin.flush()
+        line = engine.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+    if not line:
+        raise AssayError(
+            "Figures can't be drawn: the process that draws them ended, for which too little "
+            "memory is the usual reason.",
+            fix="Free some memory, or raise its limit (`ulimit -v unlimited`).",
+        )
+    answer = json.loads(line)
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return str(answer["text"])
