@@ -15,8 +15,8 @@ import msgspec
 import pytest
 
 from assay.kernels.builds.trace import build_trace
-from assay.trace.call_sites import find_places
 from assay.trace.reading import RUN_FILE, read_profile
+from assay.trace.sites.finding import find_places
 from mpi_counts import PROFILE
 from mpi_libraries import MPI_LIBRARIES, MpiLibrary, compile_c
 from profiles import RUN
