@@ -12,8 +12,10 @@ from assay.campaign.commands.run_request import BUILDING, estimate
 from assay.campaign.machine import expected_builds as module
 from assay.campaign.machine.expected_builds import BUSY, expected_builds
 from assay.config import Config, SchedulerConfig
-from assay.kernels.builds.identity import cpu_kind
+from assay.kernels.builds.identity import cpu_kind, source_digest
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild
+from assay.kernels.builds.partial import About, PartialProgress
+from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import select_toolchain
 from assay.records.creation import create_requested
 from assay.records.jobs import JobBook, JobEnd, JobEvent
@@ -21,6 +23,25 @@ from assay.records.request import REQUEST_SCHEMA, RunRequest
 from records_builder import make_cell, make_plan
 
 SHARED = SchedulerConfig(exclusive=False)
+
+
+@pytest.fixture(autouse=True)
+def interrupted(monkeypatch: pytest.MonkeyPatch) -> dict[str, PartialProgress]:
+    """The interrupted builds, in place of those in this user's cache."""
+    builds: dict[str, PartialProgress] = {}
+    monkeypatch.setattr(module, "interrupted_builds", lambda: builds)
+    return builds
+
+
+def test_an_interrupted_build_counts_if_it_is_of_these_sources(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interrupted: dict[str, PartialProgress],
+) -> None:
+    monkeypatch.setattr(module, "_builds", lambda name, config: [])
+    for sources, share in (("other", 0.0), (source_digest(native_sources()), 0.75)):
+        interrupted["key"] = PartialProgress(About("embedded", None, sources), 93, 124, 60.0)
+        assert seconds(tmp_path) == BUILDING * (1.0 - share)
 
 
 def built(monkeypatch: pytest.MonkeyPatch, *builds: tuple[float, float | None, str]) -> None:

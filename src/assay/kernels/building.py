@@ -117,7 +117,7 @@ def build_kernels(
         # A folder that two processes might use at once is not continued by anybody.
         place = folder / "build" if lock is None else builds / f"{PARTIAL}{key}"
         # A copy is built, since sources edited during the build would be kept under a wrong key.
-        partial = PartialBuild(place, _about(toolchain), sources, lock)
+        partial = PartialBuild(place, _about(toolchain, sources), sources, lock)
         continued = partial.kept > 0
         built = _build_in(partial, toolchain, sources, watch)
         content = _content(toolchain, partial.sources)
@@ -137,8 +137,9 @@ def build_key(toolchain: Toolchain, sources: Path | None = None) -> str:
     return key_of(_content(toolchain, sources or native_sources()))
 
 
-def _about(toolchain: Toolchain) -> About:
-    return About(toolchain.name, cpu_kind() if "native" in toolchain.flags else None)
+def _about(toolchain: Toolchain, sources: Path) -> About:
+    identity = cpu_kind() if "native" in toolchain.flags else None
+    return About(toolchain.name, identity, source_digest(sources))
 
 
 def _build_in(partial: PartialBuild, toolchain: Toolchain, sources: Path, watch: Watcher) -> Path:

@@ -12,9 +12,10 @@ from typing import Literal
 from assay.campaign.commands.run_request import BUILDING
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
-from assay.kernels.builds.identity import cpu_kind, processor_name
+from assay.kernels.builds.identity import cpu_kind, processor_name, source_digest
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild, stored_builds
 from assay.kernels.builds.partial import PartialProgress, interrupted_builds
+from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import select_toolchain
 from assay.records.directory import list_runs
 from assay.records.jobs import JobBook, JobEnd, JobEvent
@@ -48,7 +49,9 @@ def expected_builds(
     suits the nodes: the time that it took is expected then (``_seconds``).
     """
     node = _last_node(runs, scheduler)
-    interrupted = list(interrupted_builds().values())
+    # A build of other sources is not continued.
+    sources = source_digest(native_sources())
+    interrupted = [each for each in interrupted_builds().values() if each.about.sources == sources]
     expected: dict[_Lack, list[_Expected]] = defaultdict(list)
     for name in sorted(toolchains):
         builds = _builds(name, config)

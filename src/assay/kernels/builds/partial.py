@@ -45,11 +45,12 @@ class CompiledFile(msgspec.Struct, frozen=True):
 
 class About(msgspec.Struct, frozen=True):
     """What is built: the toolchain's name, and a digest of the processor that it is built for (None
-    if the flags name one).
+    if the flags name one). ``sources``: their digest; empty in builds of before.
     """
 
     toolchain: str
     identity: str | None
+    sources: str = ""
 
 
 class PartialProgress(msgspec.Struct, frozen=True):
