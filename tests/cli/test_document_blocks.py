@@ -90,7 +90,7 @@ def plan(block: Block, path: Path) -> None:
 
 def scenario(block: Block, path: Path) -> None:
     folder_of(path, block, "scenario.toml")
-    words = ["--fake", "scenario.toml", "--budget", "5 s", "--launches", "1", "--no-report"]
+    words = ["--fake", "scenario.toml", "--whole", "--launches", "1", "--no-report"]
     for suite in ("quick", "network"):
         done = assay(path, "run", suite, *words)
         assert "Left out, because" not in done.stderr

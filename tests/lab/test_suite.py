@@ -38,7 +38,8 @@ def test_the_suite_leaves_out_what_trunks_make_too_long(tmp_path: Path) -> None:
             cluster.command(
                 cluster.hosts[0],
                 *(sys.executable, "-m", "assay", "run", "network", "--no-report"),
-                *("--budget", "60 s", "kernel=network.collective,network.pairs,network.bisection"),
+                *("--budget", "60 s", "--whole"),
+                "kernel=network.collective,network.pairs,network.bisection",
             ),
             cwd=tmp_path,
             env=environment(cluster, os.environ),

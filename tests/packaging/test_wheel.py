@@ -87,7 +87,7 @@ def test_it_works_without_a_checkout(installed, tmp_path):
     assert run(installed, tmp_path, "assay", "--version").strip() == "0.1.0"
     assert "triad" in run(installed, tmp_path, "assay", "kernels", "memory.stream")
     (tmp_path / "machine.toml").write_text(MACHINE)
-    words = ("run", "quick", "--fake", "machine.toml", "--launches", "1", "--budget", "2 s")
+    words = ("run", "quick", "--fake", "machine.toml", "--launches", "1", "--whole")
     assert "How fast is it" in run(installed, tmp_path, "assay", *words)
     (page,) = tmp_path.glob("runs/*/report.html")
     assert page.stat().st_size > 100_000

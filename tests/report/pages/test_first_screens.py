@@ -64,7 +64,7 @@ def test_every_first_screen_can_be_read(browser, state):
 @pytest.mark.slow
 def test_the_page_of_a_run_with_impossible_values_can_be_read(browser, tmp_path):
     (tmp_path / "machine.toml").write_text(COLLAPSED)
-    words = ("run", "quick", "--fake", "machine.toml", "--seed", "1", "--budget", "2 s")
+    words = ("run", "quick", "--fake", "machine.toml", "--seed", "1", "--budget", "2 s", "--whole")
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True
     )
