@@ -139,7 +139,7 @@ def test_hosts_in_brackets(bench: Bench) -> None:
     with_hosts(bench, "n[00001-10000]")
     done = bench.run("--per-node", "--nodes", "10001")
     assert done.returncode == 2
-    assert "There are 10000 hosts, not 10001." in done.stderr
+    assert "There are 10,000 nodes." in done.stderr
     with_hosts(bench, "n[08-09]", "m1")
     done = bench.run("--per-node")
     assert done.returncode == 0, done.stderr

@@ -277,8 +277,7 @@ def test_an_unwritable_place_gives_one_clear_sentence(quick, tmp_path):
 
 
 def test_the_bundle_is_created_once_and_a_broken_cache_is_repaired(monkeypatch, tmp_path):
-    import vl_convert
-
+    from assay.charts import vega_bundle
     from assay.charts.vega_bundle import javascript_bundle
 
     created = []
@@ -287,7 +286,7 @@ def test_the_bundle_is_created_once_and_a_broken_cache_is_repaired(monkeypatch, 
         created.append(snippet)
         return "let x = '</script><!--';"
 
-    monkeypatch.setattr(vl_convert, "javascript_bundle", fake)
+    monkeypatch.setattr(vega_bundle, "bundle", fake)
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     first = javascript_bundle()
     assert "</script" not in first and "<!--" not in first
