@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, scale_of
 from assay.models.program.granularity import COARSE, FINE
+from assay.questions.profile.doubts import trace_doubts
 from assay.questions.profile.traced.model import NetworkSensitivity, TraceFindings
 from assay.units import counted, format_quantity, format_share
 
@@ -12,10 +13,14 @@ _MOST_ORIGINS = 8
 
 
 def figures(found: TraceFindings) -> list[Figure]:
-    """Those that the trace has data for."""
-    drawn = [origins(found)]
+    """Those that the trace has data for, and that no doubt touches."""
+    doubts = trace_doubts(found)
+    drawn = [None if doubts.about("origin") else origins(found)]
     if found.network is not None:
-        drawn += [latencies(found.network, found.wall), grains(found.network, found.ranks)]
+        if not doubts.about("need"):
+            drawn.append(latencies(found.network, found.wall))
+        if not doubts.about("run time"):
+            drawn.append(grains(found.network, found.ranks))
     return [figure for figure in drawn if figure is not None]
 
 
