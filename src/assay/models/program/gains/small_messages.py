@@ -254,7 +254,7 @@ def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
     same[flat.first[:-1][flat.first[:-1] < len(same)]] = False
     events, lasts, lengths = [], [], []
     for group in matched.collectives:
-        follows = same[group.events].all(axis=1)
+        follows = np.asarray(same[group.events].all(axis=1))
         row = np.cumsum(~follows)
         length = np.bincount(row)[row]
         kept = length >= _FEWEST

@@ -7,7 +7,7 @@ from assay.charts.marks import Row, Spec, colour, scale_of
 from assay.models.program.granularity import COARSE, FINE
 from assay.questions.profile.doubts import trace_doubts
 from assay.questions.profile.traced.model import NetworkSensitivity, TraceFindings
-from assay.units import counted, format_quantity, format_share
+from assay.units import counted, format_quantity, format_share, listed
 
 _MOST_ORIGINS = 8
 
@@ -121,8 +121,9 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
 
 
 def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
-    """Computation over communication against ranks, by interconnect."""
-    points = [one for one in network.grains if one.size == 1.0]
+    """Computation over communication against ranks, by interconnect without a doubt."""
+    doubtful = {one.interconnect for one in network.predictions if one.doubt}
+    points = [one for one in network.grains if one.size == 1.0 and one.interconnect not in doubtful]
     if not points:
         return None
     rows: list[Row] = [
@@ -172,8 +173,10 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
         title="Granularity against ranks",
         caption="Computation ÷ communication of the same problem on other numbers of ranks, by "
         "interconnect: fine grain at most 1, coarse at least 10 (dashed). The run had "
-        f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated.",
-        alt=f"Lines of {counted(len(network.predictions), 'interconnect')} over ranks.",
+        f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated."
+        + (f" Left out as doubtful: {listed(sorted(doubtful))}." if doubtful else ""),
+        alt=f"Lines of {counted(len({row['interconnect'] for row in rows}), 'interconnect')} over "
+        "ranks.",
         fields=[
             Field("interconnect", "", "class of interconnect"),
             Field("ranks", "", "ranks"),

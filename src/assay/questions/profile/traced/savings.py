@@ -11,6 +11,7 @@ from assay.questions.profile.traced.model import (
     TraceFindings,
     TransferOverlap,
 )
+from assay.trace.calls import WAITS
 from assay.units import counted, format_duration, format_share, format_size
 
 # Above this share of waiting its origin is worth a look; below this an efficiency.
@@ -64,12 +65,16 @@ def _joined(one: MessagesInARow) -> str:
 
 
 def _hidden(one: TransferOverlap) -> str:
+    how = (
+        "waiting behind the computing"
+        if one.function in WAITS
+        else "a non-blocking call, completed behind the computing"
+    )
     return (
         f"{one.function} in {one.place} takes {format_duration(one.transfer)} for its transfer, "
         f"right before {format_duration(one.computing)} of computing "
-        f"({counted(one.calls, 'call')} on the critical path): a non-blocking call, completed "
-        "behind the computing that doesn't need the data, would save up to "
-        f"{format_share(one.share)} of the run time."
+        f"({counted(one.calls, 'call')} on the critical path): {how} that doesn't need the data "
+        f"would save up to {format_share(one.share)} of the run time."
     )
 
 
