@@ -136,7 +136,7 @@ def _of_trace(found: TraceFindings, statement: ProgramStatement, x: float, span:
         "origin": lambda: replace(
             found, origins=[replace(first, rank=3, share=x, direct=x, gain=x * found.wall)]
         ),
-        "computing": lambda: replace(
+        "path": lambda: replace(
             found, critical=[replace(one, time=x, share=x) for one in found.critical]
         ),
         "link": lambda: replace(found, network=replace(network, links=[link, *network.links[1:]])),

@@ -26,7 +26,8 @@ DoubtKind = Literal[
 KINDS: tuple[DoubtKind, ...] = get_args(DoubtKind)
 
 # What is said of a program:
-#   computing: what ranks compute, between calls too, as times of the program; the critical path
+#   computing: what ranks compute, between calls too, as times of the program
+#   path: the critical path
 #   efficiency: parallel, load balance and communication efficiency
 #   grain: computation ÷ communication, here
 #   waiting: the share of waiting
@@ -39,8 +40,8 @@ KINDS: tuple[DoubtKind, ...] = get_args(DoubtKind)
 #   model saving: likewise by the execution graph
 #   site: the call sites that take most time
 ProgramStatement = Literal[
-    "computing", "efficiency", "grain", "waiting", "origin", "ideal", "link", "need", "run time",
-    "saving", "model saving", "site",
+    "computing", "path", "efficiency", "grain", "waiting", "origin", "ideal", "link", "need",
+    "run time", "saving", "model saving", "site",
 ]  # fmt: skip
 STATEMENTS: tuple[ProgramStatement, ...] = get_args(ProgramStatement)
 
@@ -51,7 +52,7 @@ TOUCHED: dict[DoubtKind, frozenset[ProgramStatement]] = {
     # Sums and paths lack what isn't there.
     "gaps": frozenset(STATEMENTS) - {"link"},
     # Calls that aren't analysed keep their time in the model; waits in them are unknown.
-    "not analysed": _MODEL | {"waiting", "origin", "saving", "computing"},
+    "not analysed": _MODEL | {"waiting", "origin", "saving", "path"},
     # Times of short runs differ by tens of percent from one to the next.
     "short": _MODEL | {"saving"},
     "launches": _MODEL | {"saving"},
@@ -101,7 +102,8 @@ class Doubts:
 
 # What is left out, in words.
 _NAMES: dict[ProgramStatement, str] = {
-    "computing": "computing between calls and the critical path",
+    "computing": "computing times",
+    "path": "the critical path",
     "efficiency": "efficiencies",
     "grain": "computation against communication",
     "origin": "origins of waiting",

@@ -32,7 +32,7 @@ _NOTHING, _HARDLY, _ALL, _MOST_SKIPPED = 0.0005, 0.01, 0.9995, 3
 _SLOW = "Gigabit Ethernet"
 # What a doubt may leave out, in the order of the report.
 _LEFT_OUT: tuple[ProgramStatement, ...] = (
-    "efficiency", "ideal", "origin", "computing", "need", "run time", "link", "saving",
+    "efficiency", "ideal", "computing", "path", "origin", "need", "run time", "link", "saving",
     "model saving",
 )  # fmt: skip
 

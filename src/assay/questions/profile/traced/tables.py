@@ -47,7 +47,7 @@ def tables(found: TraceFindings) -> list[Table]:
         ("origin", _origins(found)),
         (None, _places(found)),
         (None, _phases(found, doubts)),
-        ("computing", _critical(found)),
+        ("path", _critical(found)),
         (None, _savings(found, doubts)),
         (None, _worst(found)),
     ]
