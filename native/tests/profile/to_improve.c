@@ -2,6 +2,7 @@
  * tests/native/trace/test_advice.py.
  *
  * tiny: each rank sends 64 messages of 8 B to its neighbour, one after the other, and computes.
+ * exchange: ranks swap 64 numbers with their neighbours one by one, and compute.
  * transfer: rank 1 receives 4 MB from rank 0 right before it computes.
  * spin: ranks compute, and meet; for more ranks than CPUs. The last one computes three times as
  * long. */
@@ -29,6 +30,16 @@ static void tiny(void) {
     MPI_Irecv(&in[i], 1, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, &requests[i]);
   for (int i = 0; i < MESSAGES; ++i) MPI_Send(&out, 1, MPI_DOUBLE, next, 1, MPI_COMM_WORLD);
   MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+  compute(6e-5);
+}
+
+static void exchange(void) {
+  const double out = 1.0;
+  double in = 0.0;
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  for (int i = 0; i < MESSAGES; ++i)
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, next, 1, &in, 1, MPI_DOUBLE, before, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
   compute(6e-5);
 }
 
@@ -60,6 +71,7 @@ int main(int argc, char** argv) {
   const int times = atoi(argv[2]);
   for (int i = 0; i < times; ++i) {
     if (!strcmp(argv[1], "tiny")) tiny();
+    if (!strcmp(argv[1], "exchange")) exchange();
     if (!strcmp(argv[1], "transfer")) transfer();
     if (!strcmp(argv[1], "spin")) spin();
   }

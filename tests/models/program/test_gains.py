@@ -113,6 +113,38 @@ def test_collectives_in_a_row_save_all_but_one() -> None:
     assert found.seconds == pytest.approx(many.end - one.end, rel=0.03)
 
 
+@pytest.mark.parametrize(("net", "hosts"), [(BETWEEN, ["a", "b"]), (WITHIN, ["a", "a"])])
+def test_messages_that_are_answered_one_by_one(net: Net, hosts: list[str]) -> None:
+    """A boundary of 64 numbers, exchanged number by number, in place of one message each way."""
+
+    def program(number: int, size: int) -> Program:
+        def of(rank: Script) -> None:
+            other = 1 - rank.rank
+            for _ in range(20):
+                rank.compute(MS)
+                for _ in range(number):
+                    rank.sendrecv(other, other, size, site="swap")
+                rank.compute(MS / 2 * rank.rank)  # the last exchange is waited for
+                rank.sendrecv(other, other, 20_000, site="large")
+
+        return of
+
+    many = simulate(2, program(64, 8), net, hosts)
+    one = simulate(2, program(1, 512), net, hosts)
+    (found,) = small_messages(_run(many))
+    assert (found.answered, found.in_a_row, found.size, found.ranks) == (True, 64, 8, 2)
+    assert many.sites[found.site].function == "swap"
+    assert found.seconds == pytest.approx(many.end - one.end, rel=0.05)
+
+
+def test_a_test_of_the_network_is_not_advised_to_send_less() -> None:
+    def program(rank: Script) -> None:
+        for _ in range(5000):
+            rank.sendrecv(1 - rank.rank, 1 - rank.rank, 8)
+
+    assert small_messages(_run(simulate(2, program, BETWEEN))) == []
+
+
 def _rows_of(between: Callable[[Script, int], None], size: int = 8) -> int:
     """Messages in rows where something is done after each of ten sends to rank 1."""
 

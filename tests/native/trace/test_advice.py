@@ -78,19 +78,29 @@ def _withheld(text: str) -> bool:
     return REMEDY in text and not any(words in text for words in touched)
 
 
-def test_small_messages_in_a_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "function", "answered", "end"),
+    [
+        ("tiny", "Send", False, "in a row to the same rank: one message in place of them would"),
+        ("exchange", "Sendrecv", True, "to the same rank and receives between them"),
+    ],
+)
+def test_small_messages_in_a_row(
+    tmp_path: Path, words: str, function: str, answered: bool, end: str
+) -> None:
     """Two ranks send each other 64 messages of 8 B, and compute 60 µs, 20,000 times."""
-    done = _profiled(tmp_path, 2, "tiny", "20000")
+    done = _profiled(tmp_path, 2, words, "20000")
     (row,) = done.found["trace"]["in_a_row"]
-    assert row["place"].startswith("tiny (to_improve.c:")
-    assert (row["function"], row["in_a_row"], row["size"], row["ranks"]) == ("Send", 64, 8, 2)
+    assert row["place"].startswith(f"{words} (to_improve.c:")
+    assert (row["function"], row["answered"]) == (function, answered)
+    assert (row["in_a_row"], row["size"], row["ranks"]) == (64, 8, 2)
     assert row["calls"] == pytest.approx(2 * 64 * 20_000, rel=0.01)
     # Of a message's time only what the computing leaves of the run can be saved.
     assert 0.01 < row["share"] < 1.0 - 20_000 * 60e-6 / done.found["wall"] + 0.05
     text = done.text(cpu_wait=0.0)
     if abs(done.found["trace"]["network"]["misfit"]) <= 0.15:
-        assert "Send in tiny (to_improve.c:" in text
-        assert "sends 64 messages of 8 B in a row to the same rank: one message in place" in text
+        assert f"{function} in {words} (to_improve.c:" in text
+        assert "sends 64 messages of 8 B" in text and end in text
     assert REMEDY not in text
     assert _withheld(done.text(cpu_wait=0.5))
 

@@ -65,7 +65,7 @@ def _trace() -> TraceFindings:
         misfit=0.01,
         predictions=[replace(one, doubt="") for one in found.network.predictions],
     )
-    row = MessagesInARow("Send", "hand_over (app.c:1)", False, 2, 640, 64, 8, 0.6, 0.2)
+    row = MessagesInARow("Send", "hand_over (app.c:1)", False, False, 2, 640, 64, 8, 0.6, 0.2)
     overlap = TransferOverlap("Recv", "take (app.c:2)", 1, 10, 0.01, 0.02, 0.3, 0.1)
     efficiencies = replace(found.efficiencies, serialisation=0.7, transfer=0.6)
     origin = replace(found.origins[0], gain=0.3)

@@ -6,7 +6,9 @@ that saves comes from the execution graph: of each row all but the last message 
 and overheads, the last one carries all bytes, and the longest path is compared with that of the
 run. So do collectives that follow each other from one place without anything between.
 
-It is a bound: the receiver may use the first message before the last one comes.
+It is a bound: the receiver may use the first message before the last one comes. Messages that are
+answered one by one, again with hardly any computing between, are a row of their own kind: they can
+be joined only if no message depends on what came before it, which a trace doesn't tell.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ SMALL = 4096
 # Messages that make a row, and s of computing between two of them that are no reason to send early,
 # whatever the network: the loop around the calls, and the recording of them.
 _FEWEST, _PAUSE = 4, 5e-6
+# More that are answered one by one are a test of the network, not an exchange in parts.
+_MOST_ANSWERED = 4096
 # Call sites whose gain is searched for, those with most messages first.
 _MOST_SITES = 6
 _ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
@@ -49,15 +53,17 @@ _ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
 class SmallMessages:
     """Messages, or collectives, in a row from one call site.
 
-    ``function``, ``site``: numbers in the trace. ``collective``: calls of collectives. ``ranks``:
-    that call there. ``calls``: messages in rows, of a collective its calls, of the modelled run.
-    ``in_a_row``: median number; ``size``: median bytes. ``seconds``: of the run time that one
-    message in place of each row would save at most.
+    ``function``, ``site``: numbers in the trace. ``collective``: calls of collectives;
+    ``answered``: messages between which the sender receives. ``ranks``: that call there. ``calls``:
+    messages in rows, of a collective its calls, of the modelled run. ``in_a_row``: median number;
+    ``size``: median bytes. ``seconds``: of the run time that one message in place of each row would
+    save at most.
     """
 
     function: int
     site: int
     collective: bool
+    answered: bool
     ranks: int
     calls: int
     in_a_row: int
@@ -70,10 +76,17 @@ def small_messages(run: ModelledRun) -> list[SmallMessages]:
     flat = run.matched.flat
     links = (run.calibrated.within.parameters, run.calibrated.between.parameters)
     pause = max(_PAUSE, *(_alone(link) for link in links))
-    rows = message_rows(run.matched, pause, run.eager)
     calls = collective_rows(run.matched, pause)
-    places = flat.site[run.matched.messages.send[rows.message]]
-    found = [_of_messages(run, rows, places == site) for site in _most(places)]
+    found: list[SmallMessages] = []
+    for answered in (False, True):
+        rows = message_rows(run.matched, pause, run.eager, answered=answered)
+        places = flat.site[run.matched.messages.send[rows.message]]
+        known = {one.site for one in found}
+        found += [
+            _of_messages(run, rows, places == site, answered=answered)
+            for site in _most(places)
+            if site not in known
+        ]
     places = flat.site[calls.event]
     found += [_of_collectives(run, calls, places == site) for site in _most(places)]
     return sorted((one for one in found if one.seconds > 0.0), key=lambda one: -one.seconds)
@@ -102,13 +115,19 @@ class MessageRows:
 
 
 def message_rows(
-    matched: MatchedTrace, pause: float, eager: tuple[float, float] = (SMALL, SMALL)
+    matched: MatchedTrace,
+    pause: float,
+    eager: tuple[float, float] = (SMALL, SMALL),
+    *,
+    answered: bool = False,
 ) -> MessageRows:
     """Small messages in a row. ``pause``: s of computing between two that separate them; ``eager``:
-    bytes that are sent without a handshake, within and between hosts.
+    bytes that are sent without a handshake, within and between hosts. ``answered``: also those
+    between which the sender receives.
     """
     flat, of = matched.flat, matched.messages
-    which = np.flatnonzero((of.size <= min(SMALL, *eager)) & flat.is_one_of(_ONE_WAY)[of.send])
+    senders = _ONE_WAY | BOTH_WAYS if answered else _ONE_WAY
+    which = np.flatnonzero((of.size <= min(SMALL, *eager)) & flat.is_one_of(senders)[of.send])
     if not len(which):
         return MessageRows(which, which, np.zeros(0, dtype=bool))
     ranks = len(flat.trace.ranks)
@@ -119,18 +138,20 @@ def message_rows(
     which, channel = which[order], channel[order]
     send = of.send[which]
     together = np.diff(channel) == 0
-    together &= np.diff(_turns(matched)[send]) == 0
+    together &= np.diff(_turns(matched, received=not answered)[send]) == 0
     together &= np.diff(_computed(flat)[send]) <= pause
     row = np.concatenate([[0], np.cumsum(~together)])
-    enough = np.bincount(row)[row] >= _FEWEST
+    length = np.bincount(row)[row]
+    enough = (length >= _FEWEST) & ((length <= _MOST_ANSWERED) | (not answered))
     which, row = which[enough], row[enough]
     return MessageRows(which, row, np.diff(row, append=-1) != 0)
 
 
-def _turns(matched: MatchedTrace) -> Integers:
-    """Of each event how many collectives, and calls that received, come before it."""
+def _turns(matched: MatchedTrace, *, received: bool) -> Integers:
+    """Of each event how many collectives, and calls that ``received``, come before it."""
     turns = matched.flat.is_one_of(COLLECTIVES | MEETINGS).astype(np.int64)
-    turns[matched.messages.received_in] = 1
+    if received:
+        turns[matched.messages.received_in] = 1
     return np.asarray(np.cumsum(turns) - turns)
 
 
@@ -143,7 +164,9 @@ def _computed(flat: FlatTrace) -> Floats:
     return np.cumsum(gap)
 
 
-def _of_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> SmallMessages:
+def _of_messages(
+    run: ModelledRun, rows: MessageRows, mine: _Mask, *, answered: bool
+) -> SmallMessages:
     flat, of = run.matched.flat, run.matched.messages
     message = rows.message[mine]
     send = of.send[message]
@@ -152,6 +175,7 @@ def _of_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> SmallMessa
         function=int(np.bincount(flat.function[send]).argmax()),
         site=int(flat.site[send[0]]),
         collective=False,
+        answered=answered,
         ranks=len(np.unique(flat.rank[send])),
         calls=len(send),
         in_a_row=int(np.median(lengths)),
@@ -278,6 +302,7 @@ def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: _Mask) -> Smal
         function=int(flat.function[event[0]]),
         site=int(flat.site[event[0]]),
         collective=True,
+        answered=False,
         ranks=len(np.unique(flat.rank[event])),
         calls=len(event),
         in_a_row=int(np.median(rows.length[mine])),

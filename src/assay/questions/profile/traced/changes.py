@@ -37,6 +37,7 @@ def in_a_row(run: ModelledRun | None, wall: float) -> list[MessagesInARow]:
             function=trace.functions[one.function],
             place=place_name(trace.sites[one.site]),
             collective=one.collective,
+            answered=one.answered,
             ranks=one.ranks,
             calls=round(one.calls * run.factor),
             in_a_row=one.in_a_row,

@@ -240,10 +240,11 @@ class NetworkSensitivity(msgspec.Struct, frozen=True):
 
 
 class MessagesInARow(msgspec.Struct, frozen=True):
-    """Small messages, or collectives, that follow each other without anything received between:
+    """Small messages, or collectives, that follow each other with hardly any computing between:
     calls of a ``function`` at a ``place``.
 
-    ``collective``: whether they are collectives. ``ranks``: that call. ``calls``: in rows, of all
+    ``collective``: whether they are collectives; ``answered``: whether they are messages between
+    which the sender receives. ``ranks``: that call. ``calls``: in rows, of all
     ranks; ``in_a_row``: median number; ``size``: median bytes. ``gain``: s of the run time that one
     message in place of each row would save at most; ``share``: of the run time.
     """
@@ -251,6 +252,7 @@ class MessagesInARow(msgspec.Struct, frozen=True):
     function: str
     place: str
     collective: bool
+    answered: bool
     ranks: int
     calls: int
     in_a_row: int

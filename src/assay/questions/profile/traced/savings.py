@@ -58,6 +58,12 @@ def _joined(one: MessagesInARow) -> str:
             f"{one.function} in {one.place} is called {one.in_a_row:,} times in a row with {size}: "
             f"one call with all data {save}, if no call needs the result of the one before."
         )
+    if one.answered:
+        return (
+            f"{one.function} in {one.place} sends {one.in_a_row:,} messages of {size} to the same "
+            "rank and receives between them, with hardly any computing: one message in place of "
+            f"them {save}, if none depends on what is received before it."
+        )
     return (
         f"{one.function} in {one.place} sends {one.in_a_row:,} messages of {size} in a row to the "
         f"same rank: one message in place of them {save}."
