@@ -46,7 +46,7 @@ def without_delay(run: ModelledRun, rank: int, places: Collection[tuple[int, int
     network = run.calibrated.network
     changed = replace(graph, along=replace(graph.along, seconds=seconds))
     found = replay(with_adapters(changed, network), network)
-    return run.factor * max(run.modelled.seconds - found.seconds, 0.0)
+    return max(run.saved(found), 0.0)
 
 
 def longest_waiting(flat: FlatTrace, waits: WaitStates) -> Floats:

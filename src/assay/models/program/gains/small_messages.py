@@ -187,8 +187,7 @@ def _of_messages(
 def _saved(run: ModelledRun, graph: ProgramGraph) -> float:
     """s of the run time that a changed graph takes less."""
     network = run.calibrated.network
-    changed = replay(with_adapters(graph, network), network)
-    return run.factor * (run.modelled.seconds - changed.seconds)
+    return run.saved(replay(with_adapters(graph, network), network))
 
 
 def joined_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> ProgramGraph:
