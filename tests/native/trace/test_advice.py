@@ -94,7 +94,7 @@ def test_small_messages_in_a_row(
     assert row["place"].startswith(f"{words} (to_improve.c:")
     assert (row["function"], row["answered"]) == (function, answered)
     assert (row["in_a_row"], row["size"], row["ranks"]) == (64, 8, 2)
-    assert row["calls"] == pytest.approx(2 * 64 * 20_000, rel=0.01)
+    assert row["calls"] == pytest.approx(2 * 64 * 20_000, rel=0.1)
     assert 0.01 < row["share"] < 1.0
     text = done.text(cpu_wait=0.0)
     if abs(done.found["trace"]["network"]["misfit"]) <= 0.15:
