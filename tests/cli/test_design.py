@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from assay.design.catalogue import read_parts
 from assay.design.example import EXAMPLE
 from assay.design.figures import UNCERTAINTY
 from design_specs import write_files
+from profiles import header, write_profile
 
 
 def run(capsys, *words: str) -> tuple[int, str, str]:
@@ -109,3 +111,17 @@ def test_a_stored_run_is_a_node(tmp_path, capsys, monkeypatch):
     assert read.dgemm.kind == "measured"
     assert "npb.ep.S" in read.rates
     assert read.dgemm.interval[0] <= read.dgemm.value <= read.dgemm.interval[1]
+
+
+def test_a_program_whose_ranks_had_no_cpu_is_printed_as_doubtful(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Above its computing time, which is then that of the machine it was profiled on."""
+    for share, doubtful in ((0.52, True), (0.01, False)):
+        ranks = {str(rank): [header(rank, cpu_wait=10.0 * share)] for rank in range(2)}
+        folder = write_profile(tmp_path / f"{share}.profile", ranks)
+        with pytest.raises(SystemExit, match="0"):
+            main(["design", "--program", str(folder)])
+        printed = capsys.readouterr().out
+        assert ("# Doubtful: ranks had no CPU for 52.0% of their time.\n" in printed) == doubtful
+        assert 'computing = "10 s"' in printed

@@ -6,6 +6,7 @@ import io
 import re
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from assay.questions.common.tables import Table
@@ -17,7 +18,8 @@ from traces import stencil
 
 @pytest.fixture(scope="module")
 def found() -> list[Table]:
-    return tables(find_trace(stencil()))
+    # Of a run that is long enough for all tables.
+    return tables(structs.replace(find_trace(stencil()), wall=2.0))
 
 
 def _printed(table: Table, width: int) -> str:

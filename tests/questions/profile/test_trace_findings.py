@@ -178,7 +178,7 @@ def test_figures_are_drawn_and_tables_have_rows(found: TraceFindings) -> None:
     for figure in drawn:
         assert "<svg" in svg(figure)
         assert {field.name for field in figure.fields} >= set(figure.rows[0])
-    assert len(tables(found)) == 10
+    assert len(tables(found)) == 11
     assert isinstance(findings_json(found), dict)
 
 

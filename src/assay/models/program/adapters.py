@@ -126,6 +126,8 @@ def _chained(
         begins=graph.begins[sequence],
         ends=place[graph.ends],
         far=replace(far, injection=place[far.injection], arrival=place[far.arrival]),
+        sent_at=place[graph.sent_at],
+        received_at=place[graph.received_at],
     )
 
 

@@ -75,7 +75,9 @@ class ProgramGraph:
     a number in the `FlatTrace`, of which a node is a part (-1: end of a rank, or of a message).
     ``begins``: whether the node is the begin of that call. ``ends``: the last node of each rank.
     ``messages``: number of messages, those of collectives included; ``unknown``: names of
-    collectives without an algorithm. ``far``: the messages between hosts.
+    collectives without an algorithm. ``far``: the messages between hosts. ``sent_at``,
+    ``received_at``: of each message of the `MatchedTrace`, the nodes of its ready sender and of its
+    completed receive.
     """
 
     along: Edges
@@ -86,6 +88,8 @@ class ProgramGraph:
     messages: int
     unknown: tuple[str, ...]
     far: FarMessages
+    sent_at: Integers
+    received_at: Integers
 
     def __len__(self) -> int:
         return len(self.event)
@@ -356,6 +360,8 @@ def _assemble(
             hosts[every.target[far]].astype(np.int64),
             every.ready[far],  # nodes of ranks are rank after rank, in order of time
         ),
+        place[layout.ready],
+        place[layout.received],
     )
 
 

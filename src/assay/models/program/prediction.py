@@ -48,7 +48,7 @@ BETWEEN_LAUNCHES = 0.05
 # the modelled and the measured run, and between several launches; the run's time, s; ratio of run
 # times; share of the bytes between hosts that all send to all, and of the predicted time that is
 # communication.
-_MISFIT, _DIFFERENT, _SHORT, _FAR = 0.15, 0.15, 1.0, 1.0 / 3.0
+MISFIT, DIFFERENT, SHORT, _FAR = 0.15, 0.15, 1.0, 1.0 / 3.0
 _CROWDED, _COMMUNICATING = 0.5, 0.2
 
 
@@ -93,6 +93,14 @@ class ModelledRun:
     def ideal(self) -> float:
         """The run time on a network where messages take no time, s."""
         return self.on(replay(self.graph, IDEAL))
+
+    def saved(self, found: Replay) -> float:
+        """s of the run that a changed graph, replayed on the network of the run, saves.
+
+        As a share of the modelled time, so that it is never more than the measured one.
+        """
+        share = 1.0 - found.seconds / self.modelled.seconds if self.modelled.seconds > 0.0 else 0.0
+        return self.factor * self.seconds * share
 
     def on(self, found: Replay) -> float:
         """The time of the run if its part takes as long as a replay, s."""
@@ -261,12 +269,12 @@ def _doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str
             f"The ranks waited for a CPU for {100 * cpu_wait:.0f}% of their time: there were more "
             "ranks than CPUs, or other programs ran. Their computing times include these waits."
         )
-    if abs(misfit) > _MISFIT:
+    if abs(misfit) > MISFIT:
         return (
             f"The modelled run time is {100 * abs(misfit):.0f}% "
             f"{'longer' if misfit > 0 else 'shorter'} than that of the traced run."
         )
-    if whole < _SHORT:
+    if whole < SHORT:
         return (
             f"The run took {1e3 * whole:.0f} ms: times of so short runs differ by tens of percent."
         )
@@ -279,7 +287,7 @@ def _doubt_about_network(ratio: float, communicating: float, crowded: float, bet
     ``communicating``: share of its time in communication between hosts; ``crowded``: as from
     `_crowded_share`; ``between``: difference between launches, relative to its time.
     """
-    if between > _DIFFERENT:
+    if between > DIFFERENT:
         return f"The launches differ by {100 * between:.0f}% of this time."
     if crowded > _CROWDED and communicating > _COMMUNICATING:
         return (

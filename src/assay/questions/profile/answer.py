@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.questions.profile.launches import launches_evidence, launches_sentence
-from assay.questions.profile.model import ProfileFindings, ProfileGrain
+from assay.questions.profile.advice import PossibleGain, advice_of, sure_evidence
+from assay.questions.profile.doubts import Doubts, ProgramStatement, left_out, profile_doubts
+from assay.questions.profile.launches import (
+    doubtful_sentence,
+    launches_evidence,
+    launches_sentence,
+)
+from assay.questions.profile.model import ProfileFindings, ProfileGrain, ProfileSite
 from assay.questions.profile.programs import other_programs
+from assay.trace.calls import SENDS
 from assay.trace.model import NO_CPU
 from assay.units import counted, format_duration, format_quantity, format_share
 
@@ -13,10 +20,10 @@ QUESTION = "profile"
 TITLE = "What does the program need?"
 # Below this, an efficiency is worth a recommendation; above this share of MPI, a function.
 _POOR, _MUCH = 0.85, 0.05
+# Bytes per message below which it is small, and messages of a rank that are many.
+_SMALL, _MANY = 4096, 1000
 # Waiting, as a share of the time in MPI, that is worth a word.
 _NAMED = 0.05
-# Wall time (s) above which the start of a program has little effect on its shares.
-_LONG = 1.0
 _NAMES = {
     "point": "point-to-point",
     "start": "starting persistent requests",
@@ -36,22 +43,24 @@ def kind_name(kind: str) -> str:
 
 def answer(found: ProfileFindings) -> Answer:
     """The verdict, with what the profile can't say as caveats."""
-    confidence, why = _confidence(found)
+    doubts = profile_doubts(found)
+    confidence, why = _confidence(found, doubts)
     return Answer(
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=_verdict(found),
+        verdict=_verdict(found, doubts),
         confidence=confidence,
         confidence_why=why,
-        evidence=_evidence(found),
-        advice=_advice(found),
+        evidence=_evidence(found, doubts),
+        advice=[*advice_of(doubts, _gains(found)), *_hints(found)],
         caveats=[
             *other_programs(found),
             *_endings(found),
             *found.unknown,
             *_lost(found),
             *_without_cpu(found),
+            *left_out(doubts, ("efficiency", "computing", "grain", "saving", "site")),
         ],
         method=[
             "A library preloaded into the unmodified program times each call of an MPI function "
@@ -102,7 +111,7 @@ def _without_cpu(found: ProfileFindings) -> list[str]:
     ]
 
 
-def _verdict(found: ProfileFindings) -> str:
+def _verdict(found: ProfileFindings, doubts: Doubts) -> str:
     share = found.mpi_share
     who = counted(found.size, "rank")
     span = (
@@ -116,13 +125,18 @@ def _verdict(found: ProfileFindings) -> str:
     )
     main = [each for each in found.functions if each.share > 0.0][:2]
     mostly = ", ".join(f"{each.function} {format_share(each.share)}" for each in main)
-    ratio = _grain(found.grain, found.cpu_wait)
+    ratio = _grain(found.grain, doubts.because("grain"))
     part = "" if found.regions is None else " in its measured regions"
     return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}"
 
 
-def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
-    """Computation against communication, without what is known to be waiting."""
+def _grain(grain: ProfileGrain, doubt: str) -> str:
+    """Computation against communication, without what is known to be waiting.
+
+    ``doubt``: why it is unknown, as a clause.
+    """
+    if doubt:
+        return f" Computation against communication is unknown: {doubt}."
     if grain.ratio is None:
         return " All of the time in MPI is waiting." if grain.waiting > 0.0 else ""
     share = format_share(grain.waiting_share)
@@ -131,9 +145,7 @@ def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
     if grain.waiting_share >= _NAMED:
         text += f"; {least}{share} of the time in MPI is waiting, which isn't counted"
     text += "."
-    if grain.fine and cpu_wait is not None and cpu_wait > NO_CPU:
-        text += " Whether this is fine grain isn't known: ranks had no CPU for a part of it."
-    elif grain.fine and grain.traced:
+    if grain.fine and grain.traced:
         text += " This is fine grain."
     elif grain.fine:
         text += (
@@ -144,59 +156,104 @@ def _grain(grain: ProfileGrain, cpu_wait: float | None) -> str:
     return text
 
 
-def _confidence(found: ProfileFindings) -> tuple[Confidence, str]:
-    if found.unknown or found.wall < _LONG:
-        return "low", (
-            "The profile has gaps."
-            if found.unknown
-            else f"The program ran for {format_duration(found.wall)} only."
-        )
-    if found.cpu_wait is not None and found.cpu_wait > NO_CPU:
-        return "low", f"The ranks had no CPU for {format_share(found.cpu_wait)} of their time."
+def _confidence(found: ProfileFindings, doubts: Doubts) -> tuple[Confidence, str]:
+    if found.unknown:
+        return "low", "The profile has gaps."
+    if doubts.found:
+        return "low", doubtful_sentence(doubts, found.launches)
     return "medium", f"The profile is complete. {launches_sentence(found.launches)}"
 
 
-def _evidence(found: ProfileFindings) -> list[Evidence]:
-    rows = []
-    if found.efficiencies is not None:
-        of = found.efficiencies
-        rows = [
-            Evidence("Parallel efficiency", "parallel", "1", of.parallel),
-            Evidence("Load balance", "load_balance", "1", of.load_balance),
-            Evidence("Communication efficiency", "communication", "1", of.communication),
-        ]
-    demand = found.demand
+def _evidence(found: ProfileFindings, doubts: Doubts) -> list[Evidence]:
+    demand, of = found.demand, found.efficiencies
     note = f"{_between(demand.bytes.least, demand.bytes.most, 'B/s')} by rank"
+    sent = Evidence("Sent to other ranks, per rank", "bytes", "B/s", demand.bytes.mean, note=note)
+    between = found.grain.between
+    rows: list[tuple[ProgramStatement | None, Evidence]] = []
+    if of is not None:
+        rows = [
+            ("efficiency", Evidence("Parallel efficiency", "parallel", "1", of.parallel)),
+            ("efficiency", Evidence("Load balance", "load_balance", "1", of.load_balance)),
+            (
+                "efficiency",
+                Evidence("Communication efficiency", "communication", "1", of.communication),
+            ),
+        ]
     rows += [
-        Evidence("Sent to other ranks, per rank", "bytes", "B/s", demand.bytes.mean, note=note),
-        Evidence("Messages per rank", "messages", "1/s", demand.messages.mean),
-        Evidence("Collectives per rank", "collectives", "1/s", demand.collectives),
-        Evidence("Computing between two calls", "between", "s", found.grain.between, note="mean"),
-        *launches_evidence(found.launches),
+        (None, sent),
+        (None, Evidence("Messages per rank", "messages", "1/s", demand.messages.mean)),
+        (None, Evidence("Collectives per rank", "collectives", "1/s", demand.collectives)),
+        (
+            "computing",
+            Evidence("Computing between two calls", "between", "s", between, note="mean"),
+        ),
+        *((None, row) for row in launches_evidence(found.launches)),
     ]
-    return rows
+    return sure_evidence(doubts, rows)
 
 
 def _between(low: float, high: float, unit: str) -> str:
     return f"{format_quantity(low, unit)} to {format_quantity(high, unit)}"
 
 
-def _advice(found: ProfileFindings) -> list[str]:
-    advice = []
+def _gains(found: ProfileFindings) -> list[PossibleGain]:
+    """What changes would save at most."""
+    return [*_even_work(found), *_first_site(found), *_small_messages(found)]
+
+
+def _even_work(found: ProfileFindings) -> list[PossibleGain]:
     of = found.efficiencies
-    if of is not None and of.load_balance < _POOR and len(found.ranks) > 1:
-        most = max(found.ranks, key=lambda rank: rank.computing)
-        extra = most.computing * len(found.ranks) / sum(r.computing for r in found.ranks) - 1.0
-        advice.append(
-            f"Rank {most.rank} computes {format_share(extra)} longer than the mean: even work "
-            f"would save up to {format_share(1.0 - of.load_balance)} of the longest computing time."
-        )
+    if of is None or of.load_balance >= _POOR or len(found.ranks) < 2:
+        return []
+    most = max(found.ranks, key=lambda rank: rank.computing)
+    mean = sum(rank.computing for rank in found.ranks) / len(found.ranks)
+    share = (most.computing - mean) / found.wall
+    sentence = (
+        f"Rank {most.rank} computes {format_share(most.computing / mean - 1.0)} longer than the "
+        f"mean: even work would save up to {format_share(share)} of the run time."
+    )
+    return [PossibleGain(share, sentence, ("efficiency", "saving"))]
+
+
+def _first_site(found: ProfileFindings) -> list[PossibleGain]:
     main = next((each for each in found.sites if each.share > _MUCH), None)
-    if main is not None and (of is None or of.communication < _POOR):
-        advice.append(
-            f"Look at {main.function} in {main.place} first: it takes {format_share(main.share)} "
-            "of the wall time."
+    of = found.efficiencies
+    if main is None or (of is not None and of.communication >= _POOR):
+        return []
+    sentence = (
+        f"Look at {main.function} in {main.place} first: it takes {format_share(main.share)} "
+        "of the wall time, waiting included."
+    )
+    return [PossibleGain(main.share, sentence, ("site",))]
+
+
+def _small_messages(found: ProfileFindings) -> list[PossibleGain]:
+    """From the sums; with a trace its own section says more."""
+    if found.grain.traced:
+        return []
+    return [
+        PossibleGain(
+            each.share,
+            f"{each.function} in {each.place} sends {each.calls:,} messages of "
+            f"{format_quantity(each.bytes / each.calls, 'B')} on average, in "
+            f"{format_share(each.share)} of the wall time, waiting included: fewer, larger "
+            "messages would save up to that. `--trace` shows whether they follow each other, and "
+            "what joining them would save.",
+            ("saving", "site"),
         )
+        for each in found.sites
+        if _is_small(each)
+    ]
+
+
+def _is_small(each: ProfileSite) -> bool:
+    many = each.calls >= _MANY * max(each.ranks, 1)
+    return each.function in SENDS and many and each.bytes <= _SMALL * each.calls
+
+
+def _hints(found: ProfileFindings) -> list[str]:
+    """Advice whose gain is unknown."""
+    advice = []
     tests = sum(each.failed for each in found.functions)
     if tests > 0.5 * sum(each.calls for each in found.functions):
         advice.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, scale_of
 from assay.questions.profile.answer import kind_name
+from assay.questions.profile.doubts import computing_label, profile_doubts
 from assay.questions.profile.model import ProfileFindings
 from assay.units import counted, format_quantity, format_share, format_size
 
@@ -14,7 +15,6 @@ _MOST_NAMED = 32
 _MOST_STEPPED = 10
 # More ranks than this aren't drawn as a matrix.
 _MOST_DRAWN = 128
-_COMPUTING = "computing"
 
 
 def figures(found: ProfileFindings) -> list[Figure]:
@@ -32,10 +32,11 @@ def _ranks(field: str, title: str, number: int) -> Spec:
 
 def time_by_rank(found: ProfileFindings) -> Figure:
     """Each rank's wall time, in parts."""
-    names = [_COMPUTING, *(kind_name(kind.kind) for kind in found.kinds)]
+    computing = computing_label(profile_doubts(found)).lower().replace("cpu", "CPU")
+    names = [computing, *(kind_name(kind.kind) for kind in found.kinds)]
     rows: list[Row] = []
     for rank in found.ranks:
-        parts = {_COMPUTING: rank.computing}
+        parts = {computing: rank.computing}
         parts |= {kind_name(kind): time for kind, time in rank.kinds.items()}
         rows += [
             {"rank": rank.rank, "part": name, "order": names.index(name), "time": parts[name]}
@@ -63,7 +64,8 @@ def time_by_rank(found: ProfileFindings) -> Figure:
     return Figure(
         id="profile-ranks",
         title="Time by rank",
-        caption="Wall time from the end of MPI_Init on: outside of MPI's functions (computing), "
+        caption="Wall time from the end of MPI_Init on: outside of MPI's functions "
+        f"({computing}), "
         "and inside by their kind, waiting included.",
         alt=f"Bars of {counted(len(found.ranks), 'rank')}; "
         f"{format_share(found.mpi_share.mean)} of the time is in MPI.",

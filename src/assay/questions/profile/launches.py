@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.questions.common.answer import Evidence
+from assay.questions.profile.doubts import Doubts
 from assay.trace.model import LaunchTime
-from assay.units import counted, format_duration
+from assay.units import capitalised, counted, format_duration
 
 
 def launches_sentence(launches: Sequence[LaunchTime]) -> str:
@@ -18,6 +19,12 @@ def launches_sentence(launches: Sequence[LaunchTime]) -> str:
         f"{counted(len(launches), 'launch')} took {format_duration(min(seconds))} to "
         f"{format_duration(max(seconds))}; this is the middle one."
     )
+
+
+def doubtful_sentence(doubts: Doubts, launches: Sequence[LaunchTime]) -> str:
+    """The most serious doubt, and how long several launches took."""
+    several = f" {launches_sentence(launches)}" if len(launches) > 1 else ""
+    return f"{capitalised(doubts.found[0].reason)}.{several}"
 
 
 def launches_evidence(launches: Sequence[LaunchTime]) -> list[Evidence]:

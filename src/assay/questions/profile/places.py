@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from assay.trace.model import SourcePlace
@@ -18,3 +19,15 @@ def place_name(place: SourcePlace) -> str:
         return f"{place.function} ({image}+{place.offset:#x})"
     line = f":{place.line}" if place.line else ""  # unknown without debugging information
     return f"{place.function} ({PurePath(place.file).name}{line})"
+
+
+def span_name(sites: Sequence[SourcePlace], kind: str, after: int, before: int) -> str:
+    """The place of communication, or the call sites ``after`` and ``before`` which a rank computes.
+
+    They are numbers in ``sites``; -1: the begin or the end of the trace.
+    """
+    if kind == "communication":
+        return place_name(sites[before])
+    begin = "the begin" if after < 0 else place_name(sites[after])
+    end = "the end" if before < 0 else place_name(sites[before])
+    return f"{begin} to {end}"

@@ -12,6 +12,7 @@ from assay.questions.common.tables import (
     written,
 )
 from assay.questions.profile.answer import kind_name
+from assay.questions.profile.doubts import computing_label, left_out, profile_doubts
 from assay.questions.profile.launches import launches_evidence
 from assay.questions.profile.model import ProfileFindings, ProfileRank
 from assay.units import counted, format_duration, format_minute, listed
@@ -42,11 +43,14 @@ def program_table(found: ProfileFindings) -> Table:
 def _summary(found: ProfileFindings) -> Table:
     demand, grain, of = found.demand, found.grain, found.efficiencies
     span = (demand.bytes.least, demand.bytes.most)
+    doubts = profile_doubts(found)
+    of = None if doubts.about("efficiency") else of
+    between = None if doubts.about("computing") else grain.between
     rows = [
         ("Parallel efficiency", share(of.parallel) if of else NOTHING),
         ("Load balance", share(of.load_balance) if of else NOTHING),
         ("Communication efficiency", share(of.communication) if of else NOTHING),
-        ("Computing between two calls, mean", quantity(grain.between, "s")),
+        ("Computing between two calls, mean", quantity(between, "s")),
         ("Sent to other ranks, per rank [least, most]", quantity(demand.bytes.mean, "B/s", span)),
         ("Messages per s, per rank", written(demand.messages.mean, "{:.3g}")),
         ("Collectives per s, per rank", written(demand.collectives, "{:.3g}")),
@@ -56,7 +60,9 @@ def _summary(found: ProfileFindings) -> Table:
         ),
     ]
     table = TableBuilder(rows).text("what", "What", lambda row: row[0])
-    return table.numbers("value", "Value", lambda row: row[1]).table("profile-summary", "Summary")
+    table.numbers("value", "Value", lambda row: row[1])
+    caption = " ".join(left_out(doubts, ("efficiency", "computing")))
+    return table.table("profile-summary", "Summary", caption=caption)
 
 
 def _kinds(found: ProfileFindings) -> Table:
@@ -112,7 +118,8 @@ def rank_table(found: ProfileFindings) -> Table:
     table = TableBuilder(found.ranks).counts("rank", "Rank", lambda row: row.rank)
     table.text("host", "Host", lambda row: row.host)
     table.numbers("wall", "Wall time", lambda row: quantity(row.wall, "s"), unit="s")
-    table.numbers("computing", "Computing", lambda row: quantity(row.computing, "s"), unit="s")
+    label = computing_label(profile_doubts(found))
+    table.numbers("computing", label, lambda row: quantity(row.computing, "s"), unit="s")
     table.numbers("mpi", "In MPI", lambda row: quantity(row.mpi, "s"), unit="s")
     table.numbers("share", "Share in MPI", lambda row: share(inside(row)))
     table.counts("messages", "Messages sent", lambda row: row.messages)

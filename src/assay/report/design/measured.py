@@ -22,6 +22,7 @@ def print_node(name: str) -> None:
 
 def print_program(folder: Path) -> None:
     """Print the program of a kept profile. Raises AssayError if the folder has none."""
+    from assay.questions.profile.doubts import profile_doubts
     from assay.questions.profile.findings import find
     from assay.trace.reading import read_profile
     from assay.units import counted
@@ -32,10 +33,12 @@ def print_program(folder: Path) -> None:
     messages = sum(rank.messages for rank in found.ranks) / ranks
     # Collectives count as a message of each rank with what it gives to them.
     messages += found.demand.collectives * found.wall
+    doubt = profile_doubts(found).because("computing")
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name.removesuffix(".profile")).strip("-")
     print(
         f"# {counted(found.size, 'rank')} on {counted(found.hosts, 'host')}, "
         f"{found.wall:.4g} s of wall time.\n"
+        f"{f'# Doubtful: {doubt}.{chr(10)}' if doubt else ''}"
         "# Add the node of a catalogue on which it ran, and how much of it is bound by memory.\n"
         f'[[program]]\nname = "{name or "program"}"\nranks = {found.size}\nnode = ""\n'
         f'computing = "{computing:.6g} s"\nmessages = {messages:.6g}\n'

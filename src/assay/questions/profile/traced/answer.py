@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from assay.models.program.prediction import BETWEEN_LAUNCHES
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.questions.profile.launches import launches_sentence
-from assay.questions.profile.traced.model import (
-    DelayOrigin,
-    NetworkSensitivity,
-    RunTimeOn,
-    TraceFindings,
+from assay.questions.profile.advice import advice_of, sure_evidence
+from assay.questions.profile.doubts import (
+    LEAVES_RANGE,
+    Doubts,
+    ProgramStatement,
+    left_out,
+    trace_doubts,
+    with_prediction,
 )
+from assay.questions.profile.launches import doubtful_sentence, launches_sentence
+from assay.questions.profile.traced.model import NetworkSensitivity, RunTimeOn, TraceFindings
+from assay.questions.profile.traced.savings import named, savings
 from assay.units import counted, format_duration, format_quantity, format_share, listed
 
 QUESTION = "trace"
 TITLE = "Where does the program wait, for whom, and what would another network give?"
 # The share of the run time by which a network may cost in the verdict.
 _COST = 0.05
-# Below this an efficiency is worth a recommendation; above this a share of waiting.
-_POOR, _MUCH = 0.85, 0.05
+# The share of the waiting without an origin that is much.
+_MUCH = 0.05
 _MOST_FOLLOWED = 0.99
 # The waiting, as a share of the run time, that isn't worth a sentence; the time in MPI that wasn't
 # analysed, likewise, above which nothing can be said of waiting where none was found; the share of
@@ -26,22 +31,28 @@ _MOST_FOLLOWED = 0.99
 _NOTHING, _HARDLY, _ALL, _MOST_SKIPPED = 0.0005, 0.01, 0.9995, 3
 # The user's networks that the verdict names.
 _MOST_OWN = 2
-_SLOW, _FAST = "Gigabit Ethernet", "InfiniBand"
+_SLOW = "Gigabit Ethernet"
+# What a doubt may leave out, in the order of the report.
+_LEFT_OUT: tuple[ProgramStatement, ...] = (
+    "efficiency", "ideal", "computing", "path", "origin", "need", "run time", "link", "saving",
+    "model saving",
+)  # fmt: skip
 
 
 def answer(found: TraceFindings) -> Answer:
     """The verdict: waiting and its main origin, and what network the program needs."""
-    confidence, why = _confidence(found)
+    doubts = trace_doubts(found)
+    confidence, why = _confidence(found, doubts)
     return Answer(
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=f"{_waiting(found)} {_needs(found)}".strip(),
+        verdict=f"{_waiting(found, doubts)} {_needs(found, doubts)}".strip(),
         confidence=confidence,
         confidence_why=why,
-        evidence=_evidence(found),
-        advice=_advice(found),
-        caveats=_caveats(found),
+        evidence=_evidence(found, doubts),
+        advice=advice_of(doubts, savings(found)),
+        caveats=_caveats(found, doubts),
         method=[
             "Waiting is the time from the begin of a call to the begin of the call of another rank "
             "that it needs (Scalasca's wait states). Its origin is where the late rank spent more "
@@ -59,17 +70,18 @@ def answer(found: TraceFindings) -> Answer:
     )
 
 
-def _waiting(found: TraceFindings) -> str:
+def _waiting(found: TraceFindings, doubts: Doubts) -> str:
     if not found.causes or found.waiting < _NOTHING:
         if _unseen(found) > _HARDLY:
             return f"No waiting was found, but not all was analysed: {_analysed(found)}"
         return f"The ranks don't wait for each other: {_analysed(found)}"
     main = found.causes[0]
-    text = f"{format_share(found.waiting)} of the time is waiting, most of it {main.cause}"
+    least = "At least " if doubts.about("waiting") else ""
+    text = f"{least}{format_share(found.waiting)} of the time is waiting, most of it {main.cause}"
     text += f"; {_analysed(found)}"
-    if found.origins:
+    if found.origins and not doubts.about("origin"):
         origin = found.origins[0]
-        text += f" {format_share(origin.share)} of the waiting is caused by {_named(origin)}."
+        text += f" {format_share(origin.share)} of the waiting is caused by {named(origin)}."
     return text
 
 
@@ -89,23 +101,19 @@ def _analysed(found: TraceFindings) -> str:
     )
 
 
-def _named(origin: DelayOrigin) -> str:
-    phase = f", {origin.phase}" if origin.phase else ""
-    return f"rank {origin.rank} {_doing(origin.kind)} {origin.place}{phase}"
-
-
-def _doing(kind: str) -> str:
-    return "computing from" if kind == "computing" else "in"
-
-
-def _needs(found: TraceFindings) -> str:
+def _needs(found: TraceFindings, doubts: Doubts) -> str:
     network = found.network
     if network is None:
         return ""
     needed = next(one for one in network.needed if one.share == _COST)
     if needed.latency is None and needed.bandwidth is None:
         # What isn't analysed keeps its time in the model, whatever the network.
-        return "" if _unseen(found) > _HARDLY else "It needs no network between hosts."
+        sure = _unseen(found) <= _HARDLY and not doubts.about("need")
+        return "It needs no network between hosts." if sure else ""
+    doubt = doubts.because("need")
+    if doubt:
+        unknown = f"What network it needs, and its run time on others, are unknown: {doubt}."
+        return f"{unknown}{_on_own(network, doubts)}"
     parts = []
     if needed.latency is not None:
         parts.append(f"a latency under {format_quantity(needed.latency, 's')}")
@@ -118,11 +126,8 @@ def _needs(found: TraceFindings) -> str:
         "time"
     )
     if slow is not None:
-        text += f"; on Gigabit Ethernet it would take {_longer(slow)}"
-    own = "".join(
-        f" On {one.interconnect} it would take {_longer(one)}." for one in _own(network)[:_MOST_OWN]
-    )
-    return f"{text}.{own}"
+        text += f"; on Gigabit Ethernet {_longer(slow, with_prediction(doubts, slow))}"
+    return f"{text}.{_on_own(network, doubts)}"
 
 
 def _own(network: NetworkSensitivity) -> list[RunTimeOn]:
@@ -130,83 +135,70 @@ def _own(network: NetworkSensitivity) -> list[RunTimeOn]:
     return [one for one in network.predictions if one.own]
 
 
+def _on_own(network: NetworkSensitivity, doubts: Doubts) -> str:
+    """Sentences on the run times on the user's networks."""
+    return "".join(
+        f" On {one.interconnect} {_longer(one, with_prediction(doubts, one))}."
+        for one in _own(network)[:_MOST_OWN]
+    )
+
+
 def _prediction(network: NetworkSensitivity, name: str) -> RunTimeOn | None:
     return next((one for one in network.predictions if one.interconnect.startswith(name)), None)
 
 
-def _longer(of: RunTimeOn) -> str:
-    """z ± w% longer than the measured run."""
+def _longer(of: RunTimeOn, doubts: Doubts) -> str:
+    """It would take z ± w% longer than the measured run; in doubt its range, or that none is."""
+    doubt = doubts.about("run time")
+    if doubt is not None and doubt.kind not in LEAVES_RANGE:
+        return f"its run time is unknown: {doubt.reason}"
+    if doubt is not None:
+        span = f"{format_duration(of.low)} to {format_duration(of.high)}"
+        return f"it may take {span}, which is doubtful: {doubt.reason}"
     change = 100.0 * (of.ratio - 1.0)
     width = 50.0 * (of.high - of.low) / of.seconds * of.ratio if of.seconds > 0.0 else 0.0
     digits = 0 if max(abs(change), width) >= 10.0 else 1
     way = "longer" if change >= 0.0 else "less"
-    return f"{abs(change):.{digits}f} ± {width:.{digits}f}% {way}"
+    return f"it would take {abs(change):.{digits}f} ± {width:.{digits}f}% {way}"
 
 
-def _confidence(found: TraceFindings) -> tuple[Confidence, str]:
+def _confidence(found: TraceFindings, doubts: Doubts) -> tuple[Confidence, str]:
     if found.unknown:
         return "low", "The trace has gaps."
-    if _unseen(found) > _MUCH:
-        return "low", f"{format_share(1.0 - found.analysed)} of the time in MPI wasn't analysed."
-    if found.network is not None and found.network.doubt:
-        return "low", found.network.doubt
+    if doubts.found:
+        return "low", doubtful_sentence(doubts, found.launches)
     if found.unexplained > _MUCH:
         return "low", f"{format_share(found.unexplained)} of the waiting has no origin."
     return "medium", f"The trace is complete. {launches_sentence(found.launches)}"
 
 
-def _evidence(found: TraceFindings) -> list[Evidence]:
+def _evidence(found: TraceFindings, doubts: Doubts) -> list[Evidence]:
     of = found.efficiencies
-    rows = [
-        Evidence("Parallel efficiency", "parallel", "1", of.parallel),
-        Evidence("Load balance", "load_balance", "1", of.load_balance),
+    rows: list[tuple[ProgramStatement | None, Evidence]] = [
+        ("efficiency", Evidence("Parallel efficiency", "parallel", "1", of.parallel)),
+        ("efficiency", Evidence("Load balance", "load_balance", "1", of.load_balance)),
     ]
     if of.serialisation is not None and of.transfer is not None:
-        rows += [
-            Evidence("Serialisation efficiency", "serialisation", "1", of.serialisation),
-            Evidence("Transfer efficiency", "transfer", "1", of.transfer),
-        ]
-    rows.append(Evidence("Waiting, share of wall time", "waiting", "1", found.waiting))
+        order = Evidence("Serialisation efficiency", "serialisation", "1", of.serialisation)
+        transfer = Evidence("Transfer efficiency", "transfer", "1", of.transfer)
+        rows += [("ideal", order), ("ideal", transfer)]
+    least = ", at least" if doubts.about("waiting") else ""
+    label = f"Waiting, share of wall time{least}"
+    rows.append((None, Evidence(label, "waiting", "1", found.waiting)))
     network = found.network
     if network is not None:
+        messages = Evidence("Messages in a row between hosts", "messages", "1", network.messages)
+        size = Evidence("Bytes in a row between hosts", "bytes", "B", network.bytes)
+        misfit = Evidence("Model ÷ measured run", "misfit", "1", 1.0 + network.misfit)
+        rows += [("need", messages), ("need", size), (None, misfit)]
         rows += [
-            Evidence("Messages in a row between hosts", "messages", "1", network.messages),
-            Evidence("Bytes in a row between hosts", "bytes", "B", network.bytes),
-            Evidence("Model ÷ measured run", "misfit", "1", 1.0 + network.misfit),
-        ]
-        rows += [
-            Evidence(f"Run time on {one.interconnect}", f"run_time_{number}", "s", one.seconds,
-                     note=f"{format_duration(one.low)} to {format_duration(one.high)}")
+            (None, Evidence(f"Run time on {one.interconnect}", f"run_time_{number}", "s",
+                            one.seconds,
+                            note=f"{format_duration(one.low)} to {format_duration(one.high)}"))
             for number, one in enumerate(_own(network), 1)
+            if not with_prediction(doubts, one).about("run time")
         ]  # fmt: skip
-    return rows
-
-
-def _advice(found: TraceFindings) -> list[str]:
-    advice = []
-    if found.waiting > _MUCH and found.origins:
-        origin = found.origins[0]
-        saved = origin.direct + origin.handed_on
-        advice.append(
-            f"Look at {_named(origin)} first: {format_duration(saved)} of waiting of all ranks "
-            "together go back to it."
-        )
-    of = found.efficiencies
-    if of.transfer is not None and of.transfer < _POOR:
-        best = _prediction(found.network, _FAST) if found.network else None
-        more = (
-            f": with {best.interconnect} the run would take {format_duration(best.seconds)} in "
-            f"place of {format_duration(found.wall)}"
-            if best is not None and best.ratio < 1.0
-            else ""
-        )
-        advice.append(f"{format_share(1.0 - of.transfer)} of the time is transfer{more}.")
-    if of.serialisation is not None and of.serialisation < _POOR:
-        advice.append(
-            f"{format_share(1.0 - of.serialisation)} of the time on an ideal network is the order "
-            "in which ranks depend on each other: no network helps with that."
-        )
-    return advice
+    return sure_evidence(doubts, rows)
 
 
 def _doubts(network: NetworkSensitivity) -> list[str]:
@@ -218,8 +210,8 @@ def _doubts(network: NetworkSensitivity) -> list[str]:
     return [f"The run time on {listed(names)} is doubtful. {why}" for why, names in reasons.items()]
 
 
-def _caveats(found: TraceFindings) -> list[str]:
-    caveats = list(found.unknown)
+def _caveats(found: TraceFindings, doubts: Doubts) -> list[str]:
+    caveats = [*found.unknown, *left_out(doubts, _LEFT_OUT)]
     network = found.network
     if network is not None:
         if network.doubt:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, colour, scale_of
 from assay.models.program.granularity import COARSE, FINE
+from assay.questions.profile.doubts import trace_doubts
 from assay.questions.profile.traced.model import NetworkSensitivity, TraceFindings
-from assay.units import counted, format_quantity, format_share
+from assay.units import counted, format_quantity, format_share, listed
 
 _MOST_ORIGINS = 8
 
 
 def figures(found: TraceFindings) -> list[Figure]:
-    """Those that the trace has data for."""
-    drawn = [origins(found)]
+    """Those that the trace has data for, and that no doubt touches."""
+    doubts = trace_doubts(found)
+    drawn = [None if doubts.about("origin") else origins(found)]
     if found.network is not None:
-        drawn += [latencies(found.network, found.wall), grains(found.network, found.ranks)]
+        if not doubts.about("need"):
+            drawn.append(latencies(found.network, found.wall))
+        if not doubts.about("run time"):
+            drawn.append(grains(found.network, found.ranks))
     return [figure for figure in drawn if figure is not None]
 
 
@@ -116,8 +121,9 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
 
 
 def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
-    """Computation over communication against ranks, by interconnect."""
-    points = [one for one in network.grains if one.size == 1.0]
+    """Computation over communication against ranks, by interconnect without a doubt."""
+    doubtful = {one.interconnect for one in network.predictions if one.doubt}
+    points = [one for one in network.grains if one.size == 1.0 and one.interconnect not in doubtful]
     if not points:
         return None
     rows: list[Row] = [
@@ -167,8 +173,10 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
         title="Granularity against ranks",
         caption="Computation ÷ communication of the same problem on other numbers of ranks, by "
         "interconnect: fine grain at most 1, coarse at least 10 (dashed). The run had "
-        f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated.",
-        alt=f"Lines of {counted(len(network.predictions), 'interconnect')} over ranks.",
+        f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated."
+        + (f" Left out as doubtful: {listed(sorted(doubtful))}." if doubtful else ""),
+        alt=f"Lines of {counted(len({row['interconnect'] for row in rows}), 'interconnect')} over "
+        "ranks.",
         fields=[
             Field("interconnect", "", "class of interconnect"),
             Field("ranks", "", "ranks"),

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.errors import AssayError
-from assay.models.program.critical_path import critical_path, critical_shares
+from assay.models.program.critical_path import CriticalPath, critical_path, critical_shares
 from assay.models.program.efficiency import computing_times, efficiencies
 from assay.models.program.origins import DelayCost, wait_origins
 from assay.models.program.prediction import ModelledRun, model_run
 from assay.models.program.waits import CAUSES, WaitStates, wait_states
-from assay.questions.profile.places import place_name
+from assay.questions.profile.places import place_name, span_name
+from assay.questions.profile.traced.changes import in_a_row, overlaps, with_gains
 from assay.questions.profile.traced.coverage import Coverage, coverage_of
 from assay.questions.profile.traced.model import (
     TRACE_SCHEMA,
@@ -64,6 +65,8 @@ def find_trace(
     covered = coverage_of(matched, waits)
     parts = efficiencies(trace, None if run is None else run.ideal)
     origins, unexplained, followed = _origins(matched, waits, phases)
+    path = critical_path(matched.flat, waits)
+    critical = _critical(matched, path)
     return TraceFindings(
         schema=TRACE_SCHEMA,
         ranks=len(trace.ranks),
@@ -86,17 +89,21 @@ def find_trace(
         waiting=float(waits.seconds.sum()) / whole,
         causes=_causes(waits, whole),
         places=_places(matched, waits, whole),
-        origins=origins,
+        origins=with_gains(origins, matched, waits, run, critical),
         unexplained=unexplained,
         followed=followed,
         worst=_worst(matched, waits),
         phases=phases.phases,
         iterations=phases.iterations,
-        critical=_critical(matched, waits),
+        critical=critical,
         network=network,
         unknown=[*_unknown(matched), *unmodelled],
         cut=trace.cut,
         launches=trace.run.launches,
+        in_a_row=in_a_row(run, wall),
+        overlaps=overlaps(matched, path, run, wall),
+        cpu_wait=trace.cpu_wait,
+        unmatched=_without_partner(matched),
     )
 
 
@@ -156,15 +163,6 @@ def _places(matched: MatchedTrace, waits: WaitStates, whole: float) -> list[Wait
     return [one for one in found if one.time >= _LEAST_SHARE * times.sum()]
 
 
-def _between(trace: Trace, kind: str, after: int, before: int) -> str:
-    """The place of a delay or of a part of the critical path."""
-    if kind == "communication":
-        return place_name(trace.sites[before])
-    begin = "the begin" if after < 0 else place_name(trace.sites[after])
-    end = "the end" if before < 0 else place_name(trace.sites[before])
-    return f"{begin} to {end}"
-
-
 def _origins(
     matched: MatchedTrace, waits: WaitStates, phases: TracePhases
 ) -> tuple[list[DelayOrigin], float, float]:
@@ -176,7 +174,7 @@ def _origins(
         key = (
             trace.ranks[cost.rank].rank,
             cost.kind,
-            _between(trace, cost.kind, cost.after, cost.before),
+            span_name(trace.sites, cost.kind, cost.after, cost.before),
             _phase_of(phases, cost),
         )
         sums[key][0] += cost.direct
@@ -210,19 +208,24 @@ def _worst(matched: MatchedTrace, waits: WaitStates) -> list[WorstWait]:
     ]
 
 
-def _critical(matched: MatchedTrace, waits: WaitStates) -> list[CriticalPlace]:
+def _critical(matched: MatchedTrace, path: CriticalPath) -> list[CriticalPlace]:
     trace = matched.trace
-    path = critical_path(matched.flat, waits)
     length = path.seconds
     sums: dict[tuple[int, str, str], float] = defaultdict(float)
     for one in critical_shares(matched.flat, path):
-        place = _between(trace, one.kind, one.after, one.before)
+        place = span_name(trace.sites, one.kind, one.after, one.before)
         sums[trace.ranks[one.rank].rank, one.kind, place] += one.seconds
     found = [
         CriticalPlace(rank, kind, place, time, time / length)
         for (rank, kind, place), time in sorted(sums.items(), key=lambda item: -item[1])
     ]
     return [one for one in found if one.share >= _LEAST_SHARE]
+
+
+def _without_partner(matched: MatchedTrace) -> float:
+    lost = sum(one.count for one in matched.unmatched)
+    lost += sum(2 * one.count for one in matched.left_out)
+    return min(lost / max(len(matched.trace), 1), 1.0)
 
 
 def _some(ranks: Sequence[int]) -> str:

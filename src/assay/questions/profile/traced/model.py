@@ -26,6 +26,8 @@ class DelayOrigin(msgspec.Struct, frozen=True):
     ``rank``: whose delay. ``kind``: computing or communication. ``place``: the call, or the calls
     between which it computed. ``direct``: waiting for this rank; ``handed_on``: waiting for ranks
     that waited because of it. ``share``: both, of all waiting. ``phase``: setup, iterations or end.
+    ``gain``: s of the run time that its removal would save at most, of the first ones; None: not
+    estimated.
     """
 
     rank: int
@@ -35,6 +37,7 @@ class DelayOrigin(msgspec.Struct, frozen=True):
     direct: float
     handed_on: float
     share: float
+    gain: float | None = None
 
 
 class WaitPlace(msgspec.Struct, frozen=True):
@@ -237,6 +240,46 @@ class NetworkSensitivity(msgspec.Struct, frozen=True):
     iterations: int | None
 
 
+class MessagesInARow(msgspec.Struct, frozen=True):
+    """Small messages, or collectives, that follow each other with hardly any computing between:
+    calls of a ``function`` at a ``place``.
+
+    ``collective``: whether they are collectives; ``answered``: whether they are messages between
+    which the sender receives. ``ranks``: that call. ``calls``: in rows, of all
+    ranks; ``in_a_row``: median number; ``size``: median bytes. ``gain``: s of the run time that one
+    message in place of each row would save at most; ``share``: of the run time.
+    """
+
+    function: str
+    place: str
+    collective: bool
+    answered: bool
+    ranks: int
+    calls: int
+    in_a_row: int
+    size: int
+    gain: float
+    share: float
+
+
+class TransferOverlap(msgspec.Struct, frozen=True):
+    """Blocking calls of a ``function`` at a ``place`` whose transfer comes right before computing.
+
+    ``ranks``: that call. ``calls``: those on the critical path. ``transfer``: mean time of a call
+    without waiting; ``computing``: mean time of the computing behind it. ``gain``: s of the run
+    time that transfers hidden by computing would save at most; ``share``: of the run time.
+    """
+
+    function: str
+    place: str
+    ranks: int
+    calls: int
+    transfer: float
+    computing: float
+    gain: float
+    share: float
+
+
 class TraceFindings(msgspec.Struct, frozen=True):
     """A program's trace.
 
@@ -252,7 +295,10 @@ class TraceFindings(msgspec.Struct, frozen=True):
     repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
     ``unknown``: what the trace can't say, in sentences. ``cut``: s in which no rank recorded
     (MPI_Pcontrol), left out of all times. ``launches``: times of several, of which this is the
-    middle one; empty: it is the only one.
+    middle one; empty: it is the only one. ``in_a_row``, ``overlaps``: what fewer messages, and
+    transfers during computing, would save, most first. ``cpu_wait``: share of the ranks' time
+    without a CPU; None: unknown. ``unmatched``: share of the calls that have no partner, or whose
+    messages are left out.
     """
 
     schema: int
@@ -281,3 +327,7 @@ class TraceFindings(msgspec.Struct, frozen=True):
     unknown: list[str]
     cut: float
     launches: list[LaunchTime]
+    in_a_row: list[MessagesInARow]
+    overlaps: list[TransferOverlap]
+    cpu_wait: float | None
+    unmatched: float

@@ -1,0 +1,1 @@
+"""What changes of a traced program would save at most."""

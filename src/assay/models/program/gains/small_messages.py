@@ -1,0 +1,322 @@
+"""Small messages that follow each other, and what one message in place of them would save.
+
+Messages of a rank to one peer are in a row if the rank receives nothing between them, takes part in
+no collective, and computes no longer than a message takes: one message could carry their data. What
+that saves comes from the execution graph: of each row all but the last message lose their latency
+and overheads, the last one carries all bytes, and the longest path is compared with that of the
+run. So do collectives that follow each other from one place without anything between.
+
+It is a bound: the receiver may use the first message before the last one comes. Messages that are
+answered one by one, again with hardly any computing between, are a row of their own kind: they can
+be joined only if no message depends on what came before it, which a trace doesn't tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.models.program.adapters import with_adapters
+from assay.models.program.graph import ProgramGraph
+from assay.models.program.links import LinkParameters
+from assay.models.program.prediction import ModelledRun
+from assay.models.program.replay import replay
+from assay.trace.calls import (
+    BOTH_WAYS,
+    COLLECTIVES,
+    MEETINGS,
+    PARTITIONED,
+    SENDS,
+    SYNCHRONOUS,
+    begins_request,
+    chosen,
+)
+from assay.trace.events import Floats, Integers
+from assay.trace.matching import FlatTrace, MatchedTrace
+
+_Mask = npt.NDArray[np.bool_]
+# Bytes up to which a message's time is that of the message, not of its bytes (as in calibration).
+SMALL = 4096
+# Messages that make a row, and s of computing between two of them that are no reason to send early,
+# whatever the network: the loop around the calls, and the recording of them.
+_FEWEST, _PAUSE = 4, 5e-6
+# More that are answered one by one are a test of the network, not an exchange in parts.
+_MOST_ANSWERED = 4096
+# Call sites whose gain is searched for, those with most messages first.
+_MOST_SITES = 6
+_ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
+
+
+@dataclass(frozen=True)
+class SmallMessages:
+    """Messages, or collectives, in a row from one call site.
+
+    ``function``, ``site``: numbers in the trace. ``collective``: calls of collectives;
+    ``answered``: messages between which the sender receives. ``ranks``: that call there. ``calls``:
+    messages in rows, of a collective its calls, of the modelled run. ``in_a_row``: median number;
+    ``size``: median bytes. ``seconds``: of the run time that one message in place of each row would
+    save at most.
+    """
+
+    function: int
+    site: int
+    collective: bool
+    answered: bool
+    ranks: int
+    calls: int
+    in_a_row: int
+    size: int
+    seconds: float
+
+
+def small_messages(run: ModelledRun) -> list[SmallMessages]:
+    """Those of a run, the largest gain first; without any gain none."""
+    flat = run.matched.flat
+    links = (run.calibrated.within.parameters, run.calibrated.between.parameters)
+    pause = max(_PAUSE, *(_alone(link) for link in links))
+    calls = collective_rows(run.matched, pause)
+    found: list[SmallMessages] = []
+    for answered in (False, True):
+        rows = message_rows(run.matched, pause, run.eager, answered=answered)
+        places = flat.site[run.matched.messages.send[rows.message]]
+        known = {one.site for one in found}
+        found += [
+            _of_messages(run, rows, places == site, answered=answered)
+            for site in _most(places)
+            if site not in known
+        ]
+    places = flat.site[calls.event]
+    found += [_of_collectives(run, calls, places == site) for site in _most(places)]
+    return sorted((one for one in found if one.seconds > 0.0), key=lambda one: -one.seconds)
+
+
+def _alone(link: LinkParameters) -> float:
+    """s that a message without bytes takes."""
+    return link.latency + 2 * link.overhead
+
+
+def _most(sites: npt.NDArray[np.uint32]) -> list[int]:
+    """The call sites with most entries."""
+    values, counts = np.unique(sites, return_counts=True)
+    return [int(site) for site in values[np.argsort(-counts, kind="stable")][:_MOST_SITES]]
+
+
+@dataclass(frozen=True)
+class MessageRows:
+    """``message``: numbers in the `MatchedMessages`, of a row one after the other; ``row``: the
+    number of each one's row, ascending; ``last``: whether it is the last of its row.
+    """
+
+    message: Integers
+    row: Integers
+    last: _Mask
+
+
+def message_rows(
+    matched: MatchedTrace,
+    pause: float,
+    eager: tuple[float, float] = (SMALL, SMALL),
+    *,
+    answered: bool = False,
+) -> MessageRows:
+    """Small messages in a row. ``pause``: s of computing between two that separate them; ``eager``:
+    bytes that are sent without a handshake, within and between hosts. ``answered``: also those
+    between which the sender receives.
+    """
+    flat, of = matched.flat, matched.messages
+    senders = _ONE_WAY | BOTH_WAYS if answered else _ONE_WAY
+    which = np.flatnonzero((of.size <= min(SMALL, *eager)) & flat.is_one_of(senders)[of.send])
+    if not len(which):
+        return MessageRows(which, which, np.zeros(0, dtype=bool))
+    ranks = len(flat.trace.ranks)
+    sender, receiver = flat.rank[of.send[which]], flat.rank[of.receive[which]]
+    communicator = flat.column("communicator")[of.send[which]].astype(np.int64)
+    channel = (communicator * ranks + sender) * ranks + receiver
+    order = np.lexsort((of.send[which], channel))
+    which, channel = which[order], channel[order]
+    send = of.send[which]
+    together = np.diff(channel) == 0
+    together &= np.diff(_turns(matched, received=not answered)[send]) == 0
+    together &= np.diff(_computed(flat)[send]) <= pause
+    row = np.concatenate([[0], np.cumsum(~together)])
+    length = np.bincount(row)[row]
+    enough = (length >= _FEWEST) & ((length <= _MOST_ANSWERED) | (not answered))
+    which, row = which[enough], row[enough]
+    return MessageRows(which, row, np.diff(row, append=-1) != 0)
+
+
+def _turns(matched: MatchedTrace, *, received: bool) -> Integers:
+    """Of each event how many collectives, and calls that ``received``, come before it."""
+    turns = matched.flat.is_one_of(COLLECTIVES | MEETINGS).astype(np.int64)
+    if received:
+        turns[matched.messages.received_in] = 1
+    return np.asarray(np.cumsum(turns) - turns)
+
+
+def _computed(flat: FlatTrace) -> Floats:
+    """s outside of MPI before each event, counted on over all ranks."""
+    gap = np.zeros(len(flat.begin))
+    for low, high in zip(flat.first[:-1].tolist(), flat.first[1:].tolist(), strict=True):
+        free = np.maximum.accumulate(flat.end[low:high])[:-1]
+        gap[low + 1 : high] = np.maximum(flat.begin[low + 1 : high] - free, 0.0)
+    return np.cumsum(gap)
+
+
+def _of_messages(
+    run: ModelledRun, rows: MessageRows, mine: _Mask, *, answered: bool
+) -> SmallMessages:
+    flat, of = run.matched.flat, run.matched.messages
+    message = rows.message[mine]
+    send = of.send[message]
+    lengths = np.unique(rows.row[mine], return_counts=True)[1]
+    return SmallMessages(
+        function=int(np.bincount(flat.function[send]).argmax()),
+        site=int(flat.site[send[0]]),
+        collective=False,
+        answered=answered,
+        ranks=len(np.unique(flat.rank[send])),
+        calls=len(send),
+        in_a_row=int(np.median(lengths)),
+        size=int(np.median(of.size[message])),
+        seconds=_saved(run, joined_messages(run, rows, mine)),
+    )
+
+
+def _saved(run: ModelledRun, graph: ProgramGraph) -> float:
+    """s of the run time that a changed graph takes less."""
+    network = run.calibrated.network
+    return run.saved(replay(with_adapters(graph, network), network))
+
+
+def joined_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> ProgramGraph:
+    """The graph without the messages ``mine`` of rows, but the last one of each row, which carries
+    their bytes.
+    """
+    graph, of = run.graph, run.matched.messages
+    gone = rows.message[mine & ~rows.last]
+    kept = rows.message[rows.last]
+    weights = np.where(mine & ~rows.last, of.size[rows.message], 0)
+    more = np.bincount(rows.row, weights=weights)[rows.row[rows.last]].astype(np.int64)
+    node, large = graph.received_at[kept], graph.across.bytes.copy()
+    large[node] += more
+    far = graph.far
+    place = np.full(len(graph), -1, dtype=np.int64)
+    place[graph.across.source[far.injection]] = np.arange(len(far.size))
+    size = far.size.copy()
+    at = place[graph.sent_at[kept]]
+    size[at[at >= 0]] += more[at >= 0]
+    at = place[graph.sent_at[gone]]
+    size[at[at >= 0]] = 0
+    changed = replace(graph, across=replace(graph.across, bytes=large), far=replace(far, size=size))
+    nodes = np.concatenate([graph.sent_at[gone], graph.received_at[gone]])
+    return _without_calls(run, _without_cost(changed, nodes), gone)
+
+
+def _without_cost(graph: ProgramGraph, nodes: Integers) -> ProgramGraph:
+    """The graph in which nothing is sent or received at these nodes of ranks."""
+    along, across = graph.along, graph.across
+    overheads, source = along.overheads.copy(), across.source.copy()
+    overheads[nodes], source[nodes] = 0, -1
+    costs = {name: getattr(across, name).copy() for name in ("latencies", "bytes", "overheads")}
+    for column in costs.values():
+        column[nodes] = 0
+    return replace(
+        graph,
+        along=replace(along, overheads=overheads),
+        across=replace(across, source=source, **costs),
+    )
+
+
+def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Integers) -> ProgramGraph:
+    """Without the time of calls that only post or complete messages which are ``gone``."""
+    flat, of = run.matched.flat, run.matched.messages
+    number = len(flat.begin)
+    parts = np.bincount(graph.event[graph.event >= 0], minlength=number)
+    sent_in = of.sent_in[of.sent_in >= 0]
+    open_ = np.bincount(sent_in, minlength=number)
+    mine = of.sent_in[gone]
+    open_ -= np.bincount(mine[mine >= 0], minlength=number)
+    calls = np.concatenate([of.receive[gone], mine[mine >= 0]])
+    calls = np.unique(calls[(parts[calls] == 1) & (open_[calls] == 0)])
+    begin = np.zeros(number + 1, dtype=np.int64)
+    begin[graph.event[graph.begins]] = np.flatnonzero(graph.begins)
+    rank = flat.rank[calls]
+    final = calls + 1 == flat.first[rank + 1]
+    behind = np.where(final, graph.ends[rank], begin[calls + 1])
+    seconds = graph.along.seconds.copy()
+    seconds[behind] = np.maximum(seconds[behind] - (flat.end[calls] - flat.begin[calls]), 0.0)
+    return replace(graph, along=replace(graph.along, seconds=seconds))
+
+
+@dataclass(frozen=True)
+class CollectiveRows:
+    """``event``: calls of collectives in rows; ``last``: whether a call is the last of its row;
+    ``length``: of the row, in calls of one rank.
+    """
+
+    event: Integers
+    last: _Mask
+    length: Integers
+
+
+def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
+    """Small blocking collectives that follow each other on all their ranks, of one function, call
+    site and root, without another call between. ``pause``: as of `message_rows`.
+    """
+    flat = matched.flat
+    plain = np.array([not begins_request(name) for name in flat.trace.functions], dtype=bool)
+    plain &= chosen(flat.trace.functions, COLLECTIVES - {"Barrier"})
+    sent = flat.column("sent")
+    small = plain[flat.function] & (sent >= 0) & (sent <= SMALL)
+    alike = np.stack([flat.function, flat.site, flat.column("communicator"), flat.column("peer")])
+    same = np.zeros(len(flat.begin), dtype=bool)  # as the call right before it
+    same[1:] = (np.diff(alike.astype(np.int64)) == 0).all(axis=0) & small[1:] & small[:-1]
+    same[1:] &= np.diff(_computed(flat)) <= pause
+    same[flat.first[:-1][flat.first[:-1] < len(same)]] = False
+    events, lasts, lengths = [], [], []
+    for group in matched.collectives:
+        follows = np.asarray(same[group.events].all(axis=1))
+        row = np.cumsum(~follows)
+        length = np.bincount(row)[row]
+        kept = length >= _FEWEST
+        last = np.append(~follows[1:], True)
+        width = group.events.shape[1]
+        events.append(group.events[kept].ravel())
+        lasts.append(np.repeat(last[kept], width))
+        lengths.append(np.repeat(length[kept], width))
+    nothing = np.zeros(0, dtype=np.int64)
+    return CollectiveRows(
+        np.concatenate([nothing, *events]),
+        np.concatenate([nothing.astype(bool), *lasts]),
+        np.concatenate([nothing, *lengths]),
+    )
+
+
+def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: _Mask) -> SmallMessages:
+    flat = run.matched.flat
+    event = rows.event[mine]
+    return SmallMessages(
+        function=int(flat.function[event[0]]),
+        site=int(flat.site[event[0]]),
+        collective=True,
+        answered=False,
+        ranks=len(np.unique(flat.rank[event])),
+        calls=len(event),
+        in_a_row=int(np.median(rows.length[mine])),
+        size=int(np.median(flat.column("sent")[event])),
+        seconds=_saved(run, _without_collectives(run, rows.event[mine & ~rows.last])),
+    )
+
+
+def _without_collectives(run: ModelledRun, gone: Integers) -> ProgramGraph:
+    """The graph without these calls. Bytes of the kept ones remain: they are small."""
+    graph = run.graph
+    removed = np.zeros(len(run.matched.flat.begin) + 1, dtype=bool)
+    removed[gone] = True  # the last one is that of nodes without a call
+    nodes = np.flatnonzero(removed[graph.event] & ~graph.begins)
+    far = graph.far
+    size = far.size.copy()
+    size[np.isin(graph.across.source[far.injection], nodes)] = 0
+    return _without_cost(replace(graph, far=replace(far, size=size)), nodes)
