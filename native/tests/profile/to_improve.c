@@ -17,8 +17,7 @@ static char* buffer;
 
 static void compute(double seconds) {
   const double until = MPI_Wtime() + seconds;
-  while (MPI_Wtime() < until)
-    ;
+  while (MPI_Wtime() < until);
 }
 
 static void tiny(void) {
