@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from assay.model.replication import Replication
-from assay.stats.cells.launch_rule import FAR_BELOW, looks, needs_more, relative_half_width
+from assay.stats.cells.launch_rule import (
+    FAR_BELOW,
+    expected_launches,
+    looks,
+    needs_more,
+    relative_half_width,
+)
 from assay.stats.core.launches import launch_interval
 
 RULE = Replication()
@@ -108,3 +114,27 @@ def test_relative_half_width() -> None:
     assert relative_half_width([0.0] * 9) is None
     # The same for costs and, to first order, for rates.
     assert relative_half_width([1 / v for v in values]) == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("sigma", [0.001, 0.01, 0.02, 0.05])
+def test_expected_launches_are_those_after_which_it_stops(sigma: float) -> None:
+    """By the spread of a few values, within a factor of two of the middle of simulated cells."""
+    rule = Replication(min_launches=6, max_launches=30, precision=0.02)
+    generator = np.random.default_rng(7)
+    ends, expected = [], []
+    for _ in range(60):
+        values = generator.normal(1.0, sigma, rule.max_launches).tolist()
+        expected.append(expected_launches(values[:6], rule))
+        ends.append(next(n for n in range(1, 31) if not needs_more(values[:n], rule).more))
+    assert 0.5 <= np.median(expected) / np.median(ends) <= 2.0
+    assert max(expected) <= rule.max_launches and min(expected) >= rule.min_launches
+
+
+def test_expected_launches_without_a_spread() -> None:
+    rule = Replication(min_launches=6, max_launches=30, precision=0.02)
+    for values in ([], [1.0], [1.0, 1.1]):
+        assert expected_launches(values, rule) == looks(rule)[1]
+    assert expected_launches([1.0] * 6, rule) == looks(rule)[1]
+    assert expected_launches([0.0] * 3, rule) >= rule.min_launches
+    few = Replication(min_launches=2, max_launches=2, precision=0.02)
+    assert expected_launches([], few) == 2
