@@ -8,30 +8,15 @@ JSON from its standard input and writes an SVG document for each, as a line of J
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from assay.charts import drawing_engine
 from assay.errors import AssayError
-
-# A failure of one figure is told as such; only an aborted process ends without an answer.
-_PROGRAM = """
-import json, sys
-import vl_convert
-for line in sys.stdin:
-    request = json.loads(line)
-    try:
-        if request["what"] == "svg":
-            answer = {"text": vl_convert.vegalite_to_svg(request["spec"])}
-        else:
-            answer = {"text": vl_convert.javascript_bundle(request["spec"])}
-    except Exception as error:
-        answer = {"error": str(error)}
-    sys.stdout.write(json.dumps(answer) + "\\n")
-    sys.stdout.flush()
-"""
 
 
 def svgs(specs: Iterable[dict[str, Any]]) -> list[str]:
@@ -49,7 +34,7 @@ def bundle(snippet: str) -> str:
 @contextmanager
 def _engine() -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM],
+        [sys.executable, "-I", drawing_engine.__file__, *filter(os.path.isabs, sys.path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
