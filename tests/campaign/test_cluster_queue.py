@@ -107,6 +107,7 @@ def test_pending_tasks_of_an_array_are_not_lost(bench: Bench) -> None:
     assert status.state == "queued", status
     assert [status.tasks[task].state for task in range(3)] == ["complete", "queued", "queued"]
     assert status.prospect == "held"
+    time.sleep(SEVERAL_LOOKS)
     assert command.poll() is None
     for task in held:
         scontrol("release", task.removeprefix("JobId="))
@@ -117,6 +118,7 @@ def test_pending_tasks_of_an_array_are_not_lost(bench: Bench) -> None:
     assert [member.state for member in read_group(group).members] == ["complete"] * 3
 
 
+SEVERAL_LOOKS = 10.0  # s in which a follower asks the scheduler several times
 OUTAGE = 10.0  # s; commands repeat their requests for half of it
 
 

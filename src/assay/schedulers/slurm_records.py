@@ -56,7 +56,8 @@ def _fields(line: str, one_line: bool) -> Iterator[tuple[str, str]]:
     while (match := _FIELD.search(line, place)) is not None:
         begin = match.end()
         if match[1] == _REASON:
-            after = _AFTER_REASON.search(line, begin)
+            # No version is known to leave that field out; then a reason is one word or so.
+            after = _AFTER_REASON.search(line, begin) or _FIELD.search(line, begin)
         elif match[1] in _TEXTS:
             after = _TEXTS[match[1]].search(line, begin) if one_line else None
         else:
