@@ -248,3 +248,15 @@ def test_a_memory_of_0_is_unknown(folder: Path) -> None:
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip("no mount namespace can be made here")
     assert "unknown, 9.02 GiB available, no swap" in " ".join(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_launcher_without_files_is_named(folder: Path) -> None:
+    """The launcher needs several open files for each rank; forty ranks need more than 64."""
+    words = ("measure", "network.barrier", "--ppn", "40", "--oversubscribe", "--budget", "4s",
+             "--launches", "1..1", "--runs", "real")  # fmt: skip
+    kept = {"ASSAY_CACHE": None}  # no second build of the kernels
+    done = called(folder, words, before="ulimit -n 64", environment=kept)
+    told = done.stdout + done.stderr
+    assert done.returncode == 1, told
+    assert "Too many files are open: the limit is 64 (ulimit -n). Raise it" in told, told
