@@ -114,7 +114,7 @@ CONDITIONS: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
         {"environment": {"HOME": "/proc/lost", "ASSAY_CACHE": None, "XDG_CACHE_HOME": None}},
     ),
     "no TMPDIR": (
-        ("run", "measure", "report to a file", "profile", "watch", "import"),
+        ("run", "measure", "report to a file", "watch", "import"),
         {"environment": {"TMPDIR": "/nonexistent"}},
     ),
     "ASCII": (

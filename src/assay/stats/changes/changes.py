@@ -131,7 +131,7 @@ class Changes(msgspec.Struct, frozen=True):
     dependence_found: float = 0.0
 
 
-class Series(NamedTuple):
+class ObservedSeries(NamedTuple):
     """A series and what was noticed in it run by run, which no level of a test changes."""
 
     rows: Rows
@@ -144,7 +144,7 @@ def series_of(
     values: Sequence[float] | Floats,
     utc: Sequence[float] | Floats | None = None,
     scatter: Sequence[float] | Floats | None = None,
-) -> Series:
+) -> ObservedSeries:
     """Positive ``values``, one per run, in order of time, for ``changes_of``.
 
     ``utc``: times of the runs, s, for drifts; without it runs count as evenly spaced. ``scatter``:
@@ -164,7 +164,7 @@ def series_of(
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
     steps = placed(x, outliers, [each for each in noticed if each.kind == "step"])
-    return Series(rows, noticed, steps, StepTests(rows))
+    return ObservedSeries(rows, noticed, steps, StepTests(rows))
 
 
 def find_changes(
@@ -178,7 +178,9 @@ def find_changes(
     return changes_of(series_of(values, utc, scatter), level, least_dependence)
 
 
-def changes_of(series: Series, level: float = LEVEL, least_dependence: float = 0.0) -> Changes:
+def changes_of(
+    series: ObservedSeries, level: float = LEVEL, least_dependence: float = 0.0
+) -> Changes:
     """The changes of a series.
 
     ``level``: the greatest ``p`` of a change of level that is kept. ``least_dependence``: the
