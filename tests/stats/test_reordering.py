@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.stats.changes import reordering
 from assay.stats.changes.mode_share import mean_shift, mode_share
 from assay.stats.changes.reordering import (
+    ORDERS,
     changed,
     estimated_dependence,
+    places_of,
     remaining_dependence,
     scores_of,
 )
@@ -94,3 +97,26 @@ def test_shares_are_counted_at_the_gap_between_modes() -> None:
     assert mode_share(runs(24, 6), runs(16, 4)) is None  # the same shares
     assert mode_share(runs(24, 6), runs(16, 4, 1.0)) is None  # both levels stepped
     assert mode_share(runs(6, 2), runs(2, 6)) is None  # too few
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6])
+def test_ending_a_test_early_changes_no_decision(
+    rho: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = np.random.default_rng(3)
+    series = [
+        drawn.standard_normal(60) + step * (np.arange(60) >= 25)
+        for step in (0.0, 0.3, 0.6, 0.9, 1.2, 2.0)
+        for _ in range(4)
+    ]
+    parts = [(changed(x, rho), places_of(x, 0, rho)) for x in series]
+    monkeypatch.setattr(reordering, "_PARTS", (ORDERS,))
+    monkeypatch.setattr(reordering, "_PLACE_PARTS", (199,))
+    early = 0
+    for x, (p, places) in zip(series, parts, strict=True):
+        whole = changed(x, rho)
+        early += p != whole
+        assert p == whole or min(p, whole) >= 0.1
+        if rho > 0.0:  # without dependence the sides are drawn in another order
+            assert places == places_of(x, 0, rho)
+    assert early > 0

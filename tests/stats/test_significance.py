@@ -9,7 +9,7 @@ from assay.stats.changes import significance
 from assay.stats.changes.reordering import changed, remaining_dependence
 from assay.stats.changes.scan import Alarm, alarms, robust_scale
 from assay.stats.changes.segments import Rows, placed, residuals_of, tidied
-from assay.stats.changes.significance import beside, significant_steps
+from assay.stats.changes.significance import StepTests, beside, significant_steps
 
 LEVEL = 0.05
 
@@ -57,7 +57,7 @@ def one_by_one(rows: Rows, steps: list[Alarm]) -> list[tuple[int, float]]:
 def test_rounds_keep_the_same_steps_with_the_same_p(kind: str) -> None:
     for seed in range(3):
         rows, steps = of(series(kind, 160, seed))
-        found = significant_steps(rows, steps, LEVEL, 0.0)
+        found = significant_steps(StepTests(rows), steps, LEVEL, 0.0)
         assert [(step.at, step.p) for step in found] == one_by_one(rows, steps)
 
 
@@ -74,6 +74,6 @@ def test_the_number_of_tests_grows_as_n_log_n(kind: str, monkeypatch: pytest.Mon
 
         monkeypatch.setattr(significance, "changed", counted)
         rows, steps = of(series(kind, n, 1))
-        significant_steps(rows, steps, LEVEL, 0.0)
+        significant_steps(StepTests(rows), steps, LEVEL, 0.0)
         counts.append(seen[0] / (n * np.log2(n)))
     assert counts[-1] <= 4.0 * max(counts[0], 0.005)

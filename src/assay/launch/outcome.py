@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from assay.conditions import condition_of, number_in
 from assay.errors import AssayError
 from assay.plain_files import reading
 from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
@@ -29,6 +31,31 @@ AGENT_ENDED = 0
 # The messages of MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE) for that.
 _AGENT_DIED = re.compile(
     r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
+)
+# Conditions that a launcher or a rank can meet through no fault of the program. Of a host of
+# another limit than this process's the launcher doesn't tell more.
+_LAUNCH_CONDITIONS = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+     errno.ENOMEM, errno.EROFS, errno.EIO, errno.ESTALE)
+)  # fmt: skip
+# EAGAIN's message has other meanings too, such as of sockets; these words are of new processes.
+_NEW_PROCESS = re.compile(
+    r"\b(?:fork|vfork|clone|posix_spawn|pthread_create|thread|process(?:es)?|proxy|daemon|exec\w*)\b",
+    re.IGNORECASE,
+)
+# Texts of launchers and shells that name no error of the system: bash's and dash's "Cannot fork"
+# and "fork: retry", Hydra's "unable to fork", Open MPI's help texts on pipes and files.
+_UNNUMBERED = (
+    (
+        r"(?:can(?:'t|not)|unable to|could not|failed to) v?fork|fork: retry|fork (?:call )?failed"
+        r"|(?:can(?:'t|not)|unable to|could not|failed to) create (?:a )?(?:new )?thread",
+        errno.EAGAIN,
+    ),
+    (
+        r"system limit on number of (?:pipes|open files|children)"
+        r"|limit (?:on|for) (?:the )?number of (?:open )?(?:files|file descriptors)",
+        errno.EMFILE,
+    ),
 )
 
 
@@ -160,8 +187,31 @@ def _how(status: int | None, said: str) -> str:
         how = "exit status 0 without an end record"
     else:
         how = f"exit status {status}"
+    named = _condition(said) if status != 0 else None
+    if named is not None:
+        line, found = named
+        return f"{how}: {line}. {found.what} {found.fix.rstrip('.')}"
     line = _relevant_line(said)
     return f"{how}: {line}" if line else how
+
+
+def _condition(said: str) -> tuple[str, AssayError] | None:
+    """The line that names a condition of the system, such as a full disk, and what it means."""
+    for line in said.splitlines():
+        number = number_in(line) or _unnumbered(line)
+        if number == errno.EAGAIN and not _NEW_PROCESS.search(line):
+            continue
+        if number not in _LAUNCH_CONDITIONS:
+            continue
+        found = condition_of(number)
+        if found is not None:
+            return line.strip()[:300].rstrip("."), found
+    return None
+
+
+def _unnumbered(line: str) -> int | None:
+    """The error number that a launcher's or shell's own words mean."""
+    return next((n for words, n in _UNNUMBERED if re.search(words, line, re.IGNORECASE)), None)
 
 
 def _signal_name(number: int) -> str:

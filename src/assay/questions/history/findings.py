@@ -30,7 +30,7 @@ from assay.questions.history.snapshots import differences
 from assay.questions.history.words import remark_on, verdict_of
 from assay.records.store import RunFilter, Store
 from assay.stats.cells.contention import Contention
-from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, find_changes
+from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, changes_of, series_of
 from assay.stats.changes.detectable import detectable_step, halves
 from assay.stats.changes.mode_share import mean_shift, mode_share
 from assay.stats.changes.reordering import MOST_DEPENDENCE, changed
@@ -134,32 +134,22 @@ def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Ch
     """
     from assay.stats.core.multiple import corrected
 
-    found = [find_changes(each.values, each.utc, each.scatter) for each in series]
+    prepared = [series_of(each.values, each.utc, each.scatter) for each in series]
+    found = [changes_of(each) for each in prepared]
     least = _shared_dependence(series, found)
     found = [
-        find_changes(each.values, each.utc, each.scatter, least_dependence=least[each.system])
-        if least[each.system]
-        else changes
-        for each, changes in zip(series, found, strict=True)
+        changes_of(own, least_dependence=least[each.system]) if least[each.system] else changes
+        for each, own, changes in zip(series, prepared, found, strict=True)
     ]
     p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for of in found]
     raw = np.array([each for of_cell in p for each in of_cell])
     sure = raw[corrected(raw, "holm") <= LEVEL]
     level = float(sure.max(initial=0.0))
     return [
-        (
-            each,
-            changes
-            if max(own) == 1.0 or max(own) <= level
-            else find_changes(
-                each.values,
-                each.utc,
-                each.scatter,
-                level=level,
-                least_dependence=least[each.system],
-            ),
-        )
-        for each, changes, own in zip(series, found, p, strict=True)
+        (each, changes)
+        if max(p_of_cell) == 1.0 or max(p_of_cell) <= level
+        else (each, changes_of(own, level, least[each.system]))
+        for each, own, changes, p_of_cell in zip(series, prepared, found, p, strict=True)
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -46,7 +46,7 @@ from assay.stats.changes.segments import (
     shifted,
     tidied,
 )
-from assay.stats.changes.significance import beside, significant_steps
+from assay.stats.changes.significance import StepTests, beside, significant_steps
 from assay.stats.core.intervals import Floats, Interval, checked
 
 Kind = Literal["step", "drift", "spread", "modes"]
@@ -131,20 +131,25 @@ class Changes(msgspec.Struct, frozen=True):
     dependence_found: float = 0.0
 
 
-def find_changes(
+class ObservedSeries(NamedTuple):
+    """A series and what was noticed in it run by run, which no level of a test changes."""
+
+    rows: Rows
+    noticed: list[Alarm]
+    steps: list[Alarm]
+    tested: StepTests
+
+
+def series_of(
     values: Sequence[float] | Floats,
     utc: Sequence[float] | Floats | None = None,
     scatter: Sequence[float] | Floats | None = None,
-    level: float = LEVEL,
-    least_dependence: float = 0.0,
-) -> Changes:
-    """The changes of positive ``values``, one per run, in order of time.
+) -> ObservedSeries:
+    """Positive ``values``, one per run, in order of time, for ``changes_of``.
 
     ``utc``: times of the runs, s, for drifts; without it runs count as evenly spaced. ``scatter``:
     the standard error of each value within its run, nan if unknown; runs with a greater one than
-    the median have less weight. ``level``: the greatest ``p`` of a change of level that is kept.
-    ``least_dependence``: the autocorrelation of neighbours to allow for at least.
-    Raises AssayError for values that are not positive.
+    the median have less weight. Raises AssayError for values that are not positive.
     """
     series = checked(values)
     if series.min() <= 0.0:
@@ -158,9 +163,31 @@ def find_changes(
     noticed = alarms(x, weights)
     tidy, outliers = tidied(x, [alarm.at for alarm in noticed if alarm.kind == "step"])
     rows = Rows(x, tidy, weights, times)
-    steps = significant_steps(
-        rows, placed(x, outliers, [a for a in noticed if a.kind == "step"]), level, least_dependence
-    )
+    steps = placed(x, outliers, [each for each in noticed if each.kind == "step"])
+    return ObservedSeries(rows, noticed, steps, StepTests(rows))
+
+
+def find_changes(
+    values: Sequence[float] | Floats,
+    utc: Sequence[float] | Floats | None = None,
+    scatter: Sequence[float] | Floats | None = None,
+    level: float = LEVEL,
+    least_dependence: float = 0.0,
+) -> Changes:
+    """``changes_of`` of these values; see ``series_of``."""
+    return changes_of(series_of(values, utc, scatter), level, least_dependence)
+
+
+def changes_of(
+    series: ObservedSeries, level: float = LEVEL, least_dependence: float = 0.0
+) -> Changes:
+    """The changes of a series.
+
+    ``level``: the greatest ``p`` of a change of level that is kept. ``least_dependence``: the
+    autocorrelation of neighbours to allow for at least.
+    """
+    (x, _, weights, times), noticed = series.rows, series.noticed
+    steps = significant_steps(series.tested, series.steps, level, least_dependence)
     tidy, outliers = tidied(x, [step.at for step in steps])
     rows = Rows(x, tidy, weights, times)
     residuals = residuals_of(rows, steps)

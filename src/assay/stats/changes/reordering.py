@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -22,8 +23,13 @@ from assay.stats.core.intervals import Floats
 
 # Permutations of the test for a change, and the share of them that the tail is fitted to.
 ORDERS, _TAIL = 999, 0.05
-# Permutations per tested place; the level of each test; successive rejections that end the search.
-_PLACE_ORDERS, _PLACE_LEVEL, _ENOUGH = 199, 0.05, 3
+# They are drawn in these parts. A part that leaves no doubt that p is far above every level, by
+# this many better permutations at a share of at least this, ends the test (J. Besag, P. Clifford:
+# Sequential Monte Carlo p-values, Biometrika 78, 1991, 301-304).
+_PARTS, _MANY_BETTER, _FAR_ABOVE = (99, 300, 600), 25, 0.125
+# Permutations per tested place, in parts; the level of each test; successive rejections that end
+# the search.
+_PLACE_ORDERS, _PLACE_PARTS, _PLACE_LEVEL, _ENOUGH = 199, (40, 159), 0.05, 3
 # The stride from place to place grows by one per this distance from the best place.
 _STRIDE = 16
 # A place is rejected without p if the best one explains more by this number of variances.
@@ -58,8 +64,13 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
         length = -(-x.size // longest)
         scores, rho = _shortened(scores, length), rho**length if rho else 0.0
     best, runs = (float(each[0]) for each in _best(scores[None, :], passing))
-    others, _ = _best(reordered(scores, rho, ORDERS), passing)
-    p = (1.0 + float(np.count_nonzero(others >= best - _ROUNDING))) / (ORDERS + 1.0)
+    others = np.zeros(0)
+    for rows in _in_parts(scores, rho, _PARTS):
+        others = np.concatenate([others, _best(rows, passing)[0]])
+        better = int(np.count_nonzero(others >= best - _ROUNDING))
+        p = (1.0 + better) / (others.size + 1.0)
+        if better >= _MANY_BETTER and p >= _FAR_ABOVE:
+            return p
     if p * ORDERS < _FEW:
         others = np.sort(others)
         start = float(others[-int(_TAIL * ORDERS) - 1])
@@ -126,23 +137,32 @@ def places_of(values: Floats, offset: int, rho: float = 0.0) -> tuple[int, int]:
     rest = float(np.sum((values - values.mean()) ** 2)) - float(ahead.max())
     unlikely = _UNLIKELY * max(rest / max(n - 2, 1), FLOOR**2)
     ends = [best, best]
-    p: float
     for side, way in ((0, -1), (1, 1)):
         rejected, place = 0, best + way
         while 1 <= place <= n - 1 and rejected < _ENOUGH:
-            drawn = _rearranged(values, place, rho)
-            others = _explained(drawn)
-            gaps = others.max(axis=1) - others[:, place - 1]
             gap = float(ahead.max() - ahead[place - 1])
-            p = (1.0 + float(np.count_nonzero(gaps >= gap - _ROUNDING))) / (_PLACE_ORDERS + 1.0)
-            p = p if gap < unlikely else 0.0
             stride = 1 + abs(place - best) // _STRIDE
-            if p > _PLACE_LEVEL:
+            if gap < unlikely and _possible(values, place, rho, gap):
                 ends[side], rejected = place + way * (stride - 1), 0
             else:
                 rejected += 1
             place += way * stride
     return offset + max(ends[0], 1), offset + min(ends[1], n - 1)
+
+
+def _possible(values: Floats, place: int, rho: float, gap: float) -> bool:
+    """Whether the change may be at ``place``, where a split explains less by ``gap`` than at the
+    best place: permutations of its sides do as much at the level of these tests.
+    """
+    wanted = math.floor(_PLACE_LEVEL * (_PLACE_ORDERS + 1.0))  # with this many p exceeds the level
+    found = 0
+    for drawn in _rearranged(values, place, rho, _PLACE_PARTS):
+        others = _explained(drawn)
+        gaps = others.max(axis=1) - others[:, place - 1]
+        found += int(np.count_nonzero(gaps >= gap - _ROUNDING))
+        if found >= wanted:
+            return True
+    return False
 
 
 def _explained(rows: Floats) -> Floats:
@@ -153,16 +173,19 @@ def _explained(rows: Floats) -> Floats:
     return np.asarray(sums**2 * (n / (places * (n - places))))
 
 
-def _rearranged(values: Floats, place: int, rho: float) -> Floats:
+def _rearranged(values: Floats, place: int, rho: float, parts: tuple[int, ...]) -> Iterator[Floats]:
     """Permutations of the runs before ``place`` and of those from it on, each side separately."""
     sides = values[:place], values[place:]
     drawn = _drawn(values)
-    if rho <= 0.0:
-        rows = (np.tile(side, (_PLACE_ORDERS, 1)) for side in sides)
-        return np.concatenate([drawn.permuted(each, axis=1) for each in rows], axis=1)
-    rest = np.concatenate([side - side.mean() for side in sides])
-    levels = np.concatenate([np.full(side.size, side.mean()) for side in sides])
-    return levels + _dependent(rest, rho, _PLACE_ORDERS, drawn)
+    if rho > 0.0:
+        rest = np.concatenate([side - side.mean() for side in sides])
+        levels = np.concatenate([np.full(side.size, side.mean()) for side in sides])
+    for orders in parts:
+        if rho > 0.0:
+            yield levels + _dependent(rest, rho, orders, drawn)
+        else:
+            rows = (np.tile(side, (orders, 1)) for side in sides)
+            yield np.concatenate([drawn.permuted(each, axis=1) for each in rows], axis=1)
 
 
 def remaining_dependence(
@@ -232,10 +255,17 @@ def _drawn(scores: Floats) -> np.random.Generator:
 
 def reordered(scores: Floats, rho: float, orders: int) -> Floats:
     """Permutations of the runs, a row each; of dependent runs the innovations are permuted."""
+    return next(_in_parts(scores, rho, (orders,)))
+
+
+def _in_parts(scores: Floats, rho: float, parts: tuple[int, ...]) -> Iterator[Floats]:
+    """Permutations of the runs as ``reordered``, drawn in parts of these numbers."""
     drawn = _drawn(scores)
-    if rho <= 0.0:
-        return np.asarray(drawn.permuted(np.tile(scores, (orders, 1)), axis=1))
-    return _dependent(scores - scores.mean(), rho, orders, drawn)
+    for orders in parts:
+        if rho > 0.0:
+            yield _dependent(scores - scores.mean(), rho, orders, drawn)
+        else:
+            yield np.asarray(drawn.permuted(np.tile(scores, (orders, 1)), axis=1))
 
 
 def _dependent(rest: Floats, rho: float, orders: int, drawn: np.random.Generator) -> Floats:

@@ -27,18 +27,17 @@ _SURE, _NEARLY = 0.5, 0.02
 
 
 def significant_steps(
-    rows: Rows, steps: Sequence[Alarm], level: float, least_dependence: float
+    tested: StepTests, steps: Sequence[Alarm], level: float, least_dependence: float
 ) -> list[Alarm]:
     """The steps that remain significant by the permutation test, each with its p."""
     kept = list(steps)
-    tested = _Tested(rows, level)
     while kept:
-        residuals = residuals_of(rows, kept)
+        residuals = residuals_of(tested.rows, kept)
         scores = residuals / robust_scale(residuals)
         rho = remaining_dependence(scores, len(kept), least=least_dependence)
-        doubts = tested.each(kept, rho)
+        doubts = tested.each(kept, rho, _SURE * level)
         if max(doubts) <= level:
-            doubts = tested.each(kept, rho, exactly=True)
+            doubts = tested.each(kept, rho)
         if max(doubts) > level:
             dropped = _dropped(doubts, level)
             kept = [step for i, step in enumerate(kept) if i not in dropped]
@@ -76,32 +75,28 @@ def _dropped(doubts: Sequence[float], level: float) -> set[int]:
     return dropped
 
 
-class _Tested:
-    """Permutation tests of a series, each made once.
+class StepTests:
+    """Permutation tests of a series, each made once, also at different levels."""
 
-    ``level``: the p from which on a step is left out.
-    """
-
-    def __init__(self, rows: Rows, level: float) -> None:
-        self._rows = rows
-        self._sure = _SURE * level
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
         self._known: dict[tuple[int, int], tuple[float, float]] = {}
         self._whole: dict[float, float] = {}
 
-    def each(self, steps: Sequence[Alarm], rho: float, *, exactly: bool = False) -> list[float]:
+    def each(self, steps: Sequence[Alarm], rho: float, sure: float = 0.0) -> list[float]:
         """p of each step in the stretches beside it.
 
-        Unless ``exactly``, a p far below the level is that of nearly this autocorrelation, if it is
-        known: few of the stretches change when a step is left out, but the autocorrelation does.
+        A p of ``sure`` or less is that of nearly this autocorrelation, if it is known: few of the
+        stretches change when a step is left out, but the autocorrelation does.
         """
-        bounds = [0, *(step.at for step in steps), self._rows.x.size]
+        bounds = [0, *(step.at for step in steps), self.rows.x.size]
         found = []
         for i in range(len(steps)):
             low, _, high = beside(bounds[i : i + 3])
             of, p = self._known.get((low, high), (math.inf, 1.0))
-            near = 0.0 if exactly or p > self._sure else _NEARLY
+            near = _NEARLY if p <= sure else 0.0
             if not abs(of - rho) <= near:
-                p = changed(self._rows.x[low:high], rho)
+                p = changed(self.rows.x[low:high], rho)
                 self._known[low, high] = rho, p
             found.append(p)
         return found
@@ -109,5 +104,5 @@ class _Tested:
     def whole(self, rho: float) -> float:
         """p of any change of the whole series, also of a passing one."""
         if rho not in self._whole:
-            self._whole[rho] = changed(self._rows.x, rho, passing=True)
+            self._whole[rho] = changed(self.rows.x, rho, passing=True)
         return self._whole[rho]
