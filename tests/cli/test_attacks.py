@@ -437,7 +437,7 @@ def test_an_access_control_list_is_seen(made: Scratch, scratch: Scratch) -> None
 def _cleaned(scratch: Scratch, names: str, states: str) -> tuple[str, str]:
     """What ``runs --clean --yes`` prints, and the commands of Slurm that it ran."""
     variables = stand_in_slurm(scratch.path / "bin")
-    variables |= {"SQUEUE_NAMES": names, "SQUEUE_STATES": states}
+    variables |= {"STAND_IN_NAMES": names, "STAND_IN_STATES": states}
     done = scratch.assay("runs", "--clean", "--yes", **variables)
     assert "Please report" not in done.stderr
     log = Path(variables["SLURM_LOG"])

@@ -37,6 +37,7 @@ NOT_EXECUTED = {
     "docs/architecture.md: plan (TOML)                 job (JSON)"
     "               records (JSON Lines)": "a diagram",
     "docs/architecture.md: native/": "a tree of folders",
+    "docs/sites.md: root# mkdir -p /opt/assay/builds": "it writes to a folder of the system",
     "docs/lab.md: o   o   o   o": "a diagram",
     "docs/lab.md: oooo                    oooo": "a diagram",
     "docs/lab.md: [row1]--o-----o-----o": "a diagram",

@@ -146,8 +146,8 @@ echo "$(basename "$0") $*" >>"$SLURM_LOG"
 _SQUEUE = (
     _RECORD
     + """case "$*" in
-*%F\\|%j*) echo "$SQUEUE_NAMES" ;;
-*) echo "$SQUEUE_STATES" ;;
+*%F\\|%j*) echo "$STAND_IN_NAMES" ;;
+*) echo "$STAND_IN_STATES" ;;
 esac
 """
 )
