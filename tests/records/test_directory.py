@@ -245,7 +245,7 @@ def test_the_remedy_names_the_option_of_the_file(tmp_path: Path) -> None:
             assert "--resume" not in fix
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(AssayError, match="--out FILE"):
+    with pytest.raises(AssayError, match="Correct the path"):
         write_atomically(file / "below", b"", option=OUT)
 
 
