@@ -101,8 +101,12 @@ def assay(folder: Path, *words: str) -> str:
 def check(folder: Path, command: str, section: str, verdict: str, evidence: str) -> None:
     """The four formats of the command's report begin with what was asked."""
     words = [*command.split(), "--fake", "machine.toml", "--seed", "1", "--launches", "1..2"]
-    keep = ["--keep"] if words[0] == "measure" else ["--fail-on", "never"]
-    assay(folder, *words, *keep, "--budget", "1 s", "--whole")
+    keep = (
+        ["--keep"]
+        if words[0] == "measure"
+        else ["--fail-on", "never", "--budget", "1 s", "--whole"]
+    )
+    assay(folder, *words, *keep)
     written = {"terminal": assay(folder, "report")}
     for form, suffix in (("json", "json"), ("markdown", "md"), ("html", "html")):
         assay(folder, "report", "--format", form, "--output", f"r.{suffix}")
