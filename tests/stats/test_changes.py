@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.stats.changes import scan
-from assay.stats.changes.changes import find_changes
+from assay.stats.changes.changes import changes_of, find_changes, series_of
 from assay.stats.changes.reordering import changed, places_of
 from assay.stats.changes.scan import LEVELS, SPLITS, alarms, inflation, thresholds
 from assay.stats.changes.segments import compared, segmented, shifted
@@ -374,3 +374,14 @@ def test_the_place_and_the_shift_are_by_ranks_and_orders() -> None:
     assert found.interval[0] < 8.0 < found.interval[1] and found.p < 1e-6
     first, last = places_of(np.concatenate([before, after]), 100)
     assert 100 < first <= 125 <= last < 145
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_series_serves_all_levels(seed: int) -> None:
+    """What a series keeps of one question changes no answer to the next."""
+    values = noise(seed, 150) * steps((60, 1.0), (50, 1.02), (40, 1.005))
+    series = series_of(values)
+    for level, dependence in ((0.01, 0.0), (0.001, 0.3), (0.01, 0.0), (0.05, 0.6)):
+        assert changes_of(series, level, dependence) == find_changes(
+            values, level=level, least_dependence=dependence
+        )
