@@ -33,7 +33,8 @@ def test_every_suite_is_drawn():
 @pytest.mark.parametrize("name", [*SUITES, *OTHERS])
 def test_a_page_can_be_read(browser, tmp_path, monkeypatch, name):
     # Pictures for paper take long, and are drawn from the same specification.
-    monkeypatch.setattr(html, "svg", lambda _: "<svg xmlns='http://www.w3.org/2000/svg'/>")
+    picture = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+    monkeypatch.setattr(html, "drawn", lambda figures: [picture for _ in figures])
     model = report_of(tmp_path, name)
     assert any(section.figures for section in model.sections) == (name not in WITHOUT)
     assert defects(browser, html.to_html(model), WIDTHS) == []
