@@ -148,7 +148,7 @@ def test_a_run_uses_the_profile(lab: SearchLab) -> None:
     (lab.path / "assay.toml").write_text("")
     app = f"{shlex.quote(sys.executable)} program.py {{ppn}} {{threads}}"
     done = run_app(
-        lab, "ppn=1,2,4", "threads=1,2", "--app", app, "--time", "took (.*)", "--nodes", "1",
+        lab, "ppn=1,2", "threads=1,2", "--app", app, "--time", "took (.*)", "--nodes", "1",
         "--profile", str(profile), "--config", str(lab.path / "assay.toml"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
