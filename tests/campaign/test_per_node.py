@@ -168,7 +168,7 @@ def test_a_host_that_fails_is_named_and_measured_at_the_next_try(bench: Bench) -
     group = group_of(bench)
     assert unfinished_members(group.path, 2) == [1]
     with_hosts(bench, "n1", "n2")
-    done = bench.run("--resume")
+    done = bench.run("--resume", "--fake", "scenario.toml")
     assert done.returncode == 0, done.stderr
     assert group.complete
 
@@ -204,7 +204,7 @@ def test_ctrl_c_ends_all_hosts_regularly(bench: Bench) -> None:
     assert [end.how for end in ends if end] == ["asked", "asked"]
     assert [m.state for m in read_group(group.path).members] == ["unfinished", "unfinished"]
     bench.scenario()
-    assert bench.run("--resume").returncode == 0
+    assert bench.run("--resume", "--fake", "scenario.toml").returncode == 0
     assert group.complete
     assert all(set(measurement_counts(group.member(n)).values()) == {1} for n in range(2))
 
@@ -221,7 +221,7 @@ def test_when_the_leader_is_killed_the_hosts_end(bench: Bench) -> None:
     process.communicate(timeout=20)
     wait_for(lambda: all(JobBook(group.path).end(1, task) for task in range(2)))
     bench.scenario()
-    assert bench.run("--resume").returncode == 0
+    assert bench.run("--resume", "--fake", "scenario.toml").returncode == 0
     assert group.complete
 
 
