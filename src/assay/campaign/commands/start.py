@@ -93,10 +93,9 @@ def begin(options: RunOptions, how: StartOptions) -> int:
     plan = plan_requested(options, machine.context)
     if how.fake is not None:
         check_cells(how.fake, plan.cells)
-    if how.dry_run:
-        plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
-        return show_plan(plan, how.console, as_json=how.after.as_json)
     plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
+    if how.dry_run:
+        return show_plan(plan, how.console, as_json=how.after.as_json)
     report_choices(plan, how.console, requested=bool(options.words or options.nodes))
     how.console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, how.console)
