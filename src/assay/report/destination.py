@@ -71,12 +71,7 @@ def destination(
         chosen = chosen or next(iter(suffixes))
         return Destination(chosen, output.with_name(output.name + suffixes[chosen][0]))
     if chosen is None:
-        known = ", ".join(each for group in suffixes.values() for each in group)
-        raise AssayError(
-            f"No format has the suffix {output.suffix}.",
-            where=f"{_OUTPUT} {output}",
-            fix=f"Known are {known}; or name the format with --format.",
-        )
+        raise unknown_suffix(_OUTPUT, output, suffixes)
     return Destination(chosen, output)
 
 
@@ -84,6 +79,16 @@ def format_of(path: Path, suffixes: Mapping[str, tuple[str, ...]] = REPORT_SUFFI
     """The format of a file by its suffix, in capitals or not; None if the suffix is unknown."""
     suffix = path.suffix.lower()
     return next((form for form, known in suffixes.items() if suffix in known), None)
+
+
+def unknown_suffix(option: str, path: Path, suffixes: Mapping[str, tuple[str, ...]]) -> AssayError:
+    """The error for a file whose suffix says no format."""
+    known = ", ".join(each for group in suffixes.values() for each in group)
+    return AssayError(
+        f"No format has the suffix {path.suffix}.",
+        where=f"{option} {path}",
+        fix=f"Known are {known}; or name the format with --format.",
+    )
 
 
 def _named_format(form: str | None, html: bool) -> str | None:

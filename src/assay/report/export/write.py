@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from assay.errors import AssayError
+from assay.report.destination import format_of, unknown_suffix
 from assay.report.export.model import ExportedRun
 from assay.report.export.rows import result_rows
 
@@ -17,12 +18,11 @@ ExportFormat = Literal[
 
 
 # Formats by the suffixes of files; those of frameworks have none of their own.
-_SUFFIXES: Mapping[str, ExportFormat] = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".json": "json",
-    ".prom": "openmetrics",
-    ".openmetrics": "openmetrics",
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "csv": (".csv",),
+    "parquet": (".parquet",),
+    "json": (".json",),
+    "openmetrics": (".prom", ".openmetrics"),
 }
 
 
@@ -33,14 +33,10 @@ def export_format(named: ExportFormat | None, out: Path | None) -> ExportFormat:
     """
     if named is not None or out is None or not out.suffix:
         return named or "csv"
-    try:
-        return _SUFFIXES[out.suffix.lower()]
-    except KeyError:
-        raise AssayError(
-            f"No format has the suffix {out.suffix}.",
-            where=f"--out {out}",
-            fix=f"Known are {', '.join(_SUFFIXES)}; or name the format with --format.",
-        ) from None
+    found = format_of(out, _SUFFIXES)
+    if found is None:
+        raise unknown_suffix("--out", out, _SUFFIXES)
+    return cast(ExportFormat, found)
 
 
 def write_export(
