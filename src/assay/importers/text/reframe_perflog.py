@@ -75,7 +75,7 @@ class ReframePerflogImporter(TextImporter):
         """Process a line."""
         text = line.text.strip()
         if _HEADER.fullmatch(text):
-            self._separator = next(s for s in _SEPARATORS if f"{s}" in text)
+            self._separator = next(each for each in _SEPARATORS if each in text)
             self._columns = [column.strip() for column in text.split(self._separator)]
         elif _LIKE_OLD.match(text):
             self._old([field.strip() for field in text.split("|")], line.number)
@@ -94,10 +94,9 @@ class ReframePerflogImporter(TextImporter):
                 after = variable is not None
             elif pair := _PAIR.fullmatch(field):
                 name, value = pair[1].strip(), pair[2].strip()
-                if name in _PAIRS or _ASIDE.fullmatch(name.lower()):
-                    if name in _PAIRS:
-                        parameters[_PAIRS[name]] = number(value, line) or words(value, line)
-                elif variable is None:
+                if name in _PAIRS:
+                    parameters[_PAIRS[name]] = number(value, line) or words(value, line)
+                elif variable is None and not _ASIDE.fullmatch(name.lower()):
                     variable = name, value
             elif case := _CASE.fullmatch(field):
                 for key, value in zip(
