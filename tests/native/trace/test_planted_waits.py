@@ -40,23 +40,44 @@ CAUSES = {
 
 @pytest.mark.parametrize("library", MPI_LIBRARIES, ids=lambda one: one.name)
 def test_every_planted_wait_is_found(tmp_path: Path, library: MpiLibrary) -> None:
-    done = traced_program(
-        "planted_waits.c", RANKS, str(tmp_path / "file"), "80", folder=tmp_path, library=library
+    kinds: tuple[str, ...] = ()  # all
+    for attempt in range(4):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        done = traced_program(
+            *("planted_waits.c", RANKS, str(folder / "file"), "80", *kinds),
+            folder=folder,
+            library=library,
+        )
+        if not kinds:
+            assert len(done.own) > 30
+        assert set(kinds) <= set(done.own)
+        _look_at_whole(done)
+        kinds = tuple(kind for kind in done.own if not _is_found(done, kind))
+        if not kinds:
+            return
+    pytest.fail(f"These waits were found in none of the runs: {', '.join(kinds)}.")
+
+
+def _is_found(done: TracedProgram, kind: str) -> bool:
+    """On a busy machine now and then one of forty kinds isn't; it is looked for again."""
+    without = () if kind in BARRIERS else ("Barrier",)
+    found = done.waiting_in(kind, without=without)
+    times = {one["cause"]: one["time"] for one in _places(done, kind)}
+    return done.own[kind] < LEAST or (
+        found > 0.5 * done.own[kind]
+        and (kind not in CAUSES or times.get(CAUSES[kind], 0.0) > 0.002)
     )
-    assert len(done.own) > 30
-    for kind, seconds in done.own.items():
-        without = () if kind in BARRIERS else ("Barrier",)
-        found = done.waiting_in(kind, without=without)
-        assert seconds < LEAST or found > 0.5 * seconds, (kind, found, seconds)
-    for kind, cause in CAUSES.items():
-        times = {one["cause"]: one["time"] for one in _places(done, kind)}
-        assert done.own[kind] < LEAST or times.get(cause, 0.0) > 0.002, kind
+
+
+def _look_at_whole(done: TracedProgram) -> None:
     waits = [
         one for one in done.trace["worst"]
         if one["place"].split(" (")[0] in done.own and one["time"] > 0.04
     ]  # fmt: skip
+    assert waits
     late = sum(one["time"] for one in waits if one["late"] == LATE)
-    assert late > 0.5 * sum(one["time"] for one in waits) > 0.0
+    assert late >= 0.5 * sum(one["time"] for one in waits)
     (finalize,) = [one for one in done.trace["places"] if one["function"] == "Finalize"]
     assert finalize["time"] > 0.06
     assert done.trace["unknown"] == []

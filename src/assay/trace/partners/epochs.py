@@ -135,6 +135,7 @@ def _contention(flat: FlatTrace, calls: Integers) -> tuple[Integers, Integers]:
     unlocks = unlocks[np.argsort(flat.begin[unlocks], kind="stable")]
     released = flat.begin[unlocks]
     held_alone = exclusive[np.searchsorted(calls, unlocks)]
+    held_since = _held_since(flat, calls, functions, unlocks)
     found, behind = np.full(len(calls), -1, dtype=np.int64), np.arange(len(calls))
     last = np.searchsorted(released, flat.end[calls], side="right") - 1
     # The last release by another rank during the call; a rank's own one is passed over.
@@ -142,7 +143,10 @@ def _contention(flat: FlatTrace, calls: Integers) -> tuple[Integers, Integers]:
         at = unlocks[np.maximum(last, 0)]
         alone = exclusive | held_alone[np.maximum(last, 0)]
         good = (last >= 0) & (flat.rank[at] != flat.rank[calls]) & alone & (found < 0)
-        good &= (flat.begin[at] > flat.begin[calls]) & (flat.end[at] <= flat.end[calls] + _CLOSE)
+        good &= flat.begin[at] > flat.begin[calls]
+        # An unlock without a CPU ends long after it gave the lock back.
+        held = held_since[np.maximum(last, 0)] <= flat.begin[calls]
+        good &= held | (flat.end[at] <= flat.end[calls] + _CLOSE)
         found[good] = at[good]
         last = np.where(last >= 0, last - 1, last)
     which = behind[found >= 0]
@@ -151,6 +155,23 @@ def _contention(flat: FlatTrace, calls: Integers) -> tuple[Integers, Integers]:
 
 # s by which the call that gets a lock may seem to end before the one that gives it back.
 _CLOSE = 1e-4
+
+
+def _held_since(
+    flat: FlatTrace, calls: Integers, functions: np.ndarray, unlocks: Integers
+) -> np.ndarray:
+    """s, since when each unlock's rank certainly held the lock: the end of the first flush.
+
+    MPI_Win_lock proves nothing, since it may return before the lock is granted; a flush returns
+    after the operations are done, and they need the lock (MPI 4.1, 12.5.3 and 12.5.4).
+    """
+    locks, flushes = calls[functions == "Win_lock"], calls[functions == "Win_flush"]
+    if not len(locks) or not len(flushes):
+        return np.full(len(unlocks), np.inf)
+    begun = locks[np.maximum(np.searchsorted(locks, unlocks) - 1, 0)]
+    flush = flushes[np.minimum(np.searchsorted(flushes, begun), len(flushes) - 1)]
+    inside = (flat.rank[begun] == flat.rank[unlocks]) & (begun < flush) & (flush < unlocks)
+    return np.where(inside, flat.end[flush], np.inf)
 
 
 def _of_epochs(flat: FlatTrace, calls: Integers, functions: np.ndarray) -> np.ndarray:
