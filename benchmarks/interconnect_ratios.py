@@ -33,8 +33,8 @@ from assay.models.program.links import IDEAL, LinkParameters
 from assay.models.program.prediction import ModelledRun, model_run, network_of, spread_over
 from assay.models.program.replay import replay
 from assay.models.program.waits import wait_states
-from assay.questions.profile.traced.phases import phases_of
 from assay.reference.interconnects import InterconnectClass, interconnects
+from assay.subjects.profile.traced.phases import phases_of
 from assay.trace.reading_trace import read_matched
 
 PRINTED = {"is": 1.75, "cg": 1.5, "ep": 1.0}

@@ -44,16 +44,16 @@ from assay.models.linpack.time import fitted_coefficients, predict
 from assay.models.machine.figure import measured as figure
 from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
 from assay.questions.network.messages.sweeps import sweeps
-from assay.questions.simulation.findings import (
+from assay.records.model import RunData
+from assay.simulation.cluster import SimulatedCluster, cluster_of
+from assay.simulation.simgrid import SimGrid, find_simgrid
+from assay.stats.cells.summarise import launch_value, summarise_cells
+from assay.subjects.simulation.findings import (
     SimulationSettings,
     find_simulation,
     linpack_input,
     npb_input,
 )
-from assay.records.model import RunData
-from assay.simulation.cluster import SimulatedCluster, cluster_of
-from assay.simulation.simgrid import SimGrid, find_simgrid
-from assay.stats.cells.summarise import launch_value, summarise_cells
 from assay.toml import parse_toml
 from assay.topologies.kinds import Single
 from assay.units import parse_quantity

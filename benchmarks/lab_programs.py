@@ -25,13 +25,13 @@ from assay.kernels.toolchains import select_toolchain
 from assay.lab.cluster import VirtualCluster
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.placement import Placement
-from assay.questions.simulation.findings import (
+from assay.simulation.cluster import SimulatedCluster
+from assay.simulation.simgrid import SimGrid
+from assay.subjects.simulation.findings import (
     SimulationSettings,
     find_simulation,
     traced_input,
 )
-from assay.simulation.cluster import SimulatedCluster
-from assay.simulation.simgrid import SimGrid
 from assay.trace.events import Trace
 from assay.trace.reading_trace import read_trace
 from assay.waiting import POLITE_WAITING

@@ -35,8 +35,8 @@ from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Placement
 from assay.models.program.prediction import ModelledRun, between_launches, model_run, predict
 from assay.models.program.waits import wait_states
-from assay.questions.profile.traced.phases import phases_of
 from assay.reference.interconnects import InterconnectClass
+from assay.subjects.profile.traced.phases import phases_of
 from assay.trace.matching import match
 from assay.trace.model import LaunchTime, middle_launch
 from assay.trace.reading_trace import read_trace

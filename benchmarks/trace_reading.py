@@ -76,8 +76,8 @@ def _trace(folder: Path, ranks: int, iterations: int, work: Path) -> None:
 
 
 def _read(folder: Path) -> None:
-    from assay.questions.profile.findings import find
-    from assay.questions.profile.traced.findings import find_trace
+    from assay.subjects.profile.findings import find
+    from assay.subjects.profile.traced.findings import find_trace
     from assay.trace.reading import read_profile
     from assay.trace.reading_trace import read_matched
 

@@ -44,6 +44,7 @@ ORDER = (
     "simulation",
     "charts",
     "questions",
+    "subjects",
     "report",
     "watch",
     "campaign",
@@ -65,10 +66,21 @@ APART = {
         "stats",
     },
     "questions": {"launch", "lab", "plans"},
+    "subjects": {"launch", "lab", "plans"},
     "report": {"launch", "lab", "plans"},
     "stats": {"plans", "launch", "lab", "system"},
     "models": {"plans", "launch", "lab", "records", "system"},
-    "watch": {"plans", "launch", "lab", "records", "models", "questions", "report", "charts"},
+    "watch": {
+        "plans",
+        "launch",
+        "lab",
+        "records",
+        "models",
+        "questions",
+        "subjects",
+        "report",
+        "charts",
+    },
     "lab": {"model", "kernels", "plans", "records", "system"},
     "schedulers": {"reference", "kernels", "plans"},
     "launch": {"lab", "plans", "system"},
@@ -213,9 +225,8 @@ def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
 
 
 def test_a_question_is_a_package_and_a_line() -> None:
-    packages = {path.parent.name for path in (PACKAGE / "questions").glob("*/question.py")} - {
-        "common"
-    }
+    packages = {path.parent.name for path in (PACKAGE / "questions").glob("*/__init__.py")}
+    packages -= {"common"}
     assert packages == set(questions.NAMES)
     assert [question.name for question in questions.questions()] == list(questions.NAMES)
 

@@ -14,11 +14,11 @@ from rate import Rate
 
 from assay.model.cell import Cell
 from assay.model.placement import Placement
-from assay.questions.history.findings import history_of
-from assay.questions.history.model import History
-from assay.questions.history.series import HistorySeries, Machines
 from assay.records.store import SkippedRuns
 from assay.stats.changes.changes import find_changes
+from assay.subjects.history.findings import history_of
+from assay.subjects.history.model import History
+from assay.subjects.history.series import HistorySeries, Machines
 
 Noise = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 CELLS, NIGHTS = 20, 90

@@ -14,16 +14,16 @@ import pytest
 
 from assay.campaign.commands.per_node import assign
 from assay.errors import AssayError
-from assay.questions.nodes.answer import answer
-from assay.questions.nodes.by_node import by_node, gains, measure_node
-from assay.questions.nodes.findings import compare_nodes, find
-from assay.questions.nodes.model import MeasuredNode
 from assay.records.directory import RunDirectory
 from assay.records.group import Member, read_group, unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.report import write_report
 from assay.report.group import build_group
+from assay.subjects.nodes.answer import answer
+from assay.subjects.nodes.by_node import by_node, gains, measure_node
+from assay.subjects.nodes.findings import compare_nodes, find
+from assay.subjects.nodes.model import MeasuredNode
 from jobs_bench import Bench, measurement_counts
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 from waiting import wait_for

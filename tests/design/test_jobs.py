@@ -14,7 +14,7 @@ from assay.design.saturation import JobMix, busy_shares
 from assay.design.search import scores
 from assay.design.spec import read_spec
 from assay.errors import AssayError
-from assay.questions.design.findings import find
+from assay.subjects.design.findings import find
 from design_specs import SPEC, write_files
 
 JOBS = '[[jobs]]\nname = "ours"\naccounts = "log.swf"\nnode = "small"\n'

@@ -10,7 +10,7 @@ import pytest
 from assay.design.candidates import Builder, architectures
 from assay.design.workload import needs_rate, times
 from assay.errors import AssayError
-from assay.questions.design.findings import find
+from assay.subjects.design.findings import find
 from design_specs import SPEC, read
 
 PROGRAM = """

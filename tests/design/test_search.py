@@ -10,7 +10,7 @@ import pytest
 from assay.design.candidates import Builder, PriceFactors, architectures
 from assay.design.search import search
 from assay.errors import AssayError
-from assay.questions.design.bill import bill_of
+from assay.subjects.design.bill import bill_of
 from design_specs import SPEC, read
 
 

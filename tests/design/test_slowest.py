@@ -12,7 +12,7 @@ from assay.design.slowest import slowest_factor
 from assay.design.spec import read_spec
 from assay.design.workload import times
 from assay.errors import AssayError
-from assay.questions.design.findings import find
+from assay.subjects.design.findings import find
 from design_specs import PARTS, SPEC, write_files
 
 RANDOM = np.random.default_rng(3)

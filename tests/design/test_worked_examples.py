@@ -10,7 +10,7 @@ import pytest
 from assay.design.candidates import Builder, architectures
 from assay.design.spec import read_spec, spec_of
 from assay.design.workload import times
-from assay.questions.design.findings import find
+from assay.subjects.design.findings import find
 from assay.toml import parse_toml
 
 DOCS = Path(__file__).parents[2] / "docs" / "design"

@@ -12,15 +12,6 @@ from assay.launch.fake.scenario import Behaviour, Failure, NoiseModel, Scenario,
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.model.replication import Replication
-from assay.questions.history.model import (
-    CellHistory,
-    History,
-    HistoryDay,
-    HistoryEvent,
-    HistoryPoints,
-    HistorySegment,
-)
-from assay.questions.history.snapshots import SystemDifference
 from assay.records import schema
 from assay.records.directory import Seal
 from assay.records.jobs import JobAccounting, JobEnd, JobEvent
@@ -39,6 +30,15 @@ from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_columns
 from assay.stats.changes.changes import SuspectedChange
 from assay.stats.core.model import CellSummary, MetricSummary
+from assay.subjects.history.model import (
+    CellHistory,
+    History,
+    HistoryDay,
+    HistoryEvent,
+    HistoryPoints,
+    HistorySegment,
+)
+from assay.subjects.history.snapshots import SystemDifference
 from assay.system.survey import AdapterFact, HostSurvey
 from assay.watch import model as watch_model
 from assay.watch.causes import ChangeCause, ChangeCauses

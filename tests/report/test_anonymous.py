@@ -17,14 +17,14 @@ from assay.cli.results.history import history
 from assay.cli.results.report import report
 from assay.importers.importing import import_files
 from assay.questions.common.tables import Entry, Table, TableBuilder
-from assay.questions.history.findings import find
-from assay.questions.history.query import HistoryQuery
 from assay.records.reading import read_run
 from assay.records.store import RunFilter
 from assay.report.anonymous.collect import names_of
 from assay.report.anonymous.history import history_without_names
 from assay.report.anonymous.names import FoundNames, Names
 from assay.report.anonymous.runs import replaced, without_names
+from assay.subjects.history.findings import find
+from assay.subjects.history.query import HistoryQuery
 from fleet_builder import make_group
 from history_builder import BEGIN, DAY, TOOLCHAIN, file_run, system_with, triad
 from importing_probe import output

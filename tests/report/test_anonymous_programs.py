@@ -16,11 +16,11 @@ from assay.cli.measuring.profile import profile
 from assay.cli.planning.design import design
 from assay.cli.results.report import report
 from assay.console import console
-from assay.questions.profile.findings import find
-from assay.questions.profile.traced.findings import find_trace
 from assay.report.anonymous.profile import profile_without_names
 from assay.report.destination import Destination
 from assay.report.profile.write import build_profile, present
+from assay.subjects.profile.findings import find
+from assay.subjects.profile.traced.findings import find_trace
 from assay.trace.exports import NAMES, parse_target, write_export
 from assay.trace.matching import match
 from assay.trace.model import ProfiledRun, SourcePlace

@@ -21,13 +21,13 @@ from assay.questions import NAMES, ask_all
 from assay.questions.common.findings import INTERNAL, findings_json
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
-from assay.questions.history.findings import find as find_history
-from assay.questions.history.query import HistoryQuery
-from assay.questions.nodes.findings import find as find_nodes
 from assay.records.group import read_group
 from assay.records.store import RunFilter
 from assay.report import findings_page as page
 from assay.stats.core.model import CellSummary, MetricSummary
+from assay.subjects.history.findings import find as find_history
+from assay.subjects.history.query import HistoryQuery
+from assay.subjects.nodes.findings import find as find_nodes
 from fleet_builder import make_group
 from history_builder import barrier, nightly
 from report_builder import make_run, quick_cells

@@ -10,9 +10,9 @@ from msgspec import structs
 from rich.console import Console
 
 from assay.questions.common.tables import Table
-from assay.questions.profile.traced.findings import find_trace
-from assay.questions.profile.traced.tables import tables
 from assay.report.terminal import print_table
+from assay.subjects.profile.traced.findings import find_trace
+from assay.subjects.profile.traced.tables import tables
 from traces import stencil
 
 

@@ -20,13 +20,13 @@ from assay.plans.fitted_order import read_matrix
 from assay.plans.overrides import amended
 from assay.plans.suites import load_plan
 from assay.plans.words import plan_from_words
-from assay.questions.history.query import moment
 from assay.records.stream import decode_line
 from assay.schedulers.commands import CommandResult
 from assay.schedulers.flux import FluxScheduler
 from assay.schedulers.lsf import LsfScheduler
 from assay.schedulers.pbs import ClassicPbsScheduler, PbsScheduler
 from assay.schedulers.slurm import SlurmScheduler
+from assay.subjects.history.query import moment
 from assay.toml import parse_toml
 from assay.units import parse_quantity
 

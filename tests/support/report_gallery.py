@@ -126,9 +126,9 @@ def app_report(folder: Path) -> ReportModel:
 
 def compared(folder: Path) -> ReportModel:
     """Two runs of one suite on machines of different speeds."""
-    from assay.questions.compare.findings import find
-    from assay.questions.compare.sides import read_sides
     from assay.report.comparison.build import build_comparison
+    from assay.subjects.compare.findings import find
+    from assay.subjects.compare.sides import read_sides
 
     names = [_measured(folder, "npb", machine).name for machine in ("small", "cluster")]
     return build_comparison(find(read_sides(folder / "runs", names)))
@@ -136,9 +136,9 @@ def compared(folder: Path) -> ReportModel:
 
 def profiled(folder: Path) -> ReportModel:
     """A profile of two ranks, and a trace of eight."""
-    from assay.questions.profile.findings import find
-    from assay.questions.profile.traced.findings import find_trace
     from assay.report.profile.write import build_profile
+    from assay.subjects.profile.findings import find
+    from assay.subjects.profile.traced.findings import find_trace
     from assay.trace.reading import read_profile
 
     return build_profile(
@@ -148,9 +148,9 @@ def profiled(folder: Path) -> ReportModel:
 
 def of_nodes(folder: Path) -> ReportModel:
     """Forty nodes with long names in racks, two of them slow."""
-    from assay.questions.nodes.findings import find
     from assay.records.group import read_group
     from assay.report.group import build_group
+    from assay.subjects.nodes.findings import find
 
     draw = np.random.default_rng(1)
     hosts = [f"cluster-rack{n % 4}-node{n:04d}.example" for n in range(40)]
@@ -172,10 +172,10 @@ def of_nodes(folder: Path) -> ReportModel:
 
 def over_time(folder: Path) -> ReportModel:
     """Forty nights with a step of 5% in one of two cells."""
-    from assay.questions.history.findings import find
-    from assay.questions.history.query import HistoryQuery
     from assay.records.store import RunFilter
     from assay.report.history.page import build_history
+    from assay.subjects.history.findings import find
+    from assay.subjects.history.query import HistoryQuery
 
     nightly(
         folder,
@@ -222,8 +222,8 @@ def imported(folder: Path) -> ReportModel:
 
 def simulated(_: Path) -> ReportModel:
     """A program on a described cluster, by SimGrid and by the closed form."""
-    from assay.questions.simulation.model import SIMULATION_SCHEMA, SimulationFindings
     from assay.report.simulation.write import build_simulation
+    from assay.subjects.simulation.model import SIMULATION_SCHEMA, SimulationFindings
 
     return build_simulation(
         SimulationFindings(

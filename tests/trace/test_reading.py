@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.questions.profile.findings import find
+from assay.subjects.profile.findings import find
 from assay.trace.reading import RUN_FILE, read_profile
 from profiles import RUN, header, kind, two_ranks, write_profile
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.questions.profile.findings import find
-from assay.questions.profile.programs import other_programs
+from assay.subjects.profile.findings import find
+from assay.subjects.profile.programs import other_programs
 from assay.trace.reading import read_profile
 from assay.trace.worlds import ProcessHeader, WorldProcess, grouped, main_world
 from profiles import call, header, kind, write_profile

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.questions.usage.findings import find
-from assay.questions.usage.query import UsageQuery
+from assay.subjects.usage.findings import find
+from assay.subjects.usage.query import UsageQuery
 from assay.usage.accounts.reading import read_accounts
 from usage_logs import SAMPLES, SLURM_FIXED, sacct_json
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.questions.usage import completeness, distribution, prepared
-from assay.questions.usage.distribution import Distribution
-from assay.questions.usage.findings import find
-from assay.questions.usage.model import UsageFindings
-from assay.questions.usage.query import UsageQuery
+from assay.subjects.usage import completeness, distribution, prepared
+from assay.subjects.usage.distribution import Distribution
+from assay.subjects.usage.findings import find
+from assay.subjects.usage.model import UsageFindings
+from assay.subjects.usage.query import UsageQuery
 from assay.usage import columns, jobs, node_use, use
 from assay.usage.accounts import swf
 from assay.usage.accounts.reading import Accounts, read_accounts

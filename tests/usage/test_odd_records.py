@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.questions.usage.findings import find
-from assay.questions.usage.model import UsageFindings
-from assay.questions.usage.query import UsageQuery
+from assay.subjects.usage.findings import find
+from assay.subjects.usage.model import UsageFindings
+from assay.subjects.usage.query import UsageQuery
 from assay.usage.accounts.reading import Accounts
 from assay.usage.accounts.values import date
 from assay.usage.jobs import State

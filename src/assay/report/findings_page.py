@@ -24,15 +24,15 @@ from assay.model.placement import Placement
 from assay.questions import questions
 from assay.questions.common.findings import FINDINGS_SCHEMA
 from assay.questions.common.selection import Point
-from assay.questions.compare.findings import find as find_compare
-from assay.questions.design.findings import find as find_design
-from assay.questions.history.findings import find as find_history
-from assay.questions.nodes.findings import find as find_nodes
-from assay.questions.profile.findings import find as find_profile
-from assay.questions.profile.traced.findings import find_trace
-from assay.questions.simulation.findings import find_simulation
-from assay.questions.usage.findings import find as find_usage
 from assay.stats.core.model import CellSummary, MetricSummary
+from assay.subjects.compare.findings import find as find_compare
+from assay.subjects.design.findings import find as find_design
+from assay.subjects.history.findings import find as find_history
+from assay.subjects.nodes.findings import find as find_nodes
+from assay.subjects.profile.findings import find as find_profile
+from assay.subjects.profile.traced.findings import find_trace
+from assay.subjects.simulation.findings import find_simulation
+from assay.subjects.usage.findings import find as find_usage
 
 _HEAD = """# Findings
 

@@ -6,14 +6,14 @@ from collections import Counter
 
 from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import Table, fact_table
-from assay.questions.nodes.answer import answer
-from assay.questions.nodes.figures import figures
-from assay.questions.nodes.findings import NodesFindings
-from assay.questions.nodes.tables import member_table, tables
 from assay.records.group import GroupData
 from assay.report.build import report_without_cells, section_of
 from assay.report.machine import system_table
 from assay.report.model import ReportModel
+from assay.subjects.nodes.answer import answer
+from assay.subjects.nodes.figures import figures
+from assay.subjects.nodes.findings import NodesFindings
+from assay.subjects.nodes.tables import member_table, tables
 from assay.units import counted
 
 

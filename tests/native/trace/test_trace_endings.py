@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.questions.profile.findings import find
-from assay.questions.profile.traced.findings import find_trace
+from assay.subjects.profile.findings import find
+from assay.subjects.profile.traced.findings import find_trace
 from assay.trace.events import Trace
 from assay.trace.matching import match
 from assay.trace.reading import RUN_FILE, read_profile

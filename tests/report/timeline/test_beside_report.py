@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.questions.profile.findings import find
-from assay.questions.profile.traced.findings import find_trace
 from assay.report.destination import destination
 from assay.report.profile.write import build_profile, present
+from assay.subjects.profile.findings import find
+from assay.subjects.profile.traced.findings import find_trace
 from assay.trace.matching import match
 from assay.trace.reading import read_profile
 from profiles import header, write_profile

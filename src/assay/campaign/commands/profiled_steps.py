@@ -13,7 +13,7 @@ from assay.campaign.commands.preloading import preload_of
 from assay.config import Config
 from assay.errors import AssayError
 from assay.models.program.repetition import IterationTimes, iterations
-from assay.questions.profile.places import place_name
+from assay.subjects.profile.places import place_name
 from assay.trace.events import RankTrace, Trace
 from assay.trace.model import SourcePlace
 from assay.trace.reading_trace import read_trace

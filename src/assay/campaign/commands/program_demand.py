@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.model.demand import ProgramDemand
-from assay.questions.profile.findings import find
+from assay.subjects.profile.findings import find
 from assay.trace.reading import read_profile
 
 

@@ -80,11 +80,11 @@ def design(
             fix="Name a file; 'assay design --example > cluster.toml' writes one.",
         )
     from assay.design.spec import read_spec
-    from assay.questions.design.findings import find
     from assay.report import write_asked
     from assay.report.design.write import build_design, present
     from assay.report.destination import destination
     from assay.report.usage.progress import UsageProgress
+    from assay.subjects.design.findings import find
 
     usual = Path("design-anonymous.html" if anonymize else "design.html")
     target = destination(format_, output, usual, html=html)

@@ -90,7 +90,6 @@ def simulate(
 
         print_cluster(from_)
         return 0
-    from assay.questions.simulation.findings import SimulationSettings, find_simulation
     from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.simulation.source import checked, source_of
@@ -98,6 +97,7 @@ def simulate(
     from assay.report.usage.progress import UsageProgress
     from assay.simulation.cluster import read_cluster
     from assay.simulation.simgrid import find_simgrid
+    from assay.subjects.simulation.findings import SimulationSettings, find_simulation
     from assay.units import parse_duration
 
     target = destination(format_, output, Path("simulate.html"), html=html)

@@ -119,19 +119,19 @@ def usage(
     """
     from assay.console import console, print_json
     from assay.errors import AssayError
-    from assay.questions.usage.findings import find
-    from assay.questions.usage.query import UsageQuery
-    from assay.questions.usage.queue.asking import (
-        QueueQuery,
-        check_query,
-        find_with_queue,
-        slurm_script,
-    )
     from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.usage.progress import UsageProgress
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
     from assay.report.usage.write import build_usage, present
+    from assay.subjects.usage.findings import find
+    from assay.subjects.usage.query import UsageQuery
+    from assay.subjects.usage.queue.asking import (
+        QueueQuery,
+        check_query,
+        find_with_queue,
+        slurm_script,
+    )
     from assay.usage.accounts.reading import read_accounts
 
     if processors is not None and processors < 1:

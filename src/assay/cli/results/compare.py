@@ -76,10 +76,6 @@ def compare(
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.questions.common.findings import findings_json
-    from assay.questions.compare.findings import find
-    from assay.questions.compare.other_runs import read_other_runs
-    from assay.questions.compare.query import FailOn, parse_margin
-    from assay.questions.compare.sides import read_sides
     from assay.report import write_asked
     from assay.report.anonymous.comparison import (
         comparison_without_names,
@@ -92,6 +88,10 @@ def compare(
     from assay.report.comparison.terminal import print_comparison
     from assay.report.comparison.views import find_views
     from assay.report.destination import destination
+    from assay.subjects.compare.findings import find
+    from assay.subjects.compare.other_runs import read_other_runs
+    from assay.subjects.compare.query import FailOn, parse_margin
+    from assay.subjects.compare.sides import read_sides
 
     usual = Path("comparison.html" if not anonymize else "comparison-anonymous.html")
     target = destination(format_, output, usual, html=html)

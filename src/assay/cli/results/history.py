@@ -80,8 +80,6 @@ def history(
     """
     from assay.config import load_config
     from assay.console import console, print_json
-    from assay.questions.history.findings import find
-    from assay.questions.history.query import HistoryQuery
     from assay.report.destination import destination
     from assay.report.history.write import (
         FOR_PROGRAMS,
@@ -90,6 +88,8 @@ def history(
         print_for_programs,
         write_history,
     )
+    from assay.subjects.history.findings import find
+    from assay.subjects.history.query import HistoryQuery
 
     usual = Path("history-anonymous.html" if anonymize else "history.html")
     target = None

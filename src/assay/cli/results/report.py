@@ -91,9 +91,9 @@ def report(
     target = destination(asked, output, usual, html=html)
     request = directory.request()
     if request is not None and request.members is not None:
-        from assay.questions.nodes.findings import find
         from assay.records.group import read_group
         from assay.report.group import build_group
+        from assay.subjects.nodes.findings import find
 
         group = read_group(directory.path)
         found = find(group, found_config.system.groups)

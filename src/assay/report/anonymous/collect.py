@@ -11,7 +11,6 @@ import msgspec
 
 from assay.decoding import UNREADABLE
 from assay.plain_files import read_plain
-from assay.questions.nodes.grouping import groupings
 from assay.records.directory import NODES
 from assay.records.group import GroupData
 from assay.records.jobs import FOLDER, JOBS
@@ -20,6 +19,7 @@ from assay.records.request import REQUEST
 from assay.report.anonymous.names import FoundNames, owner_of
 from assay.report.anonymous.options import argument_names
 from assay.report.anonymous.runs import HOST_FIELDS
+from assay.subjects.nodes.grouping import groupings
 
 _KINDS = {
     "account": "account",

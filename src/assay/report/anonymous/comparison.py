@@ -8,11 +8,11 @@ from dataclasses import replace
 import msgspec
 
 from assay.model.cell import Cell
-from assay.questions.compare.model import ComparedCell, ComparedRun, CompareFindings
-from assay.questions.compare.sides import AnySide, Side
 from assay.report.anonymous.collect import names_of
 from assay.report.anonymous.names import Names
 from assay.report.anonymous.runs import replaced, without_names
+from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.subjects.compare.sides import AnySide, Side
 
 
 def names_of_sides(sides: Sequence[AnySide]) -> Names:

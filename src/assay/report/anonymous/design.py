@@ -8,10 +8,10 @@ from pathlib import PurePath
 
 import msgspec
 
-from assay.questions.design.model import ClusterDesign
 from assay.report.anonymous.collect import part_of_name
 from assay.report.anonymous.names import FoundNames, Names
 from assay.report.anonymous.runs import replaced
+from assay.subjects.design.model import ClusterDesign
 
 _RUN = re.compile(r"\b\d{8}T\d{6}Z-[\w.-]*\w")
 _FILE = re.compile(r"(?P<file>.+?)(?P<line>:\d+)?")

@@ -8,14 +8,14 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.model.cell import Cell
-from assay.questions.history.model import CellHistory, History, HistoryEvent
-from assay.questions.history.series import label_of
-from assay.questions.history.snapshots import SystemDifference
-from assay.questions.history.words import remark_on, verdict_of
 from assay.records.directory import list_runs
 from assay.report.anonymous.collect import names_of_manifest
 from assay.report.anonymous.names import FoundNames, Names
 from assay.report.anonymous.runs import replaced
+from assay.subjects.history.model import CellHistory, History, HistoryEvent
+from assay.subjects.history.series import label_of
+from assay.subjects.history.snapshots import SystemDifference
+from assay.subjects.history.words import remark_on, verdict_of
 
 # Properties of a machine whose values are hosts, by their paths in the manifest.
 _HOSTS = ("hosts", "os.hostname")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from assay import __version__
 from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import fact_table
-from assay.questions.compare.answer import answer
-from assay.questions.compare.figures import figures
-from assay.questions.compare.model import CompareFindings
-from assay.questions.compare.tables import cell_table, tables
 from assay.report.build import report_without_cells, section_of
 from assay.report.comparison.views import QuestionView, view_section
 from assay.report.model import ReportModel
+from assay.subjects.compare.answer import answer
+from assay.subjects.compare.figures import figures
+from assay.subjects.compare.model import CompareFindings
+from assay.subjects.compare.tables import cell_table, tables
 from assay.units import counted, format_limit
 
 

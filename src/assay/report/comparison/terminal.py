@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.kernels.naming import metric_name
-from assay.questions.compare.answer import answer
-from assay.questions.compare.model import ComparedCell, CompareFindings
-from assay.questions.compare.tables import interval_words, speed_text, verdict_words
 from assay.report.comparison.brief import STYLES, side_line
+from assay.subjects.compare.answer import answer
+from assay.subjects.compare.model import ComparedCell, CompareFindings
+from assay.subjects.compare.tables import interval_words, speed_text, verdict_words
 from assay.units import format_change, format_limit, format_quantity
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from assay.questions.common.findings import findings_json
 from assay.questions.common.question import Measured, Reply
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder
-from assay.questions.compare.published import PublishedSide
-from assay.questions.compare.sides import AnySide
 from assay.records.model import RunData
 from assay.report.build import section_of
 from assay.report.model import Section
 from assay.stats.cells.summarise import summarise_cells
 from assay.stats.core.one_thread import one_thread
+from assay.subjects.compare.published import PublishedSide
+from assay.subjects.compare.sides import AnySide
 from assay.units import capitalised, format_share
 
 # The questions that are shown side by side.

@@ -22,8 +22,8 @@ def print_node(name: str) -> None:
 
 def print_program(folder: Path) -> None:
     """Print the program of a kept profile. Raises AssayError if the folder has none."""
-    from assay.questions.profile.doubts import profile_doubts
-    from assay.questions.profile.findings import find
+    from assay.subjects.profile.doubts import profile_doubts
+    from assay.subjects.profile.findings import find
     from assay.trace.reading import read_profile
     from assay.units import counted
 

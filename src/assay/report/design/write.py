@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
-from assay.questions.design.answer import answer
-from assay.questions.design.figures import figures
-from assay.questions.design.model import ClusterDesign
-from assay.questions.design.tables import front_table, spec_table, tables
 from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
 from assay.report.model import ReportModel
+from assay.subjects.design.answer import answer
+from assay.subjects.design.figures import figures
+from assay.subjects.design.model import ClusterDesign
+from assay.subjects.design.tables import front_table, spec_table, tables
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.kernels.naming import parameters_text
-from assay.questions.history.model import CellHistory, History
+from assay.subjects.history.model import CellHistory, History
 
 _UNITS = {
     "s": "seconds",

@@ -6,13 +6,13 @@ import datetime
 
 from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
-from assay.questions.history.answer import answer
-from assay.questions.history.figures import figures
-from assay.questions.history.model import History
-from assay.questions.history.tables import cell_table, span_table, tables
-from assay.questions.history.words import summary_line
 from assay.report.build import section_of
 from assay.report.model import REPORT_SCHEMA, ReportModel
+from assay.subjects.history.answer import answer
+from assay.subjects.history.figures import figures
+from assay.subjects.history.model import History
+from assay.subjects.history.tables import cell_table, span_table, tables
+from assay.subjects.history.words import summary_line
 from assay.units import counted
 
 

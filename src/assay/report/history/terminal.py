@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from assay.charts.sparkline import sparkline
 from assay.questions.common.selection import quantity_text
-from assay.questions.history.model import CellHistory, History
-from assay.questions.history.words import (
+from assay.subjects.history.model import CellHistory, History
+from assay.subjects.history.words import (
     cell_name,
     event_text,
     percent,

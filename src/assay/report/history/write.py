@@ -11,7 +11,7 @@ from assay.report.destination import REPORT_SUFFIXES, Destination
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.questions.history.model import History
+    from assay.subjects.history.model import History
 
 # A history's formats by the suffixes of its files.
 HISTORY_SUFFIXES: Mapping[str, tuple[str, ...]] = {

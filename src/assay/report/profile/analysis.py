@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.questions.profile.findings import find
-from assay.questions.profile.model import ProfileFindings
-from assay.questions.profile.traced.findings import find_trace
-from assay.questions.profile.traced.model import TraceFindings
 from assay.reference.interconnects import InterconnectClass
+from assay.subjects.profile.findings import find
+from assay.subjects.profile.model import ProfileFindings
+from assay.subjects.profile.traced.findings import find_trace
+from assay.subjects.profile.traced.model import TraceFindings
 from assay.trace.calls import FINALIZE
 from assay.trace.matching import MatchedTrace
 from assay.trace.model import ProgramProfile

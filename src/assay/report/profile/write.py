@@ -10,14 +10,6 @@ import msgspec
 from assay.console import console as messages
 from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import TableBuilder, fact_table, quantity
-from assay.questions.profile.answer import answer
-from assay.questions.profile.figures import figures
-from assay.questions.profile.model import ProfileFindings
-from assay.questions.profile.tables import program_table, rank_table, tables
-from assay.questions.profile.traced.answer import answer as traced_answer
-from assay.questions.profile.traced.figures import figures as traced_figures
-from assay.questions.profile.traced.model import TraceFindings
-from assay.questions.profile.traced.tables import tables as traced_tables
 from assay.records.files import OUTPUT
 from assay.report import make_folder, print_summary, write_asked
 from assay.report.build import report_without_cells, section_of
@@ -25,6 +17,14 @@ from assay.report.destination import Destination
 from assay.report.model import CompanionFile, ReportModel, Section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
+from assay.subjects.profile.answer import answer
+from assay.subjects.profile.figures import figures
+from assay.subjects.profile.model import ProfileFindings
+from assay.subjects.profile.tables import program_table, rank_table, tables
+from assay.subjects.profile.traced.answer import answer as traced_answer
+from assay.subjects.profile.traced.figures import figures as traced_figures
+from assay.subjects.profile.traced.model import TraceFindings
+from assay.subjects.profile.traced.tables import tables as traced_tables
 from assay.trace.matching import MatchedTrace
 from assay.trace.model import ProfiledRun
 from assay.units import counted, format_minute

@@ -10,15 +10,15 @@ from pathlib import Path
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.models.calls.npb import NPB
-from assay.questions.simulation.findings import (
+from assay.simulation.simgrid import HOW, SimGrid
+from assay.simulation.simulate import SimulatedProgram
+from assay.subjects.simulation.findings import (
     BLOCK,
     SimulationInput,
     linpack_input,
     npb_input,
     traced_input,
 )
-from assay.simulation.simgrid import HOW, SimGrid
-from assay.simulation.simulate import SimulatedProgram
 from assay.trace.reading_trace import read_trace
 from assay.units import parse_quantity
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
-from assay.questions.simulation.answer import answer, facts, times
-from assay.questions.simulation.model import SimulationFindings
 from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
 from assay.report.model import ReportModel
+from assay.subjects.simulation.answer import answer, facts, times
+from assay.subjects.simulation.model import SimulationFindings
 from assay.units import counted
 
 if TYPE_CHECKING:

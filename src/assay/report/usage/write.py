@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.questions.common.findings import findings_json
-from assay.questions.usage.answer import answer
-from assay.questions.usage.figures import figures
-from assay.questions.usage.model import UsageFindings
-from assay.questions.usage.queue.figures import figures as queue_figures
-from assay.questions.usage.queue.tables import tables as queue_tables
-from assay.questions.usage.tables import log_table, span_table, tables
-from assay.questions.usage.words import summary_line
 from assay.report import present_report
 from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
 from assay.report.model import ReportModel
+from assay.subjects.usage.answer import answer
+from assay.subjects.usage.figures import figures
+from assay.subjects.usage.model import UsageFindings
+from assay.subjects.usage.queue.figures import figures as queue_figures
+from assay.subjects.usage.queue.tables import tables as queue_tables
+from assay.subjects.usage.tables import log_table, span_table, tables
+from assay.subjects.usage.words import summary_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,0 +1,306 @@
+"""The answer of a comparison: which cells are faster or slower, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.code_factors import same_program
+from assay.questions.common.contention import busy_text, capped, worst
+from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.subjects.compare.results import OWN_CODES
+from assay.subjects.compare.tables import nodes_text, other_code, single_number, speed_text
+from assay.units import counted, format_limit, format_quantity, listed
+
+TITLE = "How do these runs differ?"
+# Launches per side from which a distribution-free 95% interval of a median exists.
+_ENOUGH = 6
+
+
+def answer(found: CompareFindings) -> Answer:
+    """One sentence per side; confidence by the share of decided cells and their launches."""
+    confidence, why = _confidence(found)
+    found_answer = Answer(
+        question="compare",
+        title=TITLE,
+        status="answered",
+        verdict=" ".join(_verdict(run, found) for run in found.runs[1:]),
+        confidence=confidence,
+        confidence_why=why,
+        method=[
+            "The headline metric of each cell, by launch. The test of a difference follows from "
+            "its values (findings in the JSON); p is corrected for all "
+            f"{counted(len(_decidable(found)), 'comparison')} (Holm). The same: the 95% interval "
+            f"of the ratio lies within {format_limit(found.margin)}."
+            + (
+                " Two runs differ only if they do so by the scatter of their launches and by that "
+                "between runs."
+                if any(cell.separate for cell in found.cells)
+                else ""
+            )
+        ],
+        limits=[],
+        advice=_advice(found),
+        caveats=_caveats(found),
+    )
+    return capped(found_answer, worst(run.contention for run in found.runs))
+
+
+def side_name(run: ComparedRun) -> str:
+    """``RUN``, with its nodes where it has only some: ``RUN, nodes n[1-4]``."""
+    nodes = nodes_text(run)
+    return f"{run.run}, nodes {nodes}" if nodes else run.run
+
+
+def _decidable(found: CompareFindings) -> list[ComparedCell]:
+    return [cell for cell in found.cells if cell.verdict != "none"]
+
+
+def _verdict(run: ComparedRun, found: CompareFindings) -> str:
+    cells = [cell for cell in found.cells if cell.side == run.name]
+    parts = []
+    for verdict in ("slower", "faster"):
+        those = [cell for cell in cells if cell.verdict == verdict]
+        if those:
+            parts.append(f"{verdict} in {len(those)}{_extreme(those)}")
+    for verdict in ("slower", "faster"):
+        those = [cell for cell in cells if cell.if_exact == verdict]
+        if those:
+            numbers = listed(sorted({single_number(cell) for cell in those}))
+            condition = f", if {numbers} numbers are exact,"
+            parts.append(f"{verdict}{condition} in {len(those)}{_extreme(those)}")
+    for verdict, words in (
+        ("same", f"the same within {format_limit(found.margin)} in"),
+        ("open", "undecided in"),
+        ("none", "without verdict (another code) in"),
+    ):
+        count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
+        if count:
+            seen = _in_runs(cells) if verdict == "open" else ""
+            parts.append(f"{words} {count}{seen}")
+    shared = counted(len(cells), "shared cell")
+    if all(cell.verdict == "open" and cell.if_exact is None for cell in cells):
+        whose = f"{run.name} ({side_name(run)})"
+        return f"Whether {whose} is faster or slower is undecided in {shared}{_in_runs(cells)}."
+    return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
+
+
+def _in_runs(cells: Sequence[ComparedCell]) -> str:
+    """`` (in these two runs slower in 2 and faster in 1)``; empty without any."""
+    counts = [
+        (verdict, sum(cell.in_runs == verdict for cell in cells))
+        for verdict in ("slower", "faster")
+    ]
+    seen = [f"{verdict} in {count}" for verdict, count in counts if count]
+    return f" (in these two runs {listed(seen)})" if seen else ""
+
+
+def _extreme(cells: Sequence[ComparedCell]) -> str:
+    """`` (most: LU class A, ..., 0.912 [0.900, 0.925] times as fast)``."""
+    known = [cell for cell in cells if cell.speed]
+    if not known:
+        return ""
+    first = known[0]
+    most = "" if len(known) == 1 else "most: "
+    return f" ({most}{first.name}, {speed_text(first.speed, first.speed_ci95)} times as fast)"
+
+
+def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
+    cells = _decidable(found)
+    if not cells:
+        return "low", "all results of one side were measured with other codes"
+    launches = min(min(cell.reference_launches, cell.other_launches) for cell in cells)
+    decided = sum(cell.verdict != "open" for cell in cells)
+    share = f"{decided} of {counted(len(cells), 'comparison')} decided"
+    least = f"at least {counted(launches, 'launch')} per side"
+    if any(run.imported for run in found.runs):
+        return "low", f"{share}; how imported numbers were measured is not known"
+    if launches >= _ENOUGH and decided == len(cells):
+        return "high", f"{share}, {least}"
+    if decided:
+        return "medium", f"{share}, {least}"
+    return "low", f"{share}, {least}"
+
+
+def _advice(found: CompareFindings) -> list[str]:
+    advice = []
+    runs = [cell.runs for cell in found.cells if cell.runs is not None]
+    if runs:
+        advice.append(
+            f"To decide {counted(len(runs), 'more comparison')}, measure up to {max(runs):,} runs "
+            "per side, in sessions (`assay run … --every 1h --sessions N`), or name several runs "
+            "as one side (`RUN+RUN+RUN`)."
+        )
+    for unit, how in (
+        ("launches", "`assay run … --launches N`"),
+        ("sessions", "`assay run … --every 6h --sessions N`"),
+        ("nodes", "`assay run … --per-node --nodes N`"),
+    ):
+        needs = [
+            cell.more for cell in found.cells if cell.unit_of_test == unit and cell.more is not None
+        ]
+        if needs:
+            advice.append(
+                f"To decide {counted(len(needs), 'more comparison')}, measure up to "
+                f"{max(needs):,} more {unit} per side ({how})."
+            )
+    few = [
+        cell
+        for cell in _decidable(found)
+        if cell.verdict == "open" and min(cell.reference_launches, cell.other_launches) < _ENOUGH
+    ]
+    if few and not advice and not any(run.imported for run in found.runs):
+        advice.append(
+            f"To decide {counted(len(few), 'comparison')}, measure at least {_ENOUGH} launches of "
+            f"each cell per side (`assay run … --launches {_ENOUGH}`)."
+        )
+    beside = [cell for cell in found.cells if cell.verdict == "none" and _has_beside(cell)]
+    if beside:
+        advice.append(
+            f"For {counted(len(beside), 'verdict')} on the machines, measure the ratio of the "
+            "codes: `assay run … --beside DIR` with the executables of the other code in DIR."
+        )
+    return advice
+
+
+def _has_beside(cell: ComparedCell) -> bool:
+    """Whether ``assay run --beside`` may measure the ratio of a cell's codes."""
+    codes = (cell.reference_code, cell.other_code)
+    return any(code in OWN_CODES for code in codes) and any(
+        same_program(code, code) for code in codes
+    )
+
+
+def _caveats(found: CompareFindings) -> list[str]:
+    caveats = _scope(found)
+    if found.across_toolchains:
+        caveats.append("The runs have no toolchain in common: cells are matched without it.")
+    if found.codes:
+        caveats.append(_codes(found))
+    versions = {run.assay: run.name for run in reversed(found.runs) if run.assay}
+    if len(versions) > 1:
+        named = listed([f"{version} ({run})" for version, run in sorted(versions.items())])
+        caveats.append(
+            f"The runs were measured by assay {named}: a kernel may have changed in between."
+        )
+    if found.scaled_clock:
+        caveats += _clocks(found)
+    for run in found.runs:
+        if not run.complete:
+            caveats.append(f"Run {run.name} ({run.run}) is incomplete.")
+        if run.imported:
+            caveats.append(f"The numbers of run {run.name} were imported.")
+        if run.kind == "published":
+            caveats.append(
+                f"The numbers of {run.name} are published ({run.suite}): single numbers without "
+                "launches."
+            )
+        if run.contention is not None and run.contention.noticeable:
+            cells = sum(
+                cell.disturbed and cell.in_runs is not None
+                for cell in found.cells
+                if run.name in ("A", cell.side)
+            )
+            caveats.append(
+                f"During {run.name} {busy_text(run.contention)} in the cell that had most of it."
+                + (f" {counted(cells, 'comparison')} can't be decided for that." if cells else "")
+            )
+        if run.unshared:
+            unshared = counted(len(run.unshared), "cell")
+            caveats.append(f"Without a counterpart: {unshared} of run {run.name}.")
+        if run.left_out:
+            caveats.append(
+                f"{counted(run.left_out, 'launch')} used nodes of {run.name} and others, and "
+                "belong to no side."
+            )
+    single = sum(
+        min(cell.reference_launches, cell.other_launches) < 2 for cell in _decidable(found)
+    )
+    if single:
+        caveats.append(
+            f"{counted(single, 'comparison')} with a single number on one side: no test is "
+            "possible."
+            + (
+                " Intervals there do not contain how much that number varies; verdicts hold if it "
+                "is exact."
+                if any(cell.if_exact is not None for cell in found.cells)
+                else ""
+            )
+        )
+    return caveats
+
+
+def _scope(found: CompareFindings) -> list[str]:
+    """What the verdicts are on: these runs, these machines, these nodes."""
+    cells = _decidable(found)
+    held = {cell.holds_for for cell in cells}
+    caveats = []
+    if "machines" in held:
+        machines = [cell for cell in cells if cell.holds_for == "machines"]
+        of = "The verdicts are" if len(held) == 1 else f"{counted(len(machines), 'verdict')} are"
+        others = max(cell.other_runs for cell in machines)
+        by = "the sessions of each run"
+        represent = "the sessions"
+        if others:
+            by = f"{counted(others, 'other run')} in the folder"
+            represent = "these runs"
+        caveats.append(
+            f"{of} on these machines: by the scatter between {by}. They hold "
+            f"as far as {represent} represent the machine."
+        )
+    if "nodes" in held:
+        caveats.append("Verdicts are on these nodes: by the scatter between nodes, not launches.")
+    if "runs" in held:
+        what = "these two runs" if len(found.runs) == 2 else "these runs"
+        if len({run.run for run in found.runs}) == 1:
+            what = "these launches of one run"
+        of = "The verdicts" if len(held) == 1 else "The other verdicts"
+        assumed = any(cell.separate for cell in cells if cell.holds_for == "runs")
+        caveats.append(
+            f"{of} are on {what}. How much runs of one machine differ is not known: they are "
+            "assumed to differ as much as launches within a run do. Four other runs of the machine "
+            "in the folder, or sessions (`assay run --every`), show it."
+            if assumed
+            else f"{of} are on {what}."
+        )
+        if found.worth < 1.0:
+            caveats.append(
+                "Successive launches depend on each other; each counts as "
+                f"{found.worth:.2g} of an independent one."
+            )
+        if len({run.system for run in found.runs if run.kind == "run"}) > 1:
+            caveats.append(
+                "The systems differ: a difference is one between machines only if their runs "
+                "differ by less."
+            )
+    return caveats
+
+
+def _codes(found: CompareFindings) -> str:
+    others = [cell for cell in found.cells if cell.reference_code != cell.other_code]
+    names = list(dict.fromkeys(map(other_code, others)))
+    text = (
+        "The sides were measured by different programs: the ratio is that of machine and program "
+        f"together ({listed(names[:4])}{', …' if len(names) > 4 else ''})."
+    )
+    known = [cell for cell in others if cell.code_factor is not None]
+    if known:
+        measured = list(dict.fromkeys(cell.code_factor_of for cell in known))
+        text += (
+            f" In {counted(len(known), 'comparison')} it is divided by the ratio of the codes as "
+            f"measured side by side: {listed(measured[:4])}{', …' if len(measured) > 4 else ''}. "
+            "Other versions and compilers may differ."
+        )
+    return text
+
+
+def _clocks(found: CompareFindings) -> list[str]:
+    """The clock rates, and whose is unknown."""
+    unknown = [run.name for run in found.runs if run.clock is None]
+    if unknown:
+        return [f"The clock rate of {listed(unknown)} is not known: no speed at equal clock rates."]
+    clocks = ", ".join(f"{run.name} {format_quantity(run.clock, 'Hz')}" for run in found.runs)
+    return [
+        f"At equal clock rates ({clocks}): the speed as if it were proportional to the clock rate, "
+        "which memory and network are not."
+    ]

@@ -1,0 +1,220 @@
+"""Which results of two sides are of the same cell, and what counts as one value of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.model.cell import Cell
+from assay.questions.common.code_factors import CellFactor
+from assay.questions.common.contention import disturbs
+from assay.stats.cells.contention import Contention
+from assay.stats.compare.run_scatter import RunScatter
+from assay.stats.compare.verdicts import SidePair
+from assay.stats.core.intervals import Floats
+from assay.subjects.compare.codes import CodeRatio, code_ratio, side_factors
+from assay.subjects.compare.model import CompareUnit
+from assay.subjects.compare.other_runs import OtherRuns
+from assay.subjects.compare.published import PublishedSide
+from assay.subjects.compare.results import SideResult, best_of
+from assay.subjects.compare.run_results import RunResults
+from assay.subjects.compare.sides import AnySide, Side
+
+# Minimum number of sessions, or of nodes, per side for verdicts by the scatter between them.
+MIN_UNITS = 3
+
+
+@dataclass(frozen=True)
+class MatchedResult:
+    """One cell on the reference and on another side, whose letter is ``side``.
+
+    ``codes``: the ratio of the codes of both; None for the same code, and if it is not known.
+    ``separate``: whether they are different runs of assay; ``scatter``: how much runs of their
+    machine differ in this cell, None if it is not known or if they are of one run. ``disturbed``:
+    whether other processes disturbed either, during the cell or on average over the run.
+    """
+
+    side: str
+    one: SideResult
+    other: SideResult
+    unit: CompareUnit
+    codes: CodeRatio | None
+    separate: bool = False
+    scatter: RunScatter | None = None
+    disturbed: bool = False
+
+    @property
+    def same_code(self) -> bool:
+        """Whether both were measured with the same code."""
+        return self.one.code == self.other.code != ""
+
+    @property
+    def values(self) -> tuple[Floats, Floats]:
+        """The values of the reference and of the other side, one per unit."""
+        return unit_values(self.one, self.unit), unit_values(self.other, self.unit)
+
+    def pair(self) -> SidePair:
+        """The values such that the second over the first is the factor of speed."""
+        one, other = self.values
+        if self.one.better == "less":
+            one, other = other, one
+        comparable = self.same_code or self.codes is not None
+        factor = self.codes.estimate if self.codes is not None else None
+        return SidePair(
+            one,
+            other,
+            comparable,
+            factor,
+            self.unit,
+            separate=self.separate,
+            scatter=self.scatter,
+            disturbed=self.disturbed,
+        )
+
+
+@dataclass(frozen=True)
+class SideResults:
+    """The results of a side: by their main metrics, and those of any metric.
+
+    ``factors``: of assay's code over others, as its runs measured them. ``contention``: by other
+    processes, over all its measurements.
+    """
+
+    side: AnySide
+    main: Sequence[SideResult]
+    of: Callable[[str], Sequence[SideResult]]
+    sessions: int
+    clock: float | None
+    factors: Sequence[CellFactor] = ()
+    contention: Contention | None = None
+
+
+def results_of(side: AnySide) -> SideResults:
+    """The results of a run, of a part of it, or of published figures."""
+    if isinstance(side, PublishedSide):
+        published = side.results
+        return SideResults(
+            side,
+            published,
+            lambda metric: [each for each in published if each.metric == metric],
+            0,
+            side.clock,
+        )
+    found = RunResults(side)
+    main = found.main
+    if side.run.manifest.imported:
+        return SideResults(
+            side, main, lambda metric: [each for each in main if each.metric == metric], 0, None
+        )
+    return SideResults(
+        side,
+        main,
+        found.of,
+        found.sessions(),
+        found.clock(),
+        side_factors(side),
+        found.contention(),
+    )
+
+
+def across_toolchains(sides: Sequence[SideResults]) -> bool:
+    """Whether the runs have no toolchain in common although each has a single one."""
+    measured = [
+        {each.cell.toolchain for each in side.main if not each.foreign}
+        for side in sides
+        if any(not each.foreign for each in side.main)
+    ]
+    if len(measured) < 2:
+        return False
+    return all(len(names) == 1 for names in measured) and not set.intersection(*measured)
+
+
+def matched(
+    letter: str,
+    reference: SideResults,
+    other: SideResults,
+    across: bool,
+    others: OtherRuns | None = None,
+) -> list[MatchedResult]:
+    """The results of both sides that are of the same cell.
+
+    Cells of assay are equal by kernel, parameters, placement and, unless ``across``, toolchain;
+    imported ones by code, version and parameters. Imported and published results are further
+    compared with the best result of the other side that they fit (``results.fits``). ``others``:
+    other runs of the sides' machines.
+    """
+    keyed = {_key(each, across): each for each in other.main}
+    pairs = [(each, keyed[key]) for each in reference.main if (key := _key(each, across)) in keyed]
+    taken = {id(result) for pair in pairs for result in pair}
+    for each in other.main:
+        if each.foreign and each.subject is not None and id(each) not in taken:
+            best = best_of(each.subject, reference.of(each.metric))
+            if best is not None:
+                pairs.append((best, each))
+                taken |= {id(best), id(each)}
+    for each in reference.main:
+        if each.foreign and each.subject is not None and id(each) not in taken:
+            candidates = [one for one in other.of(each.metric) if not one.foreign]
+            best = best_of(each.subject, candidates)
+            if best is not None:
+                pairs.append((each, best))
+    return [
+        _matched(letter, reference, other, (one, two), others or OtherRuns()) for one, two in pairs
+    ]
+
+
+def _matched(
+    letter: str,
+    reference: SideResults,
+    other: SideResults,
+    pair: tuple[SideResult, SideResult],
+    others: OtherRuns,
+) -> MatchedResult:
+    one, two = pair
+    sides = (reference.side, other.side)
+    separate = (
+        all(isinstance(side, Side) for side in sides)
+        and not (one.foreign or two.foreign)
+        and len({side.title for side in sides if isinstance(side, Side)}) > 1
+    )
+    same = one.cell.id == two.cell.id
+    unit = _unit(*sides, one, two)
+    contention = (one.contention, two.contention, reference.contention, other.contention)
+    return MatchedResult(
+        letter,
+        one,
+        two,
+        unit,
+        code_ratio(one, reference.factors, two, other.factors),
+        separate,
+        others.scatter(one.cell.id, *sides) if separate and same else None,
+        separate and unit == "launches" and any(map(disturbs, contention)),
+    )
+
+
+def _key(result: SideResult, across: bool) -> tuple[str, str]:
+    cell = result.cell
+    if across and not result.foreign:
+        cell = Cell(cell.kernel, cell.parameters, cell.placement, "")
+    return cell.id, result.metric
+
+
+def _unit(first: AnySide, second: AnySide, one: SideResult, other: SideResult) -> CompareUnit:
+    """What counts as one value: nodes, sessions, or launches where there are too few of these."""
+    nodes = all(isinstance(side, Side) and side.nodes is not None for side in (first, second))
+    if nodes and all(len(set(each.hosts)) >= MIN_UNITS for each in (one, other)):
+        return "nodes"
+    if all(np.unique(each.session[each.session >= 0]).size >= MIN_UNITS for each in (one, other)):
+        return "sessions"
+    return "launches"
+
+
+def unit_values(result: SideResult, unit: CompareUnit) -> Floats:
+    """The values by unit: of sessions and of nodes the medians."""
+    if unit == "launches":
+        return result.values
+    of = np.array(result.hosts) if unit == "nodes" else result.session
+    known = np.unique(of[of >= 0]) if unit == "sessions" else np.unique(of)
+    return np.array([float(np.median(result.values[of == each])) for each in known])

@@ -1,0 +1,50 @@
+"""Options of a comparison, parsed from the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.errors import AssayError
+from assay.subjects.compare.model import CompareFindings
+from assay.units import parse_quantity
+
+
+def parse_margin(text: str) -> float:
+    """The relative difference of ``--same``. Raises AssayError unless it is between 0 and 1."""
+    margin = float(parse_quantity(text, "1", where="--same"))
+    if not 0.0 < margin < 1.0:
+        raise AssayError(
+            "The relative difference lies between 0 and 1.", where="--same", fix="Such as 1%."
+        )
+    return margin
+
+
+@dataclass(frozen=True)
+class FailOn:
+    """``least``: the relative slowdown from which a slower cell counts; None: nothing does."""
+
+    least: float | None
+
+    @classmethod
+    def of(cls, text: str) -> FailOn:
+        """From ``never``, ``slower`` or ``slower:3%``. Raises AssayError."""
+        if text == "never":
+            return cls(None)
+        what, colon, size = text.partition(":")
+        if what != "slower" or (colon and not size):
+            raise AssayError(
+                f"'{text}' is not a condition.",
+                where="--fail-on",
+                fix="Such as slower or slower:3%.",
+            )
+        least = float(parse_quantity(size, "1", where="--fail-on")) if size else 0.0
+        if least < 0.0:
+            raise AssayError("The slowdown can't be negative.", where="--fail-on")
+        return cls(least)
+
+    def fails(self, found: CompareFindings) -> bool:
+        """Whether a cell is significantly slower, and its time longer by ``least`` at least."""
+        return self.least is not None and any(
+            cell.verdict == "slower" and (not cell.speed or 1.0 / cell.speed >= 1.0 + self.least)
+            for cell in found.cells
+        )

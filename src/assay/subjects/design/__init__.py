@@ -1,0 +1,1 @@
+"""A cluster designed from a specification (`assay design`)."""

@@ -1,0 +1,128 @@
+"""The answer on what to build, from the findings of a design."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
+from assay.subjects.design.model import ClusterDesign, DesignedCluster, UncertainInput
+from assay.units import counted, format_probability, format_quantity, format_share
+
+QUESTION = "design"
+# Probabilities of being within 2% of the best from which confidence is high or medium.
+_HIGH, _MEDIUM = 0.8, 0.5
+# The gain that makes an input worth a recommendation.
+_WORTH = 0.002
+
+
+def money(value: float, currency: str) -> str:
+    """An amount: ``1,234,500 USD``, in three or more digits."""
+    return f"{value:,.0f} {currency}"
+
+
+def answer(found: ClusterDesign) -> Answer:
+    """Verdict, evidence, confidence and recommendations."""
+    confidence, why = _confidence(found)
+    return Answer(
+        question=QUESTION,
+        title=QUESTIONS[QUESTION],
+        status="answered",
+        verdict=_verdict(found),
+        confidence=confidence,
+        confidence_why=why,
+        evidence=_evidence(found),
+        advice=_advice(found),
+        caveats=[*_assumed(found), *found.unknown],
+        method=[
+            f"All {found.considered:,} combinations of parts and numbers of nodes were priced and "
+            f"their rates predicted; {found.possible:,} are within the limits. Rates are combined "
+            "by their weighted geometric mean.",
+            f"Each uncertain figure was drawn {found.draws:,} times (seed {found.seed}); in each "
+            "draw every architecture gets as many nodes as the budget allows at the drawn prices.",
+        ],
+        limits=[
+            "Predictions are closed forms: what they assume, and how far they were from measured "
+            "times, is in docs/methods/design.md. Nothing is assumed to overlap.",
+        ],
+    )
+
+
+def _verdict(found: ClusterDesign) -> str:
+    first = found.best[0]
+    text = (
+        f"{counted(first.nodes, 'node')} of {first.name}: {money(first.price, found.currency)}, "
+        f"{format_quantity(first.power, 'W')}"
+    )
+    if first.rates:
+        text += f", {_rates(first)}"
+    return f"{text}; probability {format_probability(first.likely)} of being within 2% of the best."
+
+
+def _rates(one: DesignedCluster) -> str:
+    return ", ".join(
+        f"{rate.workload} {format_quantity(rate.rate, rate.unit, rate.interval)}"
+        for rate in one.rates[:2]
+    )
+
+
+def _confidence(found: ClusterDesign) -> tuple[Confidence, str]:
+    likely = found.best[0].likely
+    known = found.figures - found.assumed
+    why = (
+        f"{format_probability(likely)} of the draws have this architecture within 2% of the best; "
+        f"{known} of {counted(found.figures, 'figure')} of the parts are measured or quoted"
+    )
+    if likely >= _HIGH and found.assumed <= found.figures // 4:
+        return "high", why
+    return ("medium" if likely >= _MEDIUM else "low"), why
+
+
+def _evidence(found: ClusterDesign) -> list[Evidence]:
+    return [
+        Evidence(
+            label=f"{rate.workload} of the best cluster, predicted",
+            metric="rate",
+            unit=rate.unit,
+            value=rate.rate,
+            ci95=rate.interval,
+            note=f"limited by {rate.limit}, {format_share(rate.shares[rate.limit])} of the time",
+        )
+        for rate in found.best[0].rates
+    ]
+
+
+def _advice(found: ClusterDesign) -> list[str]:
+    advice = []
+    worth = [one for one in found.inputs if one.gain >= _WORTH]
+    if worth:
+        advice.append(f"Before the choice, find out {_input(worth[0])}.")
+    if found.more is not None:
+        advice.append(
+            f"10% more money would increase the rate by {format_share(found.more - 1.0)}."
+        )
+    rivals = [one for one in found.best[1:] if one.likely >= 0.2]
+    if rivals:
+        names = "; ".join(
+            f"{one.nodes:,} × {one.name} ({format_probability(one.likely)})" for one in rivals[:3]
+        )
+        advice.append(f"Ask for offers on these too: {names}.")
+    return advice
+
+
+def _input(one: UncertainInput) -> str:
+    what = f"the {one.what} of {one.part}"
+    if one.kind == "model":
+        workload = one.what.removeprefix("model of ")
+        what = f"the rate of {workload} with {one.part} by a measurement: its prediction errs"
+    how = f" ({one.measure})" if one.measure else ""
+    return (
+        f"{what}{how}: on average that is worth {format_share(one.gain)} of the rate, and in "
+        f"{format_share(one.changes)} of its range another architecture is better"
+    )
+
+
+def _assumed(found: ClusterDesign) -> list[str]:
+    if not found.assumed:
+        return []
+    return [
+        f"{found.assumed} of {counted(found.figures, 'figure')} of the parts are assumed: replace "
+        "them by offers and measurements."
+    ]

@@ -1,0 +1,95 @@
+"""The answer on how results have changed over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.contention import busy_text, capped, worst
+from assay.stats.changes.detectable import POWER, fewest_runs
+from assay.stats.changes.scan import FIRST
+from assay.subjects.history.model import (
+    FALSE_DISCOVERIES,
+    CellHistory,
+    History,
+    HistoryEvent,
+)
+from assay.subjects.history.words import event_text, suspect_text
+from assay.units import counted, format_count, format_limit
+
+QUESTION = "history"
+TITLE = "How have results changed over time?"
+# Maximum number of cells in recommendations and in caveats.
+_MAX_NAMED = 5
+
+
+def answer(history: History) -> Answer:
+    """The verdict over all cells; unmeasured if every cell has too few runs."""
+    judged = [cell for cell in history.cells if cell.state != "short"]
+    short = len(history.cells) - len(judged)
+    fewest = min((len(cell.points.utc) for cell in judged), default=0)
+    confidence: Confidence = "high" if not short and fewest >= 3 * FIRST else "medium"
+    why = f"{counted(len(judged), 'cell')} with {fewest} runs or more"
+    needed = fewest_runs(FALSE_DISCOVERIES / max(len(history.cells), 1))
+    why += f"; {counted(short, 'cell')} with fewer than {needed}" if short else ""
+    regressed = [cell for cell in judged if cell.state == "regression"]
+    changed = [(cell, _last_level(cell)) for cell in regressed[:_MAX_NAMED]]
+    suspects = [cell for cell in judged if cell.suspect is not None]
+    found = Answer(
+        question=QUESTION,
+        title=TITLE,
+        status="answered" if judged else "unmeasured",
+        verdict=history.verdict,
+        confidence=confidence if judged else None,
+        confidence_why=f"{why}." if judged else "",
+        advice=[
+            f"Find the cause of this change of {cell.label}. {event_text(event, cell)}. "
+            f"{event.remark}"
+            for cell, event in changed
+            if event is not None
+        ],
+        caveats=[
+            *(f"{cell.label}: {suspect_text(cell)}" for cell in suspects[:_MAX_NAMED]),
+            *_contended(regressed),
+        ],
+        method=[
+            "Each run's result of a cell is compared with the results since the cell's last "
+            "change. A change of level is reported if it depends on the order of the runs (a "
+            "permutation test over all possible change points, independent of the distribution, "
+            "corrected for all cells by Holm's procedure at 5%; for autocorrelated runs a test of "
+            "the residuals). A single outlying run is not a change. Steps are "
+            "distinguished from slow drifts by the Bayesian information criterion.",
+            f"Of the cells reported as regressed or improved, at most {FALSE_DISCOVERIES:.0%} are "
+            "false positives on average (Benjamini & Hochberg, 1995); changes below "
+            f"{format_limit(history.least)} are neither.",
+            "The change that would show is by simulation: steps halfway through permutations of a "
+            f"cell's own runs; {POWER:.0%} of the steps of this size are reported.",
+        ],
+        limits=[
+            "A version that changed together with a result is not proven to be the cause: "
+            "something that the snapshots do not record may also have changed.",
+        ],
+    )
+    return capped(found, worst(cell.contention for cell in judged))
+
+
+def _contended(regressed: Sequence[CellHistory]) -> list[str]:
+    """Regressed cells that other processes may have slowed down, if there were fewer before."""
+    return [
+        f"{cell.label}: {busy_text(now)} since the change"
+        + (
+            f", and {format_count(before.busy)} before"
+            if before is not None and before.possible
+            else ""
+        )
+        + ": they may have caused it."
+        for cell in regressed
+        if (now := cell.contention) is not None
+        and now.noticeable
+        and ((before := cell.contention_before) is None or before.busy < now.busy / 2.0)
+    ][:_MAX_NAMED]
+
+
+def _last_level(cell: CellHistory) -> HistoryEvent | None:
+    """The last change of level."""
+    return next((event for event in reversed(cell.events) if event.kind != "spread"), None)

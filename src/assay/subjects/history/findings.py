@@ -1,0 +1,370 @@
+"""Findings over months of runs: changes with date, size, and what changed on the machine."""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.records.store import RunFilter, Store
+from assay.stats.cells.contention import Contention
+from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, changes_of, series_of
+from assay.stats.changes.detectable import detectable_step, halves
+from assay.stats.changes.mode_share import mean_shift, mode_share
+from assay.stats.changes.reordering import MOST_DEPENDENCE, changed
+from assay.stats.changes.scan import FIRST
+from assay.stats.changes.segments import shifted
+from assay.stats.core.one_thread import one_thread
+from assay.subjects.history.model import (
+    FALSE_DISCOVERIES,
+    HISTORY_SCHEMA,
+    CellHistory,
+    History,
+    HistoryDay,
+    HistoryEvent,
+    HistoryPoints,
+    HistorySegment,
+    State,
+)
+from assay.subjects.history.query import HistoryQuery
+from assay.subjects.history.series import HistorySeries, Machines, read_series
+from assay.subjects.history.snapshots import differences
+from assay.subjects.history.words import remark_on, verdict_of
+
+if TYPE_CHECKING:
+    from assay.records.store import SkippedRuns
+
+LEAST = 0.01
+# A cell is steady only if changes of this size, or of ``least`` if that is more, would be reported.
+_TELLING = 0.05
+# Minimum number of runs of a segment that the present one is compared with.
+_MIN_REFERENCE = 5
+# Standard errors by which the mean autocorrelation of a machine's cells exceeds zero if it counts.
+_EVIDENT = 3.0
+# Number of runs before and after a change whose snapshots are compared.
+_SNAPSHOTS = 8
+_DAY = 86400.0
+
+
+@one_thread
+def find(root: Path, query: HistoryQuery) -> History:
+    """The history of the cells of a query, from the runs under ``root``.
+
+    Runs whose tables can't be read are counted and left out. Raises AssayError if ``root`` is not a
+    folder.
+    """
+    if not root.is_dir():
+        raise AssayError("There is no folder of runs.", where=str(root), fix="Name it with --runs.")
+    store, series = _read(Store(root), query.choice)
+    return history_of(
+        [each for each in series if _has(each, query.words)],
+        Machines(store.directories()),
+        store.passed_over(),
+        least=query.least,
+    )
+
+
+def _read(store: Store, choice: RunFilter) -> tuple[Store, list[HistorySeries]]:
+    """The store and its series, without runs that can't be read."""
+    import polars as pl
+
+    try:
+        return store, read_series(store, choice)
+    except (OSError, pl.exceptions.PolarsError):
+        bad = store.unreadable()
+        if not bad:
+            raise
+        rest = Store(store.root, without=bad)
+        return rest, read_series(rest, choice)
+
+
+def _has(series: HistorySeries, words: Sequence[str]) -> bool:
+    text = f"{series.system} {series.label}".lower()
+    return all(word.lower() in text for word in words)
+
+
+def history_of(
+    series: Sequence[HistorySeries],
+    machines: Machines,
+    passed_over: SkippedRuns,
+    *,
+    least: float = LEAST,
+) -> History:
+    """The history of these cells; ``least``: the smallest relevant relative change."""
+    from assay.stats.core.multiple import corrected
+
+    found = _changes_of(series)
+    comparisons = [_against(each, changes) for each, changes in found]
+    raw = [1.0 if one is None else one.p for one in comparisons]
+    adjusted = corrected(raw, "bh")
+    # The p at which one more cell would be reported, by both corrections.
+    reported = int(np.count_nonzero(adjusted <= FALSE_DISCOVERIES))
+    level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(found), 1)
+    cells = [
+        _cell(each, changes, one, float(p), machines, (least, level))
+        for (each, changes), one, p in zip(found, comparisons, adjusted, strict=True)
+    ]
+    runs = {name for each in series for name in each.runs}
+    return History(
+        schema=HISTORY_SCHEMA,
+        utc=time.time(),
+        least=least,
+        runs=len(runs),
+        systems=list(dict.fromkeys(each.system for each in series)),
+        passed_over=msgspec.structs.asdict(passed_over),
+        verdict=verdict_of(cells),
+        cells=cells,
+        days=days_of(cells),
+    )
+
+
+def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
+    """Each cell's changes; changes of level are corrected for the number of cells (Holm).
+
+    Without the correction one in twenty steady cells would have a step. The cells of a machine
+    share its nights, so each allows for the autocorrelation that they have on average: of its own
+    runs alone a cell whose runs happen to look independent would not.
+    """
+    from assay.stats.core.multiple import corrected
+
+    prepared = [series_of(each.values, each.utc, each.scatter) for each in series]
+    found = [changes_of(each) for each in prepared]
+    least = _shared_dependence(series, found)
+    found = [
+        changes_of(own, least_dependence=least[each.system]) if least[each.system] else changes
+        for each, own, changes in zip(series, prepared, found, strict=True)
+    ]
+    p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for of in found]
+    raw = np.array([each for of_cell in p for each in of_cell])
+    sure = raw[corrected(raw, "holm") <= LEVEL]
+    level = float(sure.max(initial=0.0))
+    return [
+        (each, changes)
+        if max(p_of_cell) == 1.0 or max(p_of_cell) <= level
+        else (each, changes_of(own, level, least[each.system]))
+        for each, own, changes, p_of_cell in zip(series, prepared, found, p, strict=True)
+    ]
+
+
+def _shared_dependence(
+    series: Sequence[HistorySeries], found: Sequence[Changes]
+) -> dict[str, float]:
+    """The mean autocorrelation of each machine's cells, by its name; 0 unless it is evident."""
+    least = {}
+    for system in dict.fromkeys(each.system for each in series):
+        pairs = [
+            (changes.dependence_found, each.values.size)
+            for each, changes in zip(series, found, strict=True)
+            if each.system == system and each.values.size >= FIRST
+        ]
+        runs = sum(size for _, size in pairs)
+        mean = sum(rho * size for rho, size in pairs) / max(runs, 1)
+        evident = mean > _EVIDENT / np.sqrt(max(runs, 1))
+        least[system] = min(mean, MOST_DEPENDENCE) if evident else 0.0
+    return least
+
+
+def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
+    """Each day with runs, and the deviation of its results from the reference levels."""
+    by_day: dict[int, list[tuple[float, str, str]]] = {}
+    for cell in cells:
+        points, reference = cell.points, cell.reference or cell.level
+        for utc, run, value in zip(points.utc, points.run, points.value, strict=True):
+            off = cell.worsening(value / reference - 1.0)
+            by_day.setdefault(int(utc // _DAY), []).append((off, cell.label, run))
+    days = []
+    for day in sorted(by_day):
+        results = by_day[day]
+        worst, worst_cell, _ = max(results)
+        days.append(
+            HistoryDay(
+                day=datetime.datetime.fromtimestamp(day * _DAY, datetime.UTC).date().isoformat(),
+                utc=day * _DAY,
+                deviation=statistics.median(off for off, _, _ in results),
+                runs=len({run for _, _, run in results}),
+                cells=len({label for _, label, _ in results}),
+                worst=worst,
+                worst_cell=worst_cell,
+            )
+        )
+    return days
+
+
+class _Comparison(msgspec.Struct, frozen=True):
+    """The present segment compared with a reference: logarithm of the ratio, interval, p."""
+
+    reference: SeriesSegment
+    size: float
+    interval: tuple[float, float]
+    p: float
+
+
+def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
+    """The present segment compared with the best earlier one; None if there is none."""
+    *earlier, present = changes.segments
+    known = [each for each in earlier if each.runs >= _MIN_REFERENCE]
+    if not known and present.drifting and present.runs >= _MIN_REFERENCE:
+        return _over_drift(changes, present)
+    if not known:
+        return None
+    sign = 1.0 if series.better == "more" else -1.0
+    best = max(known, key=lambda each: sign * each.level)
+    parts = (_logs_around_level(series, best), _logs_around_level(series, present))
+    rho = changes.dependence_at_most
+    of_modes = mode_share(*parts) is not None
+    difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
+    # Both segments were selected by their values, so all possible change points are tested.
+    between = [each.p for each in changes.changes if each.kind != "spread"]
+    p = max(changed(np.concatenate(parts), rho), min(between, default=0.0))
+    return _Comparison(best, difference.size, difference.interval, p)
+
+
+def _logs_around_level(
+    series: HistorySeries, segment: SeriesSegment
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The logarithms of a segment's results; detrended to the level at its end if it drifts."""
+    logs = np.log(series.values[segment.start : segment.stop])
+    if segment.drifting:
+        line = np.polyfit(np.arange(logs.size), logs, 1)
+        logs = logs - np.polyval(line, np.arange(logs.size)) + float(np.log(segment.level))
+    return np.asarray(logs)
+
+
+def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
+    """If all runs drift, the end compared with the start."""
+    drift = next(each for each in reversed(changes.changes) if each.kind == "drift")
+    low, high = (float(np.log1p(end)) for end in drift.size_ci95)
+    start = msgspec.structs.replace(present, level=present.level / (1.0 + drift.size))
+    return _Comparison(start, float(np.log1p(drift.size)), (low, high), drift.p)
+
+
+def _cell(
+    series: HistorySeries,
+    changes: Changes,
+    comparison: _Comparison | None,
+    p_corrected: float,
+    machines: Machines,
+    reported: tuple[float, float],
+) -> CellHistory:
+    """``reported``: smallest change and greatest p of a change that is reported."""
+    least, level = reported
+    present = changes.segments[-1]
+    against = None if comparison is None else float(np.expm1(comparison.size))
+    interval = (
+        None
+        if comparison is None
+        else (float(np.expm1(comparison.interval[0])), float(np.expm1(comparison.interval[1])))
+    )
+    state = _state(series, against, p_corrected, least)
+    detectable = None
+    if state == "steady":
+        detectable = _detectable(series, changes, least, level)
+        if detectable is None:
+            state = "short"
+        elif detectable > max(least, _TELLING):
+            state = "variable"
+    return CellHistory(
+        system=series.system,
+        id=series.cell.id,
+        cell=series.cell,
+        label=series.label,
+        metric=series.metric,
+        unit=series.unit,
+        better=series.better,
+        state=state,
+        level=present.level,
+        level_ci95=present.level_ci95,
+        deviation=present.deviation,
+        reference=None if comparison is None else comparison.reference.level,
+        reference_first=None if comparison is None else comparison.reference.start,
+        reference_last=None if comparison is None else comparison.reference.stop - 1,
+        against=against,
+        against_ci95=interval,
+        p=None if comparison is None else comparison.p,
+        p_corrected=None if comparison is None else p_corrected,
+        suspect=changes.suspect,
+        outliers=[series.runs[place] for place in changes.outliers],
+        dependence=changes.dependence,
+        events=[_event(series, change, machines) for change in changes.changes],
+        stretches=[
+            HistorySegment(s.start, s.stop - 1, s.level, s.level_ci95, s.deviation, s.drifting)
+            for s in changes.segments
+        ],
+        points=HistoryPoints(
+            run=list(series.runs),
+            utc=series.utc.tolist(),
+            value=series.values.tolist(),
+            measurements=series.counts.tolist(),
+        ),
+        detectable=None if detectable == float("inf") else detectable,
+        contention=_contention(series, present),
+        contention_before=None if comparison is None else _contention(series, comparison.reference),
+    )
+
+
+def _contention(series: HistorySeries, segment: SeriesSegment) -> Contention | None:
+    others = series.others
+    return None if others is None else others.within(segment.start, segment.stop)
+
+
+def _detectable(
+    series: HistorySeries, changes: Changes, least: float, level: float
+) -> float | None:
+    """The smallest change halfway through the runs that would be reported."""
+    around = [_logs_around_level(series, segment) for segment in changes.segments]
+    residuals = np.concatenate([logs - np.median(logs) for logs in around])
+    before, after = halves(residuals.size)
+    step = detectable_step(residuals, before, after, rho=changes.dependence_at_most, level=level)
+    return None if step is None else max(step, least)
+
+
+def _state(series: HistorySeries, against: float | None, p: float, least: float) -> State:
+    if against is None:
+        return "short" if series.values.size < FIRST else "steady"
+    worse = -against if series.better == "more" else against
+    if p > FALSE_DISCOVERIES or abs(against) < least:
+        return "steady"
+    if worse > 0:
+        return "regression"
+    return "improvement"
+
+
+def _event(series: HistorySeries, change: Change, machines: Machines) -> HistoryEvent:
+    last = len(series.runs) - 1
+    at = min(change.at, last)
+    if change.kind == "drift":
+        early, late = change.earliest, min(change.latest, last)
+        after_utc, before_utc = series.utc[early], series.utc[late]
+        before, between, after = early, range(early + 1, late), late
+    else:
+        early, late = change.earliest, min(change.latest, last)
+        after_utc, before_utc = series.utc[max(early - 1, 0)], series.utc[late]
+        before, between, after = early - 1, range(early, late), late
+    found = differences(
+        machines.snapshots(series, range(max(before - _SNAPSHOTS + 1, 0), before + 1)),
+        machines.snapshots(series, between[:_SNAPSHOTS]),
+        machines.snapshots(series, range(after, min(after + _SNAPSHOTS, last + 1))),
+    )
+    more = change.size > 0
+    return HistoryEvent(
+        kind=change.kind,
+        run=series.runs[at],
+        utc=float(series.utc[at]),
+        after_utc=float(after_utc),
+        before_utc=float(before_utc),
+        found=series.runs[min(change.found, last)],
+        size=change.size,
+        size_ci95=change.size_ci95,
+        worse=more if change.kind == "spread" or series.better == "less" else not more,
+        p=change.p,
+        modes=change.modes,
+        differences=found,
+        remark=remark_on(found, change.kind),
+    )

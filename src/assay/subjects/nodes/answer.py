@@ -1,0 +1,319 @@
+"""The answer to how much nodes differ, and which to check."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.common.contention import capped, impossible_contention, together
+from assay.questions.common.gate import gated
+from assay.questions.common.selection import quantity_text
+from assay.stats.fleet.calibration import MIN_LAUNCHES
+from assay.stats.fleet.fleet import STATED
+from assay.stats.fleet.node_groups import GROUP_LEVEL
+from assay.stats.fleet.peers import MIN_VALUES
+from assay.subjects.nodes.findings import NodesFindings
+from assay.subjects.nodes.model import (
+    CellByNode,
+    NodeFailure,
+    NodeGroup,
+    NodeKind,
+    NodeValue,
+    SuspectNode,
+)
+from assay.units import counted, format_change, format_share, format_signed, listed
+
+QUESTION = "nodes"
+TITLE = "How alike are its nodes?"
+# Maximum number of nodes that a sentence of the verdict or of the evidence names.
+_MAX_NAMED = 3
+# The minimum number of launches per node for high confidence.
+SURE_LAUNCHES = 6
+# Maximum number of nodes that recommendations and caveats name, and of members without results
+# that one sentence names.
+_MAX_CHECKS, _MAX_ABSENT = 5, 10
+_METHOD = (
+    "A node is reported if it is significantly slower than the others over all cells and launches, "
+    "given the variation between nodes (outlying nodes are excluded from the reference), and if "
+    "at most 5% of fleets without slow nodes, resampled from this fleet's launches, have a node as "
+    f"significant; at most {STATED:.0%} of the reported nodes are false positives on average "
+    "(Benjamini & Hochberg 1995; docs/methods/nodes.md)."
+)
+_GROUP_METHOD = (
+    "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
+    f"group: at most {GROUP_LEVEL:.0%} of random divisions of the nodes into such groups have one "
+    "that is as clearly slower in anything measured (permutations, max T, Westfall & Young 1993). "
+    "Nodes are compared after the effects of such groups are removed."
+)
+_ABSENT = {
+    "missing": "No result from {}",
+    "failed": "{} did not measure",
+    "unfinished": "{} did not finish",
+}
+
+
+def answer(found: NodesFindings) -> Answer:
+    """The verdict over nodes; unmeasured where no cell was measured on two of them."""
+    if not found.cells:
+        return Answer(
+            question=QUESTION,
+            title=TITLE,
+            status="unmeasured",
+            verdict=f"Not measured: {counted(found.measured, 'node')} of {found.expected} "
+            "cannot be compared.",
+            confidence=None,
+            confidence_why="",
+            caveats=_absent(found),
+        )
+    confidence, why = _confidence(found)
+    contention = together(node.contention for node in found.measurements)
+    judged = Answer(
+        question=QUESTION,
+        title=TITLE,
+        status="answered",
+        verdict=_verdict(found),
+        confidence=confidence,
+        confidence_why=why,
+        evidence=[
+            *(_group_evidence(each) for each in found.slow_groups),
+            *(_suspect_evidence(each) for each in found.suspects),
+            *(_cell_evidence(cell) for cell in found.cells),
+        ],
+        advice=[
+            *(
+                f"Check {each.title} ({_count(each)}): {each.suspicion}."
+                for each in found.slow_groups[:_MAX_CHECKS]
+            ),
+            *(
+                f"Check {each.node}: {each.suspicion} ({each.evidence})."
+                for each in found.suspects[:_MAX_CHECKS]
+            ),
+        ],
+        caveats=[*_absent(found), *(_caveats(found) if found.examined else [])],
+        method=[
+            "Each node measured the same cells separately, at the same time as the others if the "
+            "scheduler started them together. A node's value is the median of its launches' "
+            "medians; the deviation is from the median over nodes, in percent and in robust "
+            "standard deviations (1.4826 times the median absolute deviation, Hampel 1974).",
+            *([_METHOD] if found.examined else []),
+            *([_GROUP_METHOD] if found.groups else []),
+        ],
+        limits=[
+            "Interference between nodes, over the network and on shared storage, is not measured."
+        ],
+    )
+    return gated(capped(judged, contention), impossible_contention(contention))
+
+
+def _verdict(found: NodesFindings) -> str:
+    """What to check; without anything to check how far the nodes differ."""
+    text = f"{_groups_text(found)}{_suspects_text(found)}"
+    if found.suspects or found.slow_groups:
+        return text.rstrip()
+    return f"{text}{_widest_text(found)}"
+
+
+def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
+    why = f"{found.measured} of {found.expected} nodes measured"
+    if found.measured < MIN_VALUES:
+        return "low", f"{why}: too few to identify which one deviates."
+    if found.fewest_launches < SURE_LAUNCHES:
+        fewest = f"fewer than {SURE_LAUNCHES} launches per node"
+        few = found.launches < MIN_LAUNCHES or found.undecided
+        return ("low" if few else "medium"), f"{why}, {fewest}."
+    incomplete = found.measured < found.expected or found.undecided
+    return ("medium" if incomplete else "high"), f"{why}."
+
+
+def _groups_text(found: NodesFindings) -> str:
+    """The slow groups; empty without any."""
+    slow = found.slow_groups
+    if not slow:
+        return ""
+    totals = Counter(each.what for each in found.groups)
+    total = listed([counted(number, what) for what, number in totals.items()])
+    named = "; ".join(group_text(each) for each in slow[:_MAX_NAMED])
+    more = f"; and {len(slow) - _MAX_NAMED} more" if len(slow) > _MAX_NAMED else ""
+    return f"Slower as a whole, of {total}: {named}{more}. "
+
+
+def group_text(each: NodeGroup) -> str:
+    """``rack r03 (16 nodes): memory bandwidth 1.0% [0.7%, 1.3%] low``."""
+    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
+    size = f"{each.resource} {abs(each.gain):.1%} [{low}, {high}]"
+    return f"{each.title} ({_count(each)}): {size} {'low' if each.rate else 'slower'}"
+
+
+def _count(each: NodeGroup) -> str:
+    return counted(len(each.members), "node")
+
+
+def _suspects_text(found: NodesFindings) -> str:
+    """The first sentence of the verdict: the suspect nodes, or that there is none."""
+    nodes, suspects = counted(found.measured, "node"), found.suspects
+    if not found.examined:
+        return f"{nodes}. "
+    if found.undecided and not suspects:
+        return f"Open: {_undecided_text(found)} "
+    if not suspects:
+        return f"None of {nodes} is slower than the others beyond the variation between nodes. "
+    named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
+    more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
+    return f"{len(suspects)} of {nodes} to check. {named}{more}. "
+
+
+def _undecided_text(found: NodesFindings) -> str:
+    more = counted(found.more_launches, "more launch")
+    return (
+        f"it takes {more} per node to decide whether any of {counted(found.measured, 'node')} is "
+        f"slower; with {counted(found.launches, 'launch')} per node and this variation, a slow "
+        "launch cannot be distinguished from a slow node."
+    )
+
+
+def _widest_text(found: NodesFindings) -> str:
+    widest = max(found.cells, key=lambda cell: cell.spread)
+    last, best = widest.values[-1], widest.values[0]
+    return (
+        f"Nodes differ most in {widest.label}, by {format_share(widest.spread)} of the median "
+        f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
+        f"({_signed(last)}), fastest {best.node} ({_signed(best)})."
+    )
+
+
+def size_text(each: SuspectNode) -> str:
+    """``memory bandwidth 14% low``, ``arithmetic 9.0% slower``."""
+    size = f"{abs(each.gain):.1%}" if abs(each.gain) < 0.095 else f"{abs(each.gain):.0%}"
+    return f"{each.what} {size} {'low' if each.rate else 'slower'}"
+
+
+def seen_text(each: SuspectNode) -> str:
+    """In how many launches and earlier runs the node was slow."""
+    if each.how != "outlier":
+        return f"{each.how} over {each.occasions} runs, since {each.since}"
+    launches = f"{each.slow} of {counted(each.launches, 'launch')}"
+    if not each.occasions:
+        return launches
+    return f"{launches}, {each.again} of {each.occasions} earlier runs"
+
+
+def suspect_text(each: SuspectNode) -> str:
+    """``n17: memory bandwidth 14% low, consistent over 6 launches: suspect a DIMM``."""
+    seen = seen_text(each)
+    if each.how == "outlier":
+        seen = f"in {seen}"
+        if each.slow == each.launches > 1 and each.again == each.occasions:
+            runs = f" and {each.occasions} earlier runs" if each.occasions else ""
+            seen = f"consistent over {each.launches} launches{runs}"
+    beyond = f" beyond the deviation of {each.within}" if each.within else ""
+    return f"{each.node}: {size_text(each)}{beyond}, {seen}: {each.suspicion.partition(':')[0]}"
+
+
+def _absent(found: NodesFindings) -> list[str]:
+    """Nodes without results, nodes that did not finish, and nodes measured more than once."""
+    sentences = []
+    for state, words in _ABSENT.items():
+        members = [member for member in found.members if member.state == state]
+        if members:
+            names = ", ".join(m.host or f"number {m.number}" for m in members[:_MAX_ABSENT])
+            more = ", …" if len(members) > _MAX_ABSENT else ""
+            problems = Counter(m.problem for m in members if m.problem)
+            why = f" ({problems.most_common(1)[0][0]})" if problems else ""
+            sentences.append(f"{words.format(counted(len(members), 'node'))}: {names}{more}{why}.")
+    hosts = Counter(member.host for member in found.members if member.node)
+    twice = [str(host) for host, number in hosts.items() if number > 1]
+    if twice:
+        sentences.append(
+            f"Measured more than once: {', '.join(twice[:_MAX_ABSENT])}. The scheduler allocated "
+            "these nodes again, so some other nodes were not measured."
+        )
+    return sentences
+
+
+def _caveats(found: NodesFindings) -> list[str]:
+    """Nodes that failed, kinds of nodes, nodes that are faster, and single launches."""
+    sentences = [*_failure_texts(found.failures), *_kind_texts(found.kinds, found.kinds_by_value)]
+    if found.faster:
+        named = ", ".join(
+            f"{each.node} ({each.what} {format_change(each.gain)})"
+            for each in found.faster[:_MAX_CHECKS]
+        )
+        more = ", …" if len(found.faster) > _MAX_CHECKS else ""
+        sentences.append(f"Faster than the other nodes: {named}{more}.")
+    if found.undecided and found.suspects:
+        sentences.append(f"Open for further nodes: {_undecided_text(found)}")
+    if found.launches < 2:
+        sentences.append(
+            "Each node was launched once: a slow launch cannot be distinguished from a slow node."
+        )
+    return sentences
+
+
+def _failure_texts(failures: list[NodeFailure]) -> list[str]:
+    sentences = [
+        f"{each.node} failed where most others did not, in {each.cell}"
+        + (f" and {counted(each.cells - 1, 'further cell')}" if each.cells > 1 else "")
+        + f": {each.why}."
+        for each in failures[:_MAX_CHECKS]
+    ]
+    left = len(failures) - _MAX_CHECKS
+    return [*sentences, *([f"{counted(left, 'further node')} failed too."] if left > 0 else [])]
+
+
+def _kind_texts(kinds: list[NodeKind], by_value: list[str]) -> list[str]:
+    if len(kinds) < 2:
+        return []
+    named = (f"{k.nodes} ({k.description})" if k.description else k.nodes for k in kinds)
+    how = f" The kinds were separated by values of {'; '.join(by_value)}." if by_value else ""
+    return [
+        f"There are {len(kinds)} kinds of nodes; nodes are compared within their kind: "
+        f"{'; '.join(named)}.{how}"
+    ]
+
+
+def _suspect_evidence(each: SuspectNode) -> Evidence:
+    low, high = each.ci95
+    return Evidence(
+        label=f"{each.node}: {each.what}",
+        metric="rate over the typical node's" if each.rate else "time over the typical node's",
+        unit="",
+        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
+        note=f"{seen_text(each)}: {each.suspicion} ({each.evidence}); "
+        f"adjusted p {each.p_adjusted:.2g}",
+    )
+
+
+def _group_evidence(each: NodeGroup) -> Evidence:
+    low, high = each.ci95
+    return Evidence(
+        label=f"{each.title}: {each.resource}",
+        metric="rate over the median group's" if each.rate else "time over the median group's",
+        unit="",
+        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
+        note=f"{_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
+        f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}",
+    )
+
+
+def _cell_evidence(cell: CellByNode) -> Evidence:
+    slow, fast = cell.values[: -_MAX_NAMED - 1 : -1], cell.values[:_MAX_NAMED]
+    return Evidence(
+        label=cell.label,
+        metric=cell.metric,
+        unit=cell.unit,
+        value=cell.median,
+        ci95=cell.ci95,
+        cells=[cell.id],
+        note=f"slowest {_named(slow)}; fastest {_named(fast)}",
+    )
+
+
+def _named(values: list[NodeValue]) -> str:
+    return ", ".join(f"{value.node} {_signed(value)}" for value in values)
+
+
+def _signed(value: NodeValue) -> str:
+    sigmas = "" if value.sigmas is None else f", {format_signed(value.sigmas, '+.1f')} σ"
+    return format_change(value.gain) + sigmas

@@ -1,0 +1,183 @@
+"""Findings of comparing the nodes of a group."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.kernels.naming import cell_name
+from assay.questions.common.confidence import why_broken
+from assay.questions.common.findings import INTERNAL
+from assay.records.group import GroupData, Member
+from assay.stats.core.model import CellSummary
+from assay.stats.core.one_thread import one_thread
+from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
+from assay.stats.fleet.kinds import Ints
+from assay.stats.fleet.peers import MOST_BAD
+from assay.subjects.nodes.by_node import by_node, gains, measured_nodes
+from assay.subjects.nodes.fleet import examine
+from assay.subjects.nodes.model import (
+    CellByNode,
+    FasterNode,
+    GroupMember,
+    MeasuredNode,
+    NodeDeviations,
+    NodeFailure,
+    NodeGain,
+    NodeGroup,
+    NodeKind,
+    SuspectNode,
+)
+
+
+@dataclass(frozen=True)
+class NodesFindings:
+    """Findings of comparing nodes.
+
+    ``expected``: number of nodes to be measured; ``measured``: number with results. ``members``:
+    every expected node. ``cells``: each cell over the nodes. ``nodes``: each node over the cells,
+    the slowest first. ``examined``: whether there were enough nodes to look for outliers; the
+    fields below are empty if not. ``suspects``: nodes that are slower than their kind or get
+    slower; the outliers, the most certain first, then the drifts. ``faster``: nodes faster than
+    their kind. ``failures``: nodes on which cells failed that did not fail on most others.
+    ``kinds``: groups of nodes that were compared with each other. ``kinds_by_value``: cells, as
+    text, whose values separated the kinds (not properties of the machines). ``launches``: maximum
+    number of launches of a cell on a node. ``earlier_runs``: number of earlier runs of the same
+    nodes that were compared. ``undecided``: number of nodes that seem slow, but no slower than
+    some nodes do by chance in fleets without slow nodes; ``more_launches``: how many more launches
+    per node would decide it. ``fewest_launches``: of each node the launches of the cell with the
+    fewest, median over the nodes. ``groups``: groups of nodes, such as racks, the slow ones first;
+    empty without groups or with fewer than three launches per node.
+    """
+
+    expected: int
+    measured: int
+    members: list[GroupMember]
+    cells: list[CellByNode]
+    nodes: list[NodeGain]
+    examined: bool
+    suspects: list[SuspectNode]
+    faster: list[FasterNode]
+    failures: list[NodeFailure]
+    kinds: list[NodeKind]
+    kinds_by_value: list[str]
+    launches: int
+    earlier_runs: int
+    undecided: int = 0
+    more_launches: int = 0
+    fewest_launches: int = 0
+    groups: list[NodeGroup] = field(default_factory=list)
+    deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
+    measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)
+
+    @property
+    def slow_groups(self) -> list[NodeGroup]:
+        """The groups that are slower as a whole."""
+        return [group for group in self.groups if group.slow]
+
+
+@one_thread
+def find(
+    group: GroupData, node_groups: Mapping[str, Mapping[str, str]] | None = None
+) -> NodesFindings:
+    """Compare a group's nodes with each other and with earlier runs of them in the same folder.
+
+    ``node_groups``: as in ``[system.groups]``; without any, those of the group's request, else
+    those that host names show.
+    """
+    nodes = measured_nodes(group)
+    cells = by_node(nodes)
+    before = earlier_runs_before(group, {cell.id for cell in cells}) if cells else []
+    return compare_nodes(
+        nodes,
+        cells,
+        group.members,
+        utc=group.request.utc,
+        before=before,
+        node_groups=node_groups or group.request.node_groups,
+    )
+
+
+def compare_nodes(
+    nodes: Sequence[MeasuredNode],
+    cells: list[CellByNode],
+    members: Sequence[Member] = (),
+    *,
+    utc: float = 0.0,
+    before: Sequence[EarlierRun] = (),
+    node_groups: Mapping[str, Mapping[str, str]] | None = None,
+) -> NodesFindings:
+    """Compare nodes. ``cells``: from ``by_node``; ``members``: all expected nodes.
+
+    ``utc``: time of the measurement; ``before``: earlier runs; ``node_groups``: as in ``find``.
+    """
+    examined = examine(nodes, cells, utc, before, node_groups) if cells else None
+    return NodesFindings(
+        expected=len(members) or len(nodes),
+        measured=len(nodes),
+        members=_members(members, nodes),
+        cells=cells,
+        nodes=gains(cells),
+        examined=examined is not None,
+        suspects=examined.suspects if examined else [],
+        faster=examined.faster if examined else [],
+        failures=_failures(nodes) if examined else [],
+        kinds=examined.kinds if examined else [],
+        kinds_by_value=examined.split if examined else [],
+        launches=int(examined.fleet.counts.max(initial=0)) if examined else 0,
+        earlier_runs=examined.occasions if examined else 0,
+        undecided=examined.undecided if examined else 0,
+        more_launches=examined.more_launches if examined else 0,
+        fewest_launches=_fewest(examined.fleet.counts) if examined else 0,
+        groups=examined.groups if examined else [],
+        deviations=examined.deviations() if examined else None,
+        measurements=nodes,
+    )
+
+
+def _fewest(counts: Ints) -> int:
+    """The fewest launches of any cell that a node has, median over the nodes; ``counts`` [node,
+    cell].
+    """
+    fewest = [int(row[row > 0].min()) for row in counts if (row > 0).any()]
+    return statistics.median_low(fewest) if fewest else 0
+
+
+def _members(members: Sequence[Member], nodes: Sequence[MeasuredNode]) -> list[GroupMember]:
+    names = {node.member: node.name for node in nodes}
+    cells = {node.member: node.cells for node in nodes}
+    return [
+        GroupMember(
+            number=member.number,
+            node=names.get(member.number, ""),
+            host=member.host,
+            state=member.state,
+            share=_share(cells.get(member.number, ())),
+            problem=member.problem,
+        )
+        for member in members
+    ]
+
+
+def _share(cells: Sequence[CellSummary]) -> float | None:
+    return sum(1 for cell in cells if cell.metrics) / len(cells) if cells else None
+
+
+def _failures(nodes: Sequence[MeasuredNode]) -> list[NodeFailure]:
+    """Nodes with cells that failed, or failed verification, on few nodes only."""
+    failed: dict[str, list[tuple[MeasuredNode, CellSummary]]] = defaultdict(list)
+    for node in nodes:
+        for cell in node.cells:
+            if cell.status == "failed" or cell.verified is False:
+                failed[cell.id].append((node, cell))
+    of_node: dict[str, list[CellSummary]] = defaultdict(list)
+    for found in failed.values():
+        if len(found) <= MOST_BAD * len(nodes):
+            for node, cell in found:
+                of_node[node.name].append(cell)
+    return [
+        NodeFailure(name, len(cells), cell_name(cells[0].cell), why_broken(cells[0]).rstrip("."))
+        for name, cells in of_node.items()
+    ]

@@ -1,0 +1,170 @@
+"""Heat map of nodes and cells: a row for each node to check, the other nodes combined."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.charts.figure import Field, Figure
+from assay.charts.marks import Row, Spec
+from assay.hostnames import natural, short_names
+from assay.stats.core.intervals import Floats
+from assay.subjects.nodes.model import NodeDeviations
+from assay.units import counted
+
+# Nodes and cells that fit. Of more nodes only those to check are shown, of more cells those in
+# which they are slowest.
+_MAX_NODES, _MAX_CELLS = 40, 40
+# Minimum and maximum of the relative deviation at the ends of the colour scale; larger deviations
+# have the same colour.
+_MIN_END, _MAX_END = 0.02, 0.3
+_LEVEL_LABEL = 220  # px of a column from which on its label is level
+_GRADIENT: Spec = {"expr": "min(200, 0.45 * room)"}
+
+
+def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
+    """A row per node, a column per cell, coloured by the deviation from the kind's typical node.
+
+    ``suspected``: members to check. In a fleet that doesn't fit, the other nodes share two rows:
+    their median, and the slowest of them in each cell.
+    """
+    names, gains = deviations.nodes, deviations.gain
+    places = {member: row for row, member in enumerate(deviations.members)}
+    suspects = [places[member] for member in suspected]
+    shown = suspects[:_MAX_NODES]
+    others = sorted(set(range(len(names))) - set(suspects), key=lambda row: natural(names[row]))
+    single = len(names) <= _MAX_NODES
+    if single:
+        shown = shown + others
+    columns = _columns(gains, suspects or others)
+    rows: list[Row] = []
+
+    def add(name: str, place: int, column: int, gain: float, outlier: bool) -> None:
+        if np.isfinite(gain):
+            rows.append(
+                {
+                    "node": name,
+                    "node_place": place,
+                    "cell": deviations.cells[column],
+                    "cell_place": columns.index(column),
+                    "gain": float(gain),
+                    "outlier": outlier,
+                }
+            )
+
+    for place, row in enumerate(shown):
+        for column in columns:
+            outlier = bool(deviations.slower[row, column]) and row in suspects
+            add(names[row], place, column, gains[row, column], outlier)
+    if others and not single:
+        together = gains[others]
+        for place, (words, share) in enumerate((("median", 0.5), ("slowest", 0.0))):
+            name = f"{words} of the other {len(others):,}"
+            for column in columns:
+                if np.isfinite(together[:, column]).any():
+                    gain = float(np.nanquantile(together[:, column], share))
+                    add(name, len(shown) + place, column, gain, False)
+    return Figure(
+        id="node-map",
+        title="Nodes and cells",
+        caption="Deviation of each node from the typical node of its kind: red is slower, blue is "
+        "faster. A cross: significantly slower in that cell, given the variation between nodes."
+        + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
+        alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
+        f"{counted(len(suspects), 'node')} to check.",
+        fields=[
+            Field("node", "", "the node's name, or what the row represents"),
+            Field("node_place", "", "its row, from 0"),
+            Field("cell", "", "kernel, parameters and placement"),
+            Field("cell_place", "", "its column, from 0"),
+            Field("gain", "1", "relative deviation from the typical node; positive is better"),
+            Field("outlier", "", "whether it is significantly slower"),
+        ],
+        rows=rows,
+        spec=_spec(rows),
+    )
+
+
+def _left_out(nodes: int, cells: int) -> str:
+    more = [counted(nodes, "further node") + " to check"] if nodes > 0 else []
+    more += [counted(cells, "cell") + " with smaller deviations"] if cells > 0 else []
+    return f" Left out: {' and '.join(more)}." if more else ""
+
+
+def _columns(gains: Floats, rows: list[int]) -> list[int]:
+    """The cells shown, in the plan's order: those in which one of the rows is slowest."""
+    if gains.shape[1] <= _MAX_CELLS or not rows:
+        return list(range(min(gains.shape[1], _MAX_CELLS)))
+    worst = np.nan_to_num(gains[rows], nan=0.0).min(axis=0)
+    return sorted(np.argsort(worst, kind="stable")[:_MAX_CELLS].tolist())
+
+
+def _short(rows: list[Row]) -> Spec:
+    """Labels in place of long names."""
+    short = {
+        name: of for name, of in short_names(str(r["node"]) for r in rows).items() if name != of
+    }
+    return {"labelExpr": f"({json.dumps(short)})[datum.value] || datum.value"} if short else {}
+
+
+def _spec(rows: list[Row]) -> Spec:
+    far = max((abs(float(row["gain"] or 0.0)) for row in rows), default=0.0)
+    end = 100 * min(max(far, _MIN_END), _MAX_END)
+    cells = len({row["cell_place"] for row in rows})
+    level = f"room > {_LEVEL_LABEL * cells}"
+    x = {
+        "field": "cell",
+        "type": "nominal",
+        "sort": {"field": "cell_place", "op": "min"},
+        "title": None,
+        "axis": {
+            "labelAngle": {"expr": f"{level} ? 0 : -40"},
+            "labelAlign": {"expr": f"{level} ? 'center' : 'right'"},
+            "labelBaseline": {"expr": f"{level} ? 'top' : 'middle'"},
+            "labelLimit": {"expr": f"{level} ? 0.7 * room / {cells} : min(300, 0.32 * room)"},
+            "ticks": False,
+            "grid": False,
+        },
+    }
+    y = {
+        "field": "node",
+        "type": "nominal",
+        "sort": {"field": "node_place", "op": "min"},
+        "title": None,
+        "axis": {"labelLimit": 220, "ticks": False, "grid": False, **_short(rows)},
+    }
+    return {
+        "height": {"step": 18},
+        "transform": [
+            {"calculate": "100 * datum.gain", "as": "percent"},
+            {"calculate": f"min(max(datum.percent, {-end!r}), {end!r})", "as": "shade"},
+        ],
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            {
+                "mark": {"type": "rect"},
+                "encoding": {
+                    "color": {
+                        "field": "shade",
+                        "type": "quantitative",
+                        "title": "deviation (%)",
+                        "scale": {"scheme": "redblue", "domain": [-end, end]},
+                        "legend": {"gradientLength": _GRADIENT, "format": "+.3~g", "tickCount": 3},
+                    },
+                    "tooltip": [
+                        {"field": "node", "title": "node"},
+                        {"field": "cell", "title": "cell"},
+                        {"field": "percent", "title": "deviation (%)", "format": "+.3~g"},
+                    ],
+                },
+            },
+            {
+                "transform": [{"filter": "datum.outlier"}],
+                "mark": {"type": "point", "shape": "cross", "filled": True, "size": 40},
+                "encoding": {"color": {"value": "#ffffff"}, "opacity": {"value": 0.9}},
+            },
+        ],
+        **({} if cells > 8 else {"width": {"step": 60}}),
+    }

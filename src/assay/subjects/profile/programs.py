@@ -1,0 +1,44 @@
+"""The other MPI programs of the command that was profiled, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.subjects.profile.model import ProfileFindings
+from assay.trace.model import ProgramSummary
+from assay.units import counted, format_duration, format_share
+
+# Programs, and characters of a command, that a sentence names.
+_MOST_NAMED, _MOST_CHARACTERS = 4, 60
+
+
+def other_programs(found: ProfileFindings) -> list[str]:
+    """Which programs this report isn't of, in one sentence; empty if there is none."""
+    if not found.others:
+        return []
+    number = len(found.others) + 1
+    named = "; ".join(_described(one) for one in found.others[:_MOST_NAMED])
+    rest = len(found.others) - _MOST_NAMED
+    return [
+        f"The command ran {number} MPI programs. This report is of program {found.number}"
+        f"{_shown(found.programs)} only. Left out: {named}"
+        f"{f'; and {rest} more' if rest > 0 else ''}. "
+        "`assay profile --read FOLDER --program N` reports program N."
+    ]
+
+
+def _described(one: ProgramSummary) -> str:
+    how = f", {one.absent} without a profile" if one.absent else ""
+    how += ", spawned by another" if one.spawned else ""
+    return (
+        f"program {one.number}{_shown(one.commands)} with {counted(one.size, 'rank')}{how}, "
+        f"{format_duration(one.wall)}, {format_share(one.mpi)} of it in MPI"
+    )
+
+
+def _shown(commands: Sequence[str]) -> str:
+    known = [command for command in commands if command]
+    if not known:
+        return ""
+    text = " : ".join(known)
+    return f" ({text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + ' …'})"

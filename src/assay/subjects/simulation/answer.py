@@ -1,0 +1,113 @@
+"""The answer on how long a program would take on a described cluster."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import Answer
+from assay.questions.common.tables import Table, TableBuilder, fact_table, quantity
+from assay.simulation.simgrid import HOW
+from assay.subjects.simulation.model import SimulationFindings
+from assay.units import counted, format_duration, format_minute, format_quantity, format_share
+
+TITLE = "How long would the program take on this cluster?"
+# Relative difference of simulation and closed form above which both are doubtful.
+_FAR = 0.15
+
+
+def answer(found: SimulationFindings) -> Answer:
+    """Verdict, caveats, method."""
+    return Answer(
+        question="design",
+        title=TITLE,
+        status="answered",
+        verdict=_verdict(found),
+        confidence=None,
+        confidence_why="",
+        advice=[] if found.simulator else [HOW],
+        caveats=[*_caveats(found), *found.left_out, *found.unknown],
+        method=_method(found),
+        limits=[
+            "Computing is as where it was measured, at the relative speed that the description "
+            "states. Closed form: docs/methods/program.md, docs/methods/machine.md.",
+        ],
+    )
+
+
+def _verdict(found: SimulationFindings) -> str:
+    text = f"{found.program} with {counted(found.ranks, 'rank')} on {found.cluster}: "
+    if found.simulated is not None:
+        seconds = found.simulated if found.mean is None else found.mean
+        text += format_quantity(seconds, "s", found.interval)
+        text += f" by {found.simulator}"
+        if found.closed_form is not None:
+            text += f", {format_quantity(found.closed_form, 's')} by the closed form"
+    elif found.closed_form is not None:
+        text += f"{format_quantity(found.closed_form, 's')} by the closed form; not simulated, as "
+        text += "SimGrid was not found"
+    if found.recorded is not None:
+        text += f" (recorded: {format_duration(found.recorded)})"
+    return f"{text}."
+
+
+def _caveats(found: SimulationFindings) -> list[str]:
+    sentences = []
+    if found.simulated and found.closed_form:
+        off = found.closed_form / found.simulated - 1.0
+        if abs(off) > _FAR:
+            sentences.append(
+                f"The closed form differs from the simulation by {format_share(abs(off))}: waiting "
+                "and shared links, which it knows less of, count here."
+            )
+    if found.mean and found.simulated and found.mean > 1.01 * found.simulated:
+        longer = format_share(found.mean / found.simulated - 1.0)
+        sentences.append(
+            f"With the nodes' variability the run takes {longer} longer than with equal, steady "
+            "nodes, on average: ranks wait for the slowest."
+        )
+    return sentences
+
+
+def _method(found: SimulationFindings) -> list[str]:
+    if found.simulator is None:
+        return []
+    text = f"{found.simulator} replayed the calls of all ranks on the described network."
+    if found.factor != 1.0:
+        text += (
+            f" A part of the iterations was replayed; the run takes {found.factor:.4g} times as "
+            "long."
+        )
+    if found.draws:
+        text += (
+            f" The interval has the middle 95% of {found.draws} draws (seed {found.seed}) of the "
+            "nodes' speeds and of the network's latency and bandwidth."
+        )
+    return [text]
+
+
+def facts(found: SimulationFindings) -> Table:
+    """What was simulated on what."""
+    return fact_table(
+        "system",
+        "Simulation",
+        [
+            ("Program", found.program),
+            ("Cluster", f"{found.cluster} ({found.file})"),
+            ("Topology", found.topology),
+            ("Ranks", f"{found.ranks} on {counted(found.nodes, 'node')}, {found.per_node} on each"),
+            ("Simulated", format_minute(found.utc)),
+        ],
+    )
+
+
+def times(found: SimulationFindings) -> Table:
+    """Run times by method."""
+    rows = [
+        ("simulated, equal and steady nodes", found.simulated, None),
+        ("simulated, with variability", found.mean, found.interval),
+        ("closed form", found.closed_form, None),
+        ("recorded", found.recorded, None),
+        ("computing of a rank", found.computing, None),
+    ]
+    table = TableBuilder([row for row in rows if row[1] is not None])
+    table.text("what", "What", lambda row: row[0])
+    table.numbers("time", "Time [95% interval]", lambda row: quantity(row[1], "s", row[2]))
+    return table.table("simulation-times", "Run times")

@@ -1,0 +1,199 @@
+"""Findings of a simulation, from a program and the description of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import AssayError
+from assay.models.calls.linpack import linpack_schedule
+from assay.models.calls.npb import npb_messages, npb_operations, npb_schedule
+from assay.models.linpack.time import fitted_coefficients, grids_of
+from assay.models.program.adapters import with_adapters
+from assay.models.program.efficiency import computing_times
+from assay.models.program.prediction import model_run, network_of, spread_over
+from assay.models.program.repetition import iterations
+from assay.models.program.replay import replay
+from assay.models.program.waits import wait_states
+from assay.simulation.cluster import SimulatedCluster
+from assay.simulation.platform import hosts_for
+from assay.simulation.simgrid import HOW, SimGrid
+from assay.simulation.simulate import SimulatedProgram, simulate
+from assay.subjects.simulation.model import SIMULATION_SCHEMA, SimulationFindings
+from assay.topologies.loads import host_share
+from assay.trace.events import Trace
+from assay.trace.exports.simgrid import write_actions
+from assay.trace.matching import match
+
+# Columns of a panel of Linpack.
+BLOCK = 96
+
+
+@dataclass(frozen=True)
+class SimulationInput:
+    """What is simulated, with what assay knows of it without a simulator.
+
+    ``recorded``, ``computing``: s. ``closed_form``: run time on the cluster, by ranks per node.
+    ``unknown``: sentences.
+    """
+
+    program: SimulatedProgram
+    recorded: float | None = None
+    computing: float | None = None
+    closed_form: Callable[[SimulatedCluster, int], float] | None = None
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SimulationSettings:
+    """``per_node``: ranks. ``draws`` from ``seed``; ``limit``: s of one simulation; ``keep``: a new
+    folder for SimGrid's files.
+    """
+
+    per_node: int
+    draws: int = 10
+    seed: int = 1
+    limit: float = 300.0
+    keep: Path | None = None
+
+
+def traced_input(name: str, trace: Trace) -> SimulationInput:
+    """A traced run. Its closed form is the execution graph on the cluster's network."""
+
+    def closed(cluster: SimulatedCluster, per_node: int) -> float:
+        matched = match(trace)
+        run = model_run(matched, wait_states(matched), [iterations(rank) for rank in trace.ranks])
+        run = spread_over(run, hosts_for(cluster, len(trace.ranks), per_node))
+        network = network_of(run, cluster.latency.value, cluster.bandwidth.value * cluster.adapters)
+        return run.on(replay(with_adapters(run.graph, network), network))
+
+    return SimulationInput(
+        SimulatedProgram(name, len(trace.ranks), write=lambda folder: write_actions(trace, folder)),
+        recorded=trace.end - trace.begin,
+        computing=float(computing_times(trace).mean()),
+        closed_form=closed,
+        unknown=(
+            "Ranks that shared cores or memory in the traced run compute as slowly in the "
+            "simulation.",
+        ),
+    )
+
+
+def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> SimulationInput:
+    """An NPB kernel by the catalogue's schedule. ``rate``: op/s of one rank's computing."""
+    seconds = npb_operations(kernel, npb_class, ranks) / rate
+    made = npb_schedule(kernel, npb_class, ranks, seconds)
+
+    def write(folder: Path) -> list[str]:
+        made.schedule.write(folder)
+        return []
+
+    def closed(cluster: SimulatedCluster, per_node: int) -> float:
+        messages = npb_messages(kernel, npb_class, ranks)
+        own = seconds / ranks / cluster.speed
+        if len(set(hosts_for(cluster, ranks, per_node))) == 1:
+            latency, each = cluster.within_latency, cluster.within_bandwidth
+            return own + sum(
+                number / ranks * (latency + size / each) for size, number in messages.items()
+            )
+        # What shared adapters and links make of each byte.
+        rate = cluster.bandwidth.value
+        share = host_share(cluster.topology, cluster.adapters * rate, cluster.trunk)
+        crowd = rate * min(ranks, per_node) / share
+        return own + sum(
+            number / ranks * cluster.message(size, crowd) for size, number in messages.items()
+        )
+
+    return SimulationInput(
+        SimulatedProgram(f"npb.{kernel}.{npb_class}", ranks, made.factor, write),
+        computing=seconds / ranks,
+        closed_form=closed,
+        unknown=(
+            "The messages are those of assay's code of the NPB; NASA's sends others.",
+            "Each rank computes at the given rate, however many share a node's memory.",
+        ),
+    )
+
+
+def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
+    """HPL of ``n`` unknowns. ``rate``: flop/s of one rank's DGEMM."""
+    p, q = grids_of(ranks)[-1]
+    made = linpack_schedule(n, BLOCK, p, q, rate, fitted_coefficients().values)
+
+    def write(folder: Path) -> list[str]:
+        made.schedule.write(folder)
+        return []
+
+    return SimulationInput(
+        SimulatedProgram(f"linpack.{n}", ranks, made.factor, write),
+        computing=2.0 * n**3 / 3.0 / ranks / rate,
+        unknown=(
+            f"Linpack has panels of {BLOCK} columns on a grid of {p} x {q}, a look-ahead of one "
+            "panel, and the messages of assay's kernel; the rates of panel and update relative to "
+            "DGEMM are those of clusters of 2000 to 2005.",
+        ),
+    )
+
+
+def find_simulation(
+    source: SimulationInput,
+    cluster: SimulatedCluster,
+    file: Path,
+    simgrid: SimGrid | None,
+    settings: SimulationSettings,
+    progress: Callable[[int, int], None] | None = None,
+) -> SimulationFindings:
+    """The findings; without SimGrid those of the closed form.
+
+    Raises AssayError if the ranks don't fit, if the simulation fails, or if there is neither
+    SimGrid nor a closed form.
+    """
+    program = source.program
+    placed = hosts_for(cluster, program.ranks, settings.per_node)
+    unknown = list(source.unknown)
+    closed = None
+    if source.closed_form is not None:
+        try:
+            closed = source.closed_form(cluster, settings.per_node)
+        except AssayError as error:
+            unknown.append(f"There is no closed form: {error.what}")
+    if simgrid is None and source.closed_form is None:
+        raise AssayError(f"{program.name} has no closed form without SimGrid.", fix=HOW)
+    times = None
+    if simgrid is not None:
+        times = simulate(
+            cluster, program, settings.per_node, simgrid, draws=settings.draws,
+            seed=settings.seed, limit=settings.limit, keep=settings.keep, progress=progress,
+        )  # fmt: skip
+    drawn = None if times is None or not len(times.drawn) else times.drawn
+    interval = None
+    if drawn is not None:
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        interval = float(low), float(high)
+    return SimulationFindings(
+        schema=SIMULATION_SCHEMA,
+        utc=time.time(),
+        program=program.name,
+        cluster=cluster.title,
+        file=str(file),
+        topology=cluster.topology.kind,
+        ranks=program.ranks,
+        nodes=len(set(placed)),
+        per_node=settings.per_node,
+        recorded=source.recorded,
+        simulator=None if simgrid is None else f"SimGrid {simgrid.version}",
+        simulated=None if times is None else times.nominal,
+        interval=interval,
+        mean=None if drawn is None else float(drawn.mean()),
+        draws=0 if drawn is None else len(drawn),
+        seed=settings.seed,
+        closed_form=closed,
+        computing=source.computing,
+        factor=program.factor,
+        left_out=[] if times is None else list(times.left_out),
+        unknown=unknown,
+    )

@@ -1,0 +1,123 @@
+"""The answer on how busy a machine is."""
+
+from __future__ import annotations
+
+from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.subjects.usage.model import UsageFindings, UsageSpread
+from assay.subjects.usage.prepared import SHORTEST
+from assay.subjects.usage.queue.part import with_queue
+from assay.subjects.usage.words import hours_text, one_number, quantile, verdict_of
+from assay.units import counted, format_share
+from assay.usage.period import MISSING_AT_MOST
+
+QUESTION = "usage"
+TITLE = "How busy is it?"
+# Width of the bounds of utilisation up to which confidence is medium.
+_NARROW = 0.1
+# Share of the use lost at time limits, and median of used ÷ requested, that are worth a sentence.
+_MUCH_LOST, _MUCH_UNUSED = 0.05, 0.5
+
+
+def answer(found: UsageFindings) -> Answer:
+    """The verdict; unmeasured if the log can't say how much was in use."""
+    use = found.utilisation
+    answered = use.value is not None
+    confidence, why = _confidence(found)
+    answered_use = Answer(
+        question=QUESTION,
+        title=TITLE,
+        status="answered" if answered else "unmeasured",
+        verdict=verdict_of(found),
+        confidence=confidence if answered else None,
+        confidence_why=why if answered else "",
+        evidence=_evidence(found),
+        advice=_advice(found),
+        caveats=[*use.reasons, *_problems(found)],
+        method=[
+            "Utilisation is the processor time in use divided by the processor time available, "
+            "both over the same period. A job uses its processors from its start to its end. "
+            "Processors that were down by the log's node events are not available.",
+            "Jobs that were submitted before the log begins, or that run when it ends, may be "
+            "absent. The period leaves out its ends, where by the log's own waits and run times "
+            f"more than {MISSING_AT_MOST:.0%} of the use may be missing.",
+            "The bounded slowdown of a job is (wait + run time) ÷ run time, where run times count "
+            f"as {SHORTEST:g} s at least (Feitelson et al., 1997).",
+        ],
+        limits=found.unknown,
+    )
+    return answered_use if found.queue is None else with_queue(answered_use, found.queue)
+
+
+def _confidence(found: UsageFindings) -> tuple[Confidence, str]:
+    use = found.utilisation
+    if one_number(found) and found.period.settled:
+        return "high", "The machine's size is known, and no records seem to be absent."
+    width = use.high - use.low
+    reason = " ".join(use.reasons[:1]) or "The period includes the unsettled ends of the log."
+    return ("medium" if width < _NARROW else "low"), reason
+
+
+def _problems(found: UsageFindings) -> list[str]:
+    named = [
+        f"{counted(each.count, 'record')}: {each.meaning} ({', '.join(each.places)}"
+        + (" …)" if each.count > len(each.places) else ")")
+        for each in found.problems
+    ]
+    return [f"{text}." for text in named]
+
+
+def _evidence(found: UsageFindings) -> list[Evidence]:
+    use = found.utilisation
+    rows = []
+    if use.value is not None:
+        note = f"between {format_share(use.low)} and {format_share(use.high)}"
+        rows.append(Evidence("Utilisation", "utilisation", "1", use.value, note=note))
+    for label, name, unit, spread in (
+        ("Wait, median", "wait", "s", found.wait),
+        ("Bounded slowdown, median", "slowdown", "", found.slowdown),
+        ("Run time, median", "run", "s", found.run),
+        ("Used ÷ requested time, median", "time", "1", found.limits.time),
+        ("Used ÷ requested memory, median", "memory", "1", found.limits.memory),
+    ):
+        if spread is not None:
+            value = quantile(spread, 0.5)
+            rows.append(Evidence(label, name, unit, value, note=counted(spread.n, "job")))
+    return rows
+
+
+def _advice(found: UsageFindings) -> list[str]:
+    advice = []
+    limits = found.limits
+    if limits.reached and limits.lost_share is not None and limits.lost_share > _MUCH_LOST:
+        what = "were killed at" if limits.killed else "ran as long as"
+        advice.append(
+            f"{counted(limits.reached, 'job')} {what} the requested time, with "
+            f"{format_share(limits.lost_share)} of the processor time "
+            f"({hours_text(limits.lost or 0.0)}): checkpoints would keep their results if they "
+            "were killed."
+        )
+    if (
+        limits.time is not None
+        and _of_many(limits.time, found)
+        and quantile(limits.time, 0.5) < _MUCH_UNUSED
+    ):
+        advice.append(
+            "Half of the jobs used less than "
+            f"{format_share(quantile(limits.time, 0.5))} of the time that they requested: shorter "
+            "requests let a scheduler with backfilling start more jobs early."
+        )
+    if (
+        limits.memory is not None
+        and _of_many(limits.memory, found)
+        and quantile(limits.memory, 0.5) < _MUCH_UNUSED
+    ):
+        advice.append(
+            "Half of the jobs used less than "
+            f"{format_share(quantile(limits.memory, 0.5))} of the memory that they requested."
+        )
+    return advice
+
+
+def _of_many(spread: UsageSpread, found: UsageFindings) -> bool:
+    """Whether a distribution is of half of the jobs at least."""
+    return 2 * spread.n >= found.jobs

@@ -1,0 +1,200 @@
+"""How complete a log is, and what it therefore can say about utilisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from assay.subjects.usage.model import UsageRecords, Utilisation
+from assay.subjects.usage.prepared import PreparedJobs
+from assay.subjects.usage.spans import day_name, local_day
+from assay.units import counted, format_share
+from assay.usage.jobs import Floats, Ints
+from assay.usage.period import DAY, HOUR
+from assay.usage.problems import Problem
+from assay.usage.use import Window
+
+# Share of records, of ids or of the use that may be wrong or absent in a log that is complete.
+TOLERATED = 0.05
+# Numbers that are sorted at a time.
+_SORTED = 1 << 22
+# Kinds of problems whose records may have been use that is not counted.
+_NOT_COUNTED = (
+    "malformed", "columns", "long", "truncated", "range", "negative", "backwards", "no size",
+    "no start", "no end", "too large",
+)  # fmt: skip
+
+
+def records_of(data: PreparedJobs) -> UsageRecords:
+    """Absent ids, empty days and gaps, over all jobs of the log."""
+    first, last = data.period.first, data.period.last
+    gap, before = 0.0, first
+    seen: set[int] = set()
+    for window in data.over_time.windows():
+        events = _events(data, window)
+        seen.update(np.unique(np.floor(data.local.at(events) / DAY)).astype(np.int64).tolist())
+        gap = max(gap, float(np.diff(np.concatenate(([before], events))).max(initial=0.0)))
+        before = float(events[-1]) if events.size else before
+    gap = max(gap, last - before)
+    low, high = local_day(data, first), local_day(data, last)
+    # Whole days only: those of the first and last record are not.
+    empty = [day for day in range(low + 1, high) if day not in seen]
+    absent, share = _absent(data)
+    length = data.finish - data.begin
+    quiet = _quiet(data)
+    return UsageRecords(
+        jobs=len(data.jobs),
+        stated=data.machine.records or None,
+        absent=absent,
+        absent_share=share,
+        days=max(high - low - 1, 0),
+        empty_days=[day_name(data, day) for day in empty],
+        longest_gap=gap,
+        quiet=float(np.diff(quiet, axis=1).sum()) / length if length else 0.0,
+    )
+
+
+def _absent(data: PreparedJobs) -> tuple[int | None, float | None]:
+    """Ids between the lowest and the highest that no record has, and their share of all."""
+    jobs = data.jobs
+    low, high = 2**63 - 1, -1
+    for _, each in jobs.chunks():
+        numbers = each.columns["number"]
+        low, high = min(low, int(numbers.min(initial=low))), max(high, int(numbers.max(initial=-1)))
+    if low < 0 or high < 0:
+        return None, None
+    different = distinct(lambda: (each.code("number") for _, each in jobs.chunks()), len(jobs))
+    between = high - low + 1
+    return between - different, (between - different) / between
+
+
+def distinct(chunks: Callable[[], Iterator[Ints]], most: int) -> int:
+    """How many different numbers (>= 0) there are among at most ``most``."""
+    parts = max(-(-most // _SORTED), 1)
+    total = 0
+    for part in range(parts):
+        mine = np.concatenate([each[each % parts == part] for each in chunks()])
+        mine.sort()
+        total += int(np.count_nonzero(np.diff(mine))) + (mine.size > 0)
+    return total
+
+
+def _events(data: PreparedJobs, window: Window) -> Floats:
+    """Submissions, starts and ends, as times in the log's period."""
+    times = window.events
+    events: Floats = times[(times >= data.period.first) & (times <= data.period.last)]
+    return events
+
+
+def _quiet(data: PreparedJobs) -> Floats:
+    """Intervals (n, 2) of an hour or more within the period, without use and without any event."""
+    found = []
+    # The begin of an interval without events, and what is in use from it on.
+    before, level = data.begin, 0.0
+    for window in data.over_time.windows():
+        if window.low <= data.begin <= window.high:
+            level = float(window.busy.at(np.array([data.begin]))[0])
+        events = _events(data, window)
+        inside = events[(events > data.begin) & (events < data.finish)]
+        edges = np.concatenate(([before], inside))
+        levels = np.concatenate(([level], window.busy.at(inside)))
+        empty = (np.diff(edges) >= HOUR) & (levels[:-1] == 0.0)
+        found.append(np.column_stack((edges[:-1][empty], edges[1:][empty])))
+        before, level = float(edges[-1]), float(levels[-1])
+    if data.finish - before >= HOUR and level == 0.0:
+        found.append(np.array([[before, data.finish]]))
+    return np.concatenate([np.empty((0, 2)), *found])
+
+
+def utilisation_of(
+    data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]
+) -> Utilisation:
+    """Utilisation with the bounds that the log's gaps allow, and the reasons for them."""
+    span = np.array([data.begin, data.finish])
+    over_time = data.over_time
+    available = float(over_time.integral(data.available, span)[0])
+    used = float(over_time.integral(lambda window: window.busy, span)[0])
+    held = float(over_time.integral(data.counted, span)[0])
+    excess = (used - held) / used if used > 0 else 0.0
+    mine = over_time.integral(data.counted_chosen, span)[0]
+    work = 0.0
+    for chunk in data.chunks():
+        began = chunk.chosen & (chunk.start >= data.begin) & (chunk.start < data.finish)
+        work += float(chunk.use[began].sum())
+    load = work / available if available else 0.0
+    nothing = _nothing(data, available)
+    if nothing:
+        return Utilisation(None, 0.0, 1.0, load, excess, [nothing])
+    value = min(float(mine) / available, 1.0)
+    low = high = value
+    missing = _missing(data, records, problems)
+    reasons = [*missing]
+    if data.capacity.source == "most in use":
+        low = 0.0
+        reasons.append(
+            "The log doesn't state the machine's size: the share is of the most processors that "
+            f"were ever in use ({data.capacity.processors:,}), and a larger machine was used less."
+        )
+    # With node events, time without use is idle where it isn't down.
+    if not data.machine.outages and records.quiet > 0.0:
+        unseen = float(over_time.integral(data.available, _quiet(data).ravel())[::2].sum())
+        high = float(mine) / max(available - unseen, float(mine)) if mine else 0.0
+        reasons.append(
+            f"In {format_share(records.quiet)} of the time nothing was in use and nothing was "
+            "recorded; the log doesn't say whether the machine was idle or down."
+        )
+    if missing:
+        high = 1.0
+    if excess > TOLERATED:
+        reasons.insert(
+            0,
+            f"{format_share(excess)} of the use exceeds the machine's {data.capacity.processors:,} "
+            "processors: the jobs can't all have run when the log says, or the size is wrong.",
+        )
+        return Utilisation(None, 0.0, 1.0, load, excess, reasons)
+    return Utilisation(value, low, high, load, excess, reasons)
+
+
+def _nothing(data: PreparedJobs, available: float) -> str:
+    """Why the log can't say anything about use; "" if it can."""
+    number = len(data.jobs)
+    if not data.over_time.most:
+        return (
+            f"None of its {counted(number, 'job')} ran."
+            if number > 1
+            else "Its one job did not run."
+        )
+    if data.finish <= data.begin:
+        if number == 1:
+            return "It holds one job, and one job covers no time of its own."
+        return f"All its {number:,} jobs were recorded at one moment, so that it covers no time."
+    return "" if available > 0.0 else "No processor was available."
+
+
+def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]) -> list[str]:
+    """Why jobs may have used the machine that the log lacks; nothing for a complete log."""
+    found = []
+    if records.absent_share is not None and records.absent_share > TOLERATED:
+        found.append(
+            f"{format_share(records.absent_share)} of the job ids between the lowest and the "
+            f"highest are absent ({records.absent:,}): what these jobs used is unknown."
+        )
+    if records.stated is not None and records.stated * (1.0 - TOLERATED) > records.jobs:
+        found.append(
+            f"The log's header states {records.stated:,} records, and the log holds "
+            f"{records.jobs:,}."
+        )
+    if len(records.empty_days) > TOLERATED * max(records.days, 1):
+        found.append(
+            f"On {len(records.empty_days)} of {counted(records.days, 'whole day')} no job was "
+            "submitted, started or ended."
+        )
+    wrong = sum(each.count for each in problems if each.kind in _NOT_COUNTED)
+    if wrong > TOLERATED * (records.jobs + wrong):
+        found.append(f"{counted(wrong, 'record')} could not be counted as use.")
+    if not data.period.whole:
+        found.append(
+            "The log is too short: jobs that it lacks at its ends may have run most of the time."
+        )
+    return found

@@ -1,0 +1,287 @@
+"""The jobs of a log with the machine, ready to be counted: what can't be used is named."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError
+from assay.subjects.usage.query import UsageQuery, moment
+from assay.usage.accounts.reading import Accounts
+from assay.usage.capacity import Capacity, known_capacity, most_in_use
+from assay.usage.columns import ROWS
+from assay.usage.jobs import Floats, Jobs, MachineFacts, State
+from assay.usage.period import LocalTime, LogPeriod, period_of
+from assay.usage.problems import NAMED, Problems
+from assay.usage.timeline import StepFunction
+from assay.usage.use import UseChunk, UseOverTime, Window, use_over_time
+
+Mask = NDArray[np.bool_]
+# Run times below this count as this, in s, in the bounded slowdown.
+SHORTEST = 10.0
+_UNIT = 2.0**-20
+# States of jobs that ran: a start that is unknown can't be one that never was.
+_RAN = (State.COMPLETED, State.TIMEOUT, State.OUT_OF_MEMORY, State.NODE_FAILURE, State.PREEMPTED)
+
+
+@dataclass(frozen=True)
+class JobChunk:
+    """Consecutive jobs by column, NaN where unknown. ``rows``: theirs among all jobs.
+
+    ``entered``: submission, or start if that is unknown. ``end``: running jobs end with the log.
+    ``active``: share of the time from start to end in which the job wasn't suspended; ``run``: that
+    time. ``use``: processor × s, 0 for jobs that are not ``counted``. ``chosen``: by the filter.
+    """
+
+    rows: slice
+    jobs: Jobs
+    entered: Floats
+    submit: Floats
+    start: Floats
+    end: Floats
+    run: Floats
+    active: Floats
+    wait: Floats
+    slowdown: Floats
+    processors: Floats
+    use: Floats
+    counted: Mask
+    running: Mask
+    chosen: Mask
+    picked: Mask
+
+
+@dataclass(frozen=True)
+class PreparedJobs:
+    """All jobs of a log, computed with in chunks. ``over_time``: processors in use.
+
+    ``begin``, ``finish``: the period of utilisation; ``begin_log``, ``finish_log``: with its
+    unsettled ends. ``per_node``: the most processors that any job had per node, 0 where nodes are
+    unknown. ``since``, ``until``: as asked for, infinite if not. ``waits``: whether the log
+    has any. ``largest``: processors of the machine beyond which a job is wrong.
+    """
+
+    jobs: Jobs
+    machine: MachineFacts
+    query: UsageQuery
+    problems: Problems
+    period: LogPeriod
+    local: LocalTime
+    capacity: Capacity
+    over_time: UseOverTime
+    per_node: int
+    waits: bool
+    largest: float
+    since: float
+    until: float
+    begin: float
+    finish: float
+    begin_log: float
+    finish_log: float
+    kept: list[JobChunk] = field(default_factory=list)
+
+    def chunks(self) -> Iterator[JobChunk]:
+        """All jobs, at most ``columns.ROWS`` at a time. Those of a short log are kept."""
+        if self.kept:
+            yield from self.kept
+            return
+        for rows, jobs in self.jobs.chunks():
+            chunk = _chunk(rows, jobs, self)
+            if len(self.jobs) <= ROWS:
+                self.kept.append(chunk)
+            yield chunk
+
+    def available(self, window: Window) -> StepFunction:
+        """Processors that were up in a window."""
+        return self.capacity.available(window.busy)
+
+    def counted(self, window: Window) -> StepFunction:
+        """Processors in use, at most those of the machine."""
+        return self.capacity.counted(window.busy)
+
+    def counted_chosen(self, window: Window) -> StepFunction:
+        """Those in use by the chosen jobs."""
+        return self.capacity.counted(window.chosen)
+
+
+def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
+    """The jobs of a log. Raises AssayError if the query leaves no job or no time."""
+    jobs, machine = accounts.jobs, accounts.machine
+    query.check(jobs)
+    local = LocalTime.of(query.zone, machine)
+    period = period_of(jobs, machine)
+    problems = accounts.problems.copy()
+    per_node = _per_node(jobs)
+    known = known_capacity(machine, query.processors, period.last, per_node)
+    largest = math.inf if known is None else known.processors
+    waits, biggest = False, 0.0
+    for _, each in jobs.chunks():
+        submit, start = each.number("submit"), each.number("start")
+        waits |= bool(np.any(start - submit > 0))
+        _name_problems(each, period.last, largest, problems)
+        _, start, end, _ = _times(each, period.last)
+        size = each.number("processors")
+        biggest = max(biggest, float(size[_usable(start, end, size, largest)].max(initial=0.0)))
+    over_time = use_over_time(
+        lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
+    )
+    # A job that was suspended counts as a part of its processors all the time.
+    most = max(over_time.most, biggest)
+    capacity = known or most_in_use(machine, most, period.last, per_node)
+    since, until = (
+        None if text is None else moment(text, where, local, period.last)
+        for text, where in ((query.since, "--since"), (query.until, "--until"))
+    )
+    low, high = (
+        -np.inf if since is None else since,
+        np.inf if until is None else until,
+    )
+    begin_log, finish_log = max(period.first, low), min(period.last, high)
+    begin, finish = max(period.settled_from, low), min(period.settled_to, high)
+    if not begin < finish:
+        begin, finish = begin_log, finish_log
+    if finish < begin:
+        raise AssayError(
+            "The log has no record in this period.",
+            where=" ".join(
+                f"{name} {text}"
+                for name, text in (("--since", query.since), ("--until", query.until))
+                if text is not None
+            ),
+            fix="Choose a period within that of the log, which `assay usage LOG` shows.",
+        )
+    data = PreparedJobs(
+        jobs=jobs,
+        machine=machine,
+        query=query,
+        problems=problems,
+        period=period,
+        local=local,
+        capacity=capacity,
+        over_time=over_time,
+        per_node=per_node,
+        # A log without waits states starts as submissions.
+        waits=waits,
+        largest=largest,
+        since=low,
+        until=high,
+        begin=begin,
+        finish=finish,
+        begin_log=begin_log,
+        finish_log=finish_log,
+    )
+    if not any(chunk.chosen.any() for chunk in data.chunks()):
+        raise AssayError(
+            f"None of the {len(jobs):,} jobs began in this period.",
+            where="--since and --until",
+            fix="Choose a longer period.",
+        )
+    return data
+
+
+def _per_node(jobs: Jobs) -> int:
+    most = 0.0
+    for _, each in jobs.chunks():
+        nodes, processors = each.number("nodes"), each.number("processors")
+        known = (nodes > 0) & (processors > 0) & ~np.isnan(each.number("start"))
+        most = max(most, float((processors[known] / nodes[known]).max(initial=0.0)))
+    return int(np.ceil(most))
+
+
+def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Mask]:
+    """Submissions, starts, ends, and which jobs still ran: these end with the log."""
+    submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
+    running = (jobs.code("state") == State.RUNNING) & ~np.isnan(start) & np.isnan(end)
+    return submit, start, np.where(running, np.fmax(start, last), end), running
+
+
+def _active(jobs: Jobs, start: Floats, end: Floats) -> Floats:
+    """The share of the time from start to end in which jobs used their processors.
+
+    The log says how long they were suspended, not when. In units of 2^-20, so that sums of
+    processors stay exact.
+    """
+    suspended = np.nan_to_num(jobs.number("suspended"))
+    length = np.where(end > start, end - start, 1.0)
+    share: Floats = np.clip(np.round((1.0 - suspended / length) / _UNIT) * _UNIT, 0.0, 1.0)
+    return share
+
+
+def _usable(start: Floats, end: Floats, processors: Floats, largest: float) -> Mask:
+    usable: Mask = ~np.isnan(start) & ~np.isnan(end) & (processors > 0) & (processors <= largest)
+    return usable
+
+
+def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
+    submit, start, end, running = _times(jobs, data.period.last)
+    processors = jobs.number("processors")
+    usable = _usable(start, end, processors, data.largest)
+    active = _active(jobs, start, end)
+    run = jobs.number("end") - start - np.nan_to_num(jobs.number("suspended"))
+    picked = data.query.chosen(jobs)
+    when = np.where(np.isnan(start), submit, start)
+    chosen = picked
+    if math.isfinite(data.since) or math.isfinite(data.until):
+        chosen = picked & (when >= data.since) & (when < data.until)
+    wait = start - submit if data.waits else np.full(len(jobs), np.nan)
+    return JobChunk(
+        rows=rows,
+        jobs=jobs,
+        entered=np.fmin(submit, start),
+        submit=submit,
+        start=start,
+        end=end,
+        run=run,
+        active=active,
+        wait=wait,
+        slowdown=np.maximum((wait + run) / np.maximum(run, SHORTEST), 1.0),
+        processors=processors,
+        use=np.where(usable, processors * active * (end - start), 0.0),
+        counted=usable,
+        running=running,
+        chosen=chosen,
+        picked=picked,
+    )
+
+
+def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator[UseChunk]:
+    """The use of processors, and all times at which a job was submitted, started or ended."""
+    for _, each in jobs.chunks():
+        submit, start, end, _ = _times(each, last)
+        processors = each.number("processors")
+        usable = _usable(start, end, processors, largest)
+        amount = (processors * _active(each, start, end))[usable]
+        others = np.concatenate((submit, start[~usable], end[~usable]))
+        yield UseChunk(
+            start[usable],
+            end[usable],
+            amount,
+            np.where(query.chosen(each)[usable], amount, 0.0),
+            others[~np.isnan(others)],
+        )
+
+
+def ran_unseen(jobs: Jobs) -> Mask:
+    """Jobs without a start that ran by their state, or whose start can't be read."""
+    missing = np.isnan(jobs.number("start"))
+    unseen: Mask = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
+    return unseen
+
+
+def _name_problems(jobs: Jobs, last: float, largest: float, problems: Problems) -> None:
+    _, start, end, _ = _times(jobs, last)
+    processors = jobs.number("processors")
+    started, ended, sized = ~np.isnan(start), ~np.isnan(end), processors > 0
+    for kind, wrong in (
+        ("no start", ~started & ran_unseen(jobs)),
+        ("no end", started & ~ended),
+        ("no size", started & ended & ~sized),
+        ("too large", processors > largest),
+    ):
+        places = np.flatnonzero(wrong)
+        first = [jobs.place(int(index)) for index in places[:NAMED]]
+        problems.add_many(kind, int(places.size), first)

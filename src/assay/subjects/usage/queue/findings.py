@@ -1,0 +1,261 @@
+"""Replays of a load: by the chosen policy, by others, and what-ifs over resampled weeks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.subjects.usage.queue.intervals import (
+    LEAST_RESAMPLES,
+    LEAST_WEEKS,
+    interval_of,
+)
+from assay.subjects.usage.queue.load import ReplayedLoad
+from assay.subjects.usage.queue.measure import agreement_of, measure_of, real_measure
+from assay.subjects.usage.queue.model import (
+    Bounds,
+    QueueFindings,
+    QueueLoad,
+    QueueMeasure,
+    QueuePolicy,
+    QueueWhatIf,
+)
+from assay.subjects.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
+from assay.subjects.usage.queue.whatif import Case, WhatIf
+from assay.subjects.usage.queue.words import result_sentence
+from assay.units import counted
+from assay.usage.jobs import Floats
+from assay.usage.scheduler.machine import Machine
+from assay.usage.scheduler.policy import Policy
+from assay.usage.scheduler.schedule import Schedule, Workload
+from assay.usage.workload.change import offered_load
+from assay.usage.workload.resample import resampled, weeks_of
+
+# Replays a load on a machine by a policy: the native program, or a plain one in tests.
+Replay = Callable[[Workload, Machine, Policy], Schedule]
+# Called with the numbers of finished and of all replays.
+Report = Callable[[int, int], None]
+# Offered load from which queues last from week to week (docs/scheduler.md, "Intervals").
+_HIGH_LOAD = 0.8
+
+# What the model leaves out, whatever the load.
+_UNKNOWN = (
+    "Users don't react to waits: jobs are submitted at the same times whatever happens to others.",
+    "The model has no holds, dependencies and limits per user, and no priorities of the scheduler "
+    "but its own.",
+)
+
+
+@dataclass(frozen=True)
+class _Result:
+    """The measures of a case and of its what-ifs, of one resampled load."""
+
+    base: QueueMeasure
+    changed: list[QueueMeasure]
+
+
+def find_queue(
+    load: ReplayedLoad,
+    model: NamedModel,
+    what_ifs: Sequence[WhatIf],
+    replay: Replay,
+    *,
+    resamples: int,
+    seed: int,
+    others: bool = True,
+    report: Report = lambda _done, _all: None,
+    first: Schedule | None = None,
+) -> QueueFindings:
+    """The findings. ``others``: whether other policies are compared. ``first``: the schedule of the
+    load by the model, if it is known already.
+
+    Replays run in as many threads as there are processors. Raises AssayError for a negative number
+    of resamples.
+    """
+    if resamples < 0:
+        raise AssayError(
+            "The number of resamples is negative.", where="--resamples", fix="Write 0 or more."
+        )
+    policy = policy_of(model, load)
+    base = Case(load.workload, load.machine, policy)
+    weeks = weeks_of(load.workload, load.end)
+    if weeks.whole < LEAST_WEEKS or not what_ifs:
+        resamples = 0
+    named = [model_of(name) for name in POLICIES if others and name != model.name]
+    total = 1 + len(named) + len(what_ifs) + resamples * (1 + len(what_ifs))
+    count = _Counter(total, report)
+
+    def measured(case: Case) -> QueueMeasure:
+        schedule = replay(case.workload, case.machine, case.policy)
+        count.add()
+        return measure_of(case.workload, schedule, case.machine.processors, case.job)
+
+    def one(index: int) -> _Result:
+        drawn = resampled(load.workload, weeks, [seed, 2, index]).workload
+        case = Case(drawn, load.machine, policy)
+        return _Result(
+            measured(case),
+            [
+                measured(each.apply(case, np.random.default_rng([seed, 3, index, place])))
+                for place, each in enumerate(what_ifs)
+            ],
+        )
+
+    schedule = first
+    if schedule is None:
+        schedule = replay(load.workload, load.machine, policy)
+    count.add()
+    own = measure_of(load.workload, schedule, load.machine.processors)
+    policies = [_policy(model, own, schedule, chosen=True)]
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        compared = [
+            (each, pool.submit(replay, load.workload, load.machine, policy_of(each, load)))
+            for each in named
+        ]
+        changed = [
+            pool.submit(measured, each.apply(base, np.random.default_rng([seed, 1, place])))
+            for place, each in enumerate(what_ifs)
+        ]
+        drawn = [pool.submit(one, index) for index in range(resamples)]
+        try:
+            for each, future in compared:
+                other = future.result()
+                count.add()
+                measure = measure_of(load.workload, other, load.machine.processors)
+                policies.append(_policy(each, measure, other, chosen=False))
+            measures = [future.result() for future in changed]
+            results = [future.result() for future in drawn]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    real, agreement = None, None
+    if load.start is not None:
+        real = real_measure(load.workload, load.start, load.machine.processors)
+        agreement = agreement_of(schedule.start, load.start, own.wait, real.wait)
+    return QueueFindings(
+        load=_load(load, weeks.whole),
+        model=model.name,
+        replay=own,
+        real=real,
+        agreement=agreement,
+        policies=policies,
+        what_ifs=[
+            _what_if(each, own, measure, [r.base for r in results], [r.changed[i] for r in results])
+            for i, (each, measure) in enumerate(zip(what_ifs, measures, strict=True))
+        ],
+        resamples=resamples,
+        seed=seed,
+        unknown=[*load.unknown, *_UNKNOWN, *_few(weeks.whole, what_ifs, load)],
+    )
+
+
+class _Counter:
+    """Counts finished replays; threads add one at a time."""
+
+    def __init__(self, total: int, report: Report) -> None:
+        self._lock = threading.Lock()
+        self._done, self._total, self._report = 0, total, report
+
+    def add(self) -> None:
+        with self._lock:
+            self._done += 1
+            self._report(self._done, self._total)
+
+
+def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
+    """The policy; where jobs of the load share nodes, those of a named policy do."""
+    return with_sharing(model, "processor") if load.sharing else model.policy
+
+
+def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str]:
+    if not what_ifs:
+        return []
+    if weeks < LEAST_WEEKS:
+        return [
+            f"Intervals of what-ifs: the load has {counted(weeks, 'whole week')}, too few to "
+            f"resample; {LEAST_WEEKS} are needed."
+        ]
+    if offered_load(load.workload, load.machine.processors) >= _HIGH_LOAD:
+        return [
+            "Queues that last for weeks: at a load this high, intervals over resampled weeks are "
+            "narrower than they should be."
+        ]
+    return []
+
+
+def _load(load: ReplayedLoad, weeks: int) -> QueueLoad:
+    submit = load.workload.submit
+    return QueueLoad(
+        source=load.source,
+        jobs=len(load.workload),
+        left_out=load.left_out,
+        processors=load.machine.processors,
+        nodes=load.machine.size,
+        offered=offered_load(load.workload, load.machine.processors),
+        span=float(submit[-1] - submit[0]),
+        weeks=weeks,
+        requests=load.requests,
+        notes=load.notes,
+    )
+
+
+def _policy(
+    model: NamedModel, measure: QueueMeasure, schedule: Schedule, *, chosen: bool
+) -> QueuePolicy:
+    started = ~np.isnan(schedule.start)
+    return QueuePolicy(
+        name=model.name,
+        words=model.words,
+        measure=measure,
+        backfilled=float(np.mean(schedule.backfilled[started])) if started.any() else 0.0,
+        longest_queue=schedule.longest_queue,
+        chosen=chosen,
+    )
+
+
+def _what_if(
+    what_if: WhatIf,
+    own: QueueMeasure,
+    changed: QueueMeasure,
+    bases: Sequence[QueueMeasure],
+    others: Sequence[QueueMeasure],
+) -> QueueWhatIf:
+    def of(name: str, measures: Sequence[QueueMeasure]) -> Floats:
+        return np.array([float(getattr(each, name)) for each in measures])
+
+    def relative(name: str) -> tuple[float | None, Bounds | None]:
+        before, after = of(name, bases), of(name, others)
+        start = float(getattr(own, name))
+        if start <= 0.0:
+            return None, None
+        kept = before > 0.0
+        change = float(getattr(changed, name)) / start - 1.0
+        return change, interval_of(change, after[kept] / before[kept] - 1.0)
+
+    used = changed.utilisation - own.utilisation
+    wait, wait_ci95 = relative("wait")
+    slowdown, slowdown_ci95 = relative("slowdown")
+    found = QueueWhatIf(
+        text=what_if.text,
+        words=what_if.words,
+        measure=changed,
+        request=what_if.request,
+        wait=wait,
+        wait_ci95=wait_ci95,
+        slowdown=slowdown,
+        slowdown_ci95=slowdown_ci95,
+        utilisation=used,
+        utilisation_ci95=interval_of(used, of("utilisation", others) - of("utilisation", bases)),
+        sentence="",
+    )
+    sentence = result_sentence(what_if, found, own)
+    if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
+        sentence += " No interval: it holds for this order of weeks only."
+    return msgspec.structs.replace(found, sentence=sentence)

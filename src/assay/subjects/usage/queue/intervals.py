@@ -1,0 +1,27 @@
+"""Intervals of a change over resampled loads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.subjects.usage.queue.model import Bounds
+from assay.usage.jobs import Floats
+
+# Fewest resampled loads, and fewest whole weeks of a load, from which there is an interval.
+LEAST_RESAMPLES = 20
+LEAST_WEEKS = 8
+_LEVELS = (0.025, 0.975)
+
+
+def interval_of(change: float, resampled: Floats) -> Bounds | None:
+    """The middle 95% of a change's values on resampled loads, ``resampled``.
+
+    None from fewer than 20 values, or where the change of the load itself is not among these 95%:
+    the resampled loads then say nothing of the load's own order of weeks, and would put an interval
+    of one quantity beside another. Percentiles are not bias-corrected: a resampled load repeats
+    weeks, and what this changes is no bias of the load itself (docs/scheduler.md, "Intervals").
+    """
+    if resampled.size < LEAST_RESAMPLES:
+        return None
+    low, high = (float(value) for value in np.quantile(resampled, _LEVELS))
+    return (low, high) if low <= change <= high else None

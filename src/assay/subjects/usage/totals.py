@@ -1,0 +1,117 @@
+"""Sums and distributions over all chosen jobs of a log, collected chunk by chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.subjects.usage.distribution import Distribution
+from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs, ran_unseen
+from assay.usage.jobs import State
+
+
+@dataclass
+class JobGroup:
+    """Jobs with something in common: their number and processor × s; ``of``, ``use_of``: of the
+    jobs that could have it.
+    """
+
+    jobs: int = 0
+    use: float = 0.0
+    of: int = 0
+    use_of: float = 0.0
+
+    def add(self, chunk: JobChunk, mine: Mask, of: Mask | None = None) -> None:
+        """Add the jobs of a mask, out of another."""
+        self.jobs += int(mine.sum())
+        self.use += float(chunk.use[mine].sum())
+        if of is not None:
+            self.of += int(of.sum())
+            self.use_of += float(chunk.use[of].sum())
+
+
+@dataclass
+class Totals:
+    """Of the chosen jobs: ``running`` and ``never_started``, distributions (times in s, ratios used
+    ÷ requested), ``use`` in processor × s. ``outcomes``: whether any that ended has a state.
+    ``limited``: whether any that ended had a time limit. ``timed_out``: by state; ``overran``: ran
+    as long as requested. ``per_node``: the most processors that any had per node; ``partly``: those
+    with fewer than their nodes have, ``shared``: of these, those that shared a node, None if that
+    is not known of any.
+    """
+
+    jobs: int = 0
+    running: int = 0
+    never_started: int = 0
+    use: float = 0.0
+    wait: Distribution = field(default_factory=Distribution)
+    slowdown: Distribution = field(default_factory=Distribution)
+    run: Distribution = field(default_factory=Distribution)
+    requested: Distribution = field(default_factory=Distribution)
+    time_ratio: Distribution = field(default_factory=Distribution)
+    memory_ratio: Distribution = field(default_factory=Distribution)
+    outcomes: bool = False
+    limited: bool = False
+    timed_out: JobGroup = field(default_factory=JobGroup)
+    overran: JobGroup = field(default_factory=JobGroup)
+    with_gpus: JobGroup = field(default_factory=JobGroup)
+    in_arrays: JobGroup = field(default_factory=JobGroup)
+    per_node: int = 0
+    partly: JobGroup = field(default_factory=JobGroup)
+    shared: JobGroup | None = None
+
+
+def totals_of(data: PreparedJobs, shared: Mask | None) -> Totals:
+    """The totals of the chosen jobs. ``shared``: which jobs shared a node, None if unknown."""
+    totals = Totals(shared=None if shared is None else JobGroup())
+    per_node = 0.0
+    for chunk in data.chunks():
+        _add(totals, chunk)
+        known = _on_nodes(chunk)
+        ratio = chunk.processors[known] / chunk.jobs.number("nodes")[known]
+        per_node = max(per_node, float(ratio.max(initial=0.0)))
+    totals.per_node = int(np.ceil(per_node))
+    for chunk in data.chunks():
+        known = _on_nodes(chunk)
+        partly = known & (chunk.processors < chunk.jobs.number("nodes") * totals.per_node)
+        totals.partly.add(chunk, partly, known)
+        if shared is not None and totals.shared is not None:
+            totals.shared.add(chunk, partly & shared[chunk.rows])
+    return totals
+
+
+def _on_nodes(chunk: JobChunk) -> Mask:
+    known: Mask = chunk.counted & chunk.chosen & (chunk.jobs.number("nodes") > 0)
+    return known
+
+
+def _add(totals: Totals, chunk: JobChunk) -> None:
+    chosen, jobs = chunk.chosen, chunk.jobs
+    totals.jobs += int(chosen.sum())
+    totals.running += int((chunk.running & chosen).sum())
+    totals.never_started += int((np.isnan(chunk.start) & chosen & ~ran_unseen(jobs)).sum())
+    totals.use += float(chunk.use[chosen].sum())
+    requested = jobs.number("requested_time")
+    for spread, values in (
+        (totals.wait, chunk.wait),
+        (totals.slowdown, chunk.slowdown),
+        (totals.run, chunk.run),
+        (totals.requested, requested),
+    ):
+        spread.add(values[chosen])
+    ended = chosen & ~np.isnan(chunk.run)
+    states = jobs.code("state")
+    totals.outcomes |= bool(np.any(states[ended] != State.UNKNOWN))
+    limited = ended & (requested > 0.0)
+    totals.limited |= bool(limited.any())
+    timed_out = ended & (states == State.TIMEOUT)
+    totals.timed_out.add(chunk, timed_out, limited | timed_out)
+    overran = limited & (chunk.run >= requested)
+    totals.overran.add(chunk, overran, limited)
+    totals.time_ratio.add(chunk.run[limited] / requested[limited])
+    asked, used = jobs.number("requested_memory"), jobs.number("used_memory")
+    stated = ended & (asked > 0.0)
+    totals.memory_ratio.add(used[stated] / asked[stated])
+    totals.with_gpus.add(chunk, chosen & (jobs.number("gpus") > 0))
+    totals.in_arrays.add(chunk, chosen & (jobs.code("array") >= 0))

@@ -1,0 +1,122 @@
+"""Sentences and values of the findings on use, for its answer, tables and figures."""
+
+from __future__ import annotations
+
+import datetime
+import zoneinfo
+
+from assay.subjects.usage.model import LEVELS, UsageFindings, UsagePeriod, UsageSpread
+from assay.units import counted, format_duration, format_share
+
+NOT_RECORDED = "not recorded"
+# Bounds that differ by less than this are one number.
+_SAME = 0.005
+_SOURCES = {
+    "stated": "as stated",
+    "node events": "by the log's node events",
+    "node counts": "by the nodes that the log's events list, each with as many processors as any "
+    "job had per node",
+    "header": "by the log's header",
+    "most in use": "the most ever in use; the log doesn't state the machine's size",
+}
+
+
+def quantile(spread: UsageSpread, level: float) -> float:
+    """One of the quantiles at ``LEVELS``."""
+    return spread.quantiles[LEVELS.index(level)]
+
+
+def day_of(utc: float, period: UsagePeriod) -> str:
+    """The local day and minute of a time."""
+    if not period.calendar:
+        return f"day {utc / 86400:.1f}"
+    zone = zoneinfo.ZoneInfo(period.zone) if period.zone else datetime.UTC
+    return datetime.datetime.fromtimestamp(utc, zone).strftime("%Y-%m-%d %H:%M")
+
+
+def period_text(found: UsageFindings) -> str:
+    """The period of utilisation: ``2002-07-31 09:00 to 2002-09-23 16:04``."""
+    begin, end = found.period.begin, found.period.end
+    return f"{day_of(begin, found.period)} to {day_of(end, found.period)}"
+
+
+def processors_text(found: UsageFindings) -> str:
+    """The capacity and its source."""
+    return f"{found.capacity.processors:,}, {_SOURCES[found.capacity.source]}"
+
+
+def one_number(found: UsageFindings) -> bool:
+    """Whether the log tells the utilisation as one number."""
+    value = found.utilisation
+    return value.value is not None and value.high - value.low < _SAME
+
+
+def verdict_of(found: UsageFindings) -> str:
+    """The utilisation with what it is based on, or why there is none."""
+    use = found.utilisation
+    period = found.period
+    when = f"from {period_text(found)}" if period.end > period.begin else ""
+    whose = f" by the chosen jobs ({found.chosen})" if found.chosen else ""
+    machine = f"{counted(found.capacity.processors, 'processor')}"
+    if use.value is None:
+        text = " ".join(filter(None, ("The log can't say how busy the machine was", when)))
+        text += f": {_within(use.reasons[0])}"
+        if use.excess > 0:
+            share = format_share(use.load)
+            text += f" The jobs' processor time is {share} of what the machine could provide."
+        elif found.jobs == 1 and found.run is not None and found.capacity.most_in_use:
+            text += (
+                f" The job ran for {format_duration(quantile(found.run, 0.5))} on "
+                f"{counted(found.capacity.most_in_use, 'processor')}."
+            )
+        return text
+    text = format_share(use.value)
+    if one_number(found):
+        return f"{text} of {machine} were in use{whose} {when}."
+    if found.capacity.source == "most in use":
+        if use.high < 1.0:
+            return (
+                f"At most {format_share(use.high)} of the machine was in use{whose} {when}: it has "
+                f"{machine} at least, the most that were ever in use, and the log doesn't state "
+                "its size."
+            )
+        return (
+            f"The log can't say how busy the machine was {when}: it is incomplete and doesn't "
+            f"state the machine's size. It shows {text} of the most processors ever in use "
+            f"({found.capacity.processors:,})."
+        )
+    if use.high < 1.0:
+        return (
+            f"Between {format_share(use.low)} and {format_share(use.high)} of {machine} were in "
+            f"use{whose} {when}, depending on whether the machine was idle or down while nothing "
+            "was recorded."
+        )
+    return (
+        f"At least {text} of {machine} were in use{whose} {when}. The log is incomplete: a "
+        f"utilisation above {text} can be neither confirmed nor denied by it."
+    )
+
+
+def _within(sentence: str) -> str:
+    """A sentence as the end of another."""
+    return sentence[:1].lower() + sentence[1:]
+
+
+def seconds_text(value: float | None) -> str:
+    """A duration, or that it is not recorded."""
+    return NOT_RECORDED if value is None else format_duration(value)
+
+
+def hours_text(use: float) -> str:
+    """Processor × s as hours of processor time."""
+    hours = use / 3600.0
+    return f"{hours:,.0f} h" if hours >= 10 or hours == 0 else f"{hours:.2g} h"
+
+
+def summary_line(found: UsageFindings) -> str:
+    """Jobs, files and formats."""
+    chosen = f" ({found.chosen})" if found.chosen else ""
+    return (
+        f"{counted(found.jobs, 'job')}{chosen} of {counted(found.files, 'file')}, "
+        f"{', '.join(found.formats)}"
+    )

@@ -1,0 +1,41 @@
+"""Intervals of a change over resampled loads, against truths known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.subjects.usage.queue.intervals import interval_of
+
+
+def test_it_is_the_middle_of_the_values():
+    values = np.linspace(-1.0, 1.0, 2001)
+    assert interval_of(0.0, values) == pytest.approx((-0.95, 0.95), abs=1e-6)
+
+
+def test_the_change_is_always_within():
+    rng = np.random.default_rng(2)
+    for _ in range(500):
+        values = rng.normal(0.0, 1.0, 100)
+        change = float(rng.normal(0.0, 1.5))
+        found = interval_of(change, values)
+        assert found is None or found[0] <= change <= found[1]
+
+
+def test_too_few_values_or_a_change_that_none_of_them_reach():
+    assert interval_of(0.5, np.linspace(0.0, 1.0, 19)) is None
+    assert interval_of(2.0, np.linspace(0.0, 1.0, 100)) is None
+    assert interval_of(0.99, np.linspace(0.0, 1.0, 1000)) is None
+    assert interval_of(0.0, np.zeros(100)) == (0.0, 0.0)
+
+
+def test_coverage_of_a_planted_change():
+    """Estimates of 0 scatter by 1, and resampled ones about them likewise."""
+    rng = np.random.default_rng(3)
+    trials, held = 2000, 0
+    for _ in range(trials):
+        estimate = float(rng.normal(0.0, 1.0))
+        values = estimate + rng.normal(0.0, 1.0, 400)
+        low, high = interval_of(estimate, values) or (np.nan, np.nan)
+        held += low <= 0.0 <= high
+    assert 0.93 < held / trials < 0.965
