@@ -16,7 +16,6 @@ from assay.decoding import UNREADABLE
 from assay.design.figures import read_share
 from assay.design.parts import Node
 from assay.design.saturation import BusyShares, JobMix, busy_shares
-from assay.design.workload import JOBS
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument
 from assay.usage.accounts.reading import read_accounts
@@ -24,6 +23,8 @@ from assay.usage.workload.estimates import LEAST_REQUEST
 from assay.usage.workload.from_log import load_of
 
 Array = NDArray[np.float64]
+
+JOBS = "jobs."  # what the names of these workloads begin with
 # Jobs that a summary is turned into, and those of a log that are used: the last ones.
 _SUMMARY_JOBS, _LOG_JOBS = 4000, 20_000
 _SEED = 20050401

@@ -249,7 +249,8 @@ def _workload(
     programs: Mapping[str, DesignProgram],
     jobs: object,
 ) -> Mapping[str, float]:
-    from assay.design.workload import JOBS, check_workload
+    from assay.design.jobs import JOBS
+    from assay.design.workload import check_workload
 
     weights = document.read(["workload"], table, dict[str, float])
     if not weights:

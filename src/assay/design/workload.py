@@ -12,11 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.design.jobs import JOBS, DesignJobs
 from assay.design.program import PROGRAM, DesignProgram, program_parts
 from assay.design.slowest import slowest_factor
 from assay.errors import AssayError, nearest
@@ -30,12 +30,9 @@ from assay.models.linpack.time import (
     panel_parts,
 )
 
-if TYPE_CHECKING:
-    from assay.design.jobs import DesignJobs
-
 Array = NDArray[np.float64]
 
-LINPACK, STREAM, JOBS = "linpack", "stream", "jobs."
+LINPACK, STREAM = "linpack", "stream"
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
 # workload: how far these equations were from measured times (docs/methods/design.md).
 MODEL_SPREAD = {"npb": 0.15, "program": 0.20, "jobs": 0.20, STREAM: 0.03}

@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from assay.importers import document_importers, text_importers
-from assay.importers.decoding import Document, DocumentText, starts_document
+from assay.importers.decoded import Document
+from assay.importers.decoding import DocumentText, starts_document
 from assay.importers.lines import Labels, RawLine
 from assay.importers.model import Line, Output, Result, TextImporter
 

@@ -7,71 +7,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from xml.parsers import expat
 
+from assay.importers.decoded import DEEPEST, Document, Element, Text, Unusable
 from assay.importers.model import FoundValue, Line
 from assay.importers.numbers import number
+from assay.importers.repairs import Irreparable, LenientReader
 
 # Maximum bytes of a document. Decoded, it takes about ten times as much memory.
 LARGEST = 64 << 20
-DEEPEST = 200  # levels of nested objects and lists
 
 _START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:\{|$)|<\?xml\b|<PhoronixTestSuite>')
 _END_OF_XML = "</PhoronixTestSuite>"
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]"]')
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?Infinity|\n')
-
-
-@dataclass(frozen=True)
-class Document:
-    """A decoded document. JSON: dicts, lists, ``Text`` for strings, ``FoundValue`` for finite
-    numbers, ``Unusable`` for others, bool and None. XML: ``Element``. ``problems``: lines, and
-    sentences on parts that were left out.
-    """
-
-    value: object
-    kind: str
-    line: int
-    problems: Sequence[tuple[int, str]] = ()
-
-
-@dataclass(frozen=True)
-class Unusable:
-    """A value that is not a finite number: NaN, Infinity, or a number out of range."""
-
-    printed: str
-    line: int
-
-
-class Text(str):
-    """A string of a JSON document with its line."""
-
-    line: int = 0
-
-
-@dataclass
-class Element:
-    """An XML element: name, line, own text, child elements."""
-
-    name: str
-    line: int
-    text: str = ""
-    elements: list[Element] = field(default_factory=list)
-
-    def first(self, name: str) -> Element | None:
-        """The first child element of that name."""
-        return next((element for element in self.elements if element.name == name), None)
-
-    def all(self, name: str) -> Iterator[Element]:
-        """The child elements of that name."""
-        return (element for element in self.elements if element.name == name)
-
-    def said(self, name: str) -> str:
-        """The text of the first child element of that name; "" if there is none."""
-        found = self.first(name)
-        return found.text.strip() if found else ""
 
 
 def _blanks(text: str) -> int:
@@ -175,8 +125,6 @@ class DocumentText:
         return Document(strings.placed(value), self.kind, self.first)
 
     def _decode_leniently(self, text: str) -> Document | tuple[int, str]:
-        from assay.importers.repairs import Irreparable, LenientReader
-
         try:
             reader = LenientReader(text, self._numbers)
             value = reader.read()

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from assay.importers.decoding import DEEPEST, Text, Unusable
+from assay.importers.decoded import DEEPEST, Text, Unusable
 from assay.importers.numbers import number
 
 _TOKEN = re.compile(

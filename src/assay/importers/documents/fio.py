@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from assay.importers.decoding import Text, Unusable
+from assay.importers.decoded import Text, Unusable
 from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import KIB, NS, US, scaled
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from assay.importers.decoding import Text, Unusable
+from assay.importers.decoded import Text, Unusable
 from assay.importers.model import FoundValue, Output, Result, Series, slug
 from assay.importers.numbers import scaled, unit_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.importers.decoding import Text, Unusable
+from assay.importers.decoded import Text, Unusable
 from assay.importers.model import FoundValue, Output, Result, Series
 
 _STATISTICS = {

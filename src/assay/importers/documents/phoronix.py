@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from assay.importers.decoding import Element
+from assay.importers.decoded import Element
 from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import number, unit_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assay.importers.decoding import Text, Unusable
+from assay.importers.decoded import Text, Unusable
 from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import scaled, unit_of
 

@@ -13,9 +13,10 @@ from assay.design.candidates import Architecture, Builder, PriceFactors
 from assay.design.decision import ArchitectureChoice, Draws, Input, decide, drawn_rates
 from assay.design.figures import PartFigure
 from assay.design.front import pareto_front
+from assay.design.jobs import JOBS
 from assay.design.search import Candidates, search
 from assay.design.spec import DesignSpec
-from assay.design.workload import JOBS, LINPACK, PARTS, STREAM, times
+from assay.design.workload import LINPACK, PARTS, STREAM, times
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
 from assay.subjects.design.bill import bill_of
