@@ -6,10 +6,11 @@ import ast
 import collections
 import functools
 import re
+import tomllib
 from pathlib import Path
 
 import assay
-from assay import importers, questions, schedulers
+from assay import importers, questions, schedulers, version
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
 from assay.trace import exports
@@ -24,6 +25,7 @@ MOST_MODULES = 16  # of a folder, its __init__ aside
 # The packages from the lowest up: each imports those before it alone. Single modules of the top
 # level carry no flow and may be imported by all.
 ORDER = (
+    "units",
     "config",
     "model",
     "topologies",
@@ -112,7 +114,7 @@ def _imports(path: Path) -> set[str]:
             found |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
         elif isinstance(node, ast.Import):
             found |= {n.name.split(".")[1] for n in node.names if n.name.startswith("assay.")}
-    return found - {"__version__"}
+    return found
 
 
 def _top_level_graph() -> dict[str, set[str]]:
@@ -148,6 +150,30 @@ def test_data_flows_one_way() -> None:
             for other in (_imports(path) & set(ORDER)) - allowed:
                 wrong.append(f"{path.relative_to(PACKAGE)} imports assay.{other}")
     assert wrong == []
+
+
+def test_nothing_imports_the_package_itself() -> None:
+    """Its public interface imports most of the package; the version is in ``assay.version``."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in _nodes(path):
+            if isinstance(node, ast.ImportFrom) and node.module == "assay":
+                wrong.append(f"{path.relative_to(PACKAGE)}: from assay import …")
+            elif isinstance(node, ast.Import) and any(one.name == "assay" for one in node.names):
+                wrong.append(f"{path.relative_to(PACKAGE)}: import assay")
+    assert wrong == []
+
+
+def test_the_version_has_one_source() -> None:
+    """The build of packages reads it from the module that all others import."""
+    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["dynamic"] == ["version"]
+    stated = project["tool"]["hatch"]["version"]["path"]
+    assert PACKAGE.parents[1] / stated == Path(version.__file__)
+    assert assay.__version__ == version.VERSION
+    literal = f'"{version.VERSION}"'
+    found = [path.name for path in PACKAGE.rglob("*.py") if literal in path.read_text("utf-8")]
+    assert found == ["version.py"]
 
 
 def test_a_folder_holds_a_limited_number_of_modules() -> None:

@@ -17,19 +17,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.version import VERSION
+
 if TYPE_CHECKING:
     from assay.api import StoredRun as StoredRun
     from assay.api import open_run as open_run
     from assay.api import open_runs as open_runs
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["StoredRun", "__version__", "open_run", "open_runs"]
 
 
 def __getattr__(name: str) -> object:
     """The public interface, imported when it is used: commands have to start fast."""
     if name in __all__:
-        from assay import api
+        import assay.api as api
 
         return getattr(api, name)
     raise AttributeError(f"module 'assay' has no attribute '{name}'")

@@ -144,10 +144,10 @@ def _details(error: BaseException) -> str:
     import tempfile
     import traceback
 
-    from assay import __version__
+    from assay.version import VERSION
 
     text = "".join(traceback.format_exception(error))
-    head = f"assay {__version__}, Python {sys.version}\n{' '.join(command_line())}\n\n"
+    head = f"assay {VERSION}, Python {sys.version}\n{' '.join(command_line())}\n\n"
     try:
         with tempfile.NamedTemporaryFile(
             "w",

@@ -175,7 +175,7 @@ def test_a_build_of_something_else_is_not_taken(
     elif what == "sources":
         monkeypatch.setattr(origin, "source_digest", lambda _: "other")
     elif what == "version":
-        monkeypatch.setattr(origin.assay, "__version__", "0.0")
+        monkeypatch.setattr(origin, "VERSION", "0.0")
     else:
         executable.write_text("planted")
     found = site.toolchain(flags)

@@ -12,8 +12,8 @@ from textwrap import dedent
 
 from cyclopts import App, CycloptsError
 
-from assay import __version__
 from assay.cli.examples import example_commands, laid_out
+from assay.version import VERSION
 
 # The commands, one module each, in the order of the help; and the folder of each. The module's
 # docstring is the command's help with examples, read without importing it. If a command's name is a
@@ -49,7 +49,7 @@ app = App(
     name="assay",
     help="Measure a machine or a cluster, and report how fast it is, how far from its limits, "
     "and with what confidence.",
-    version=__version__,
+    version=VERSION,
     help_format="plaintext",
 )
 

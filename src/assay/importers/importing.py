@@ -17,7 +17,6 @@ from typing import BinaryIO
 
 import msgspec
 
-from assay import __version__
 from assay.errors import AssayError
 from assay.importers import NAMES
 from assay.importers.channels import FileReader
@@ -41,6 +40,7 @@ from assay.records.reading import measurement_id, read_run
 from assay.records.schema import ImportedRecord, SampleSeries, Verification
 from assay.records.summary import summarise_run
 from assay.records.tables import TABLES_SCHEMA, write_tables
+from assay.version import VERSION
 
 MOST_SKIPPED = 1000
 # The tables of a run are made in memory: about 4 KiB per result.
@@ -233,7 +233,7 @@ def import_files(
             schema=MANIFEST_SCHEMA,
             run=run,
             utc=utc,
-            assay=__version__,
+            assay=VERSION,
             command=command,
             plan=plan,
             system={"name": system or _NO_SYSTEM},

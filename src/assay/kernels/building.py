@@ -17,7 +17,6 @@ from typing import Literal
 
 import msgspec
 
-import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
 from assay.kernels.builds.compiling import header_packages, lacks_header
@@ -36,6 +35,7 @@ from assay.kernels.builds.sealed import (
 from assay.kernels.builds.shared import shared_build
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.sources import native_sources
+from assay.version import VERSION
 
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
@@ -177,7 +177,7 @@ def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
     if "-O3" not in toolchain.flags:  # a new key: older builds had the -O3 that CMake added
         described["release"] = "-DNDEBUG"
     return {
-        "assay": assay.__version__,
+        "assay": VERSION,
         "sealed": True,  # a new key: older builds have no seal
         "origin": True,  # and none of their toolchain
         "sources": source_digest(sources),
@@ -231,7 +231,7 @@ def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[s
         "CMAKE_BUILD_TYPE": "Release",
         # CMake's default puts -O3 after the toolchain's flags and so overrides their -O level.
         "CMAKE_CXX_FLAGS_RELEASE": "-DNDEBUG",
-        "ASSAY_VERSION": assay.__version__,
+        "ASSAY_VERSION": VERSION,
         "ASSAY_CXX_FLAGS": toolchain.flags + openmp,
     }
     if blas:

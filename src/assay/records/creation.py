@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from assay import __version__
 from assay.config import NO_PRICES, Prices
 from assay.errors import AssayError
 from assay.model.plan import Plan
@@ -20,6 +19,7 @@ from assay.records.files import cannot_write, pretty_json, temporary_prefix, wri
 from assay.records.jobs import FOLDER as JOBS_FOLDER
 from assay.records.model import MANIFEST_SCHEMA, Manifest, name_part
 from assay.records.request import REQUEST, RunRequest
+from assay.version import VERSION
 
 
 def create_run(
@@ -46,7 +46,7 @@ def create_run(
             schema=MANIFEST_SCHEMA,
             run=run,
             utc=utc,
-            assay=__version__,
+            assay=VERSION,
             command=command,
             plan=plan,
             system=system,

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from assay import __version__
 from assay.charts.figure import Figure
 from assay.hostnames import names_text
 from assay.questions import ask_all
@@ -24,6 +23,7 @@ from assay.report.overview.order import asked_first, asked_question
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.units import counted, format_duration, format_quantity
+from assay.version import VERSION
 
 
 @one_thread
@@ -38,7 +38,7 @@ def build(
     asked = asked_question(run, sections)
     return ReportModel(
         schema=REPORT_SCHEMA,
-        assay=__version__,
+        assay=VERSION,
         run=manifest.run,
         suite=manifest.plan.name,
         title=f"{name}: {manifest.plan.title or manifest.plan.name}",
@@ -82,7 +82,7 @@ def report_without_cells(
     """
     return ReportModel(
         schema=REPORT_SCHEMA,
-        assay=__version__,
+        assay=VERSION,
         run=name,
         suite=suite,
         title=title,

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from assay import __version__
 from assay.decoding import UNREADABLE
 from assay.system.model import System
+from assay.version import VERSION
 
 # Prefix of the line with the reply: login scripts may print lines before it.
 MARK = "assay:survey:"
@@ -139,7 +139,7 @@ def survey(question: SurveyRequest, system: System | None = None) -> SurveyReply
         kernel=system.os.kernel,
         glibc=os.confstr("CS_GNU_LIBC_VERSION"),
         distribution=system.os.name,
-        assay=__version__,
+        assay=VERSION,
         python=".".join(map(str, sys.version_info[:3])),
         toolchains=toolchains,
         adapters=[

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from assay import __version__
 from assay.errors import AssayError
 from assay.stats.changes.step_change import Settings
+from assay.version import VERSION
 from assay.watch import relay
 from assay.watch.folder import FOLDER_VARIABLE, check_folder, lives, make_folder
 from assay.watch.heartbeat import Ring, Rings, Together
@@ -133,7 +133,7 @@ class _Following:
         self.reporter.write(
             WatchStart(
                 SCHEMA,
-                __version__,
+                VERSION,
                 self.command,
                 self.host,
                 self.program.pid,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay import __version__
 from assay.campaign.commands.preloading import preload_of, runs_without_mpi
 from assay.config import Config
 from assay.errors import AssayError
@@ -26,6 +25,7 @@ from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, all_ranks, read_profile
 from assay.trace.reading_trace import TRACE_FILES, trace_summary
 from assay.trace.sites.finding import find_places
+from assay.version import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,7 @@ def profile_program(
     wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
-        assay=__version__,
+        assay=VERSION,
         command=list(command),
         folder=str(Path.cwd()),
         utc=utc,

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__
 from assay.campaign.budget.announcement import first_launches
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
@@ -27,6 +26,7 @@ from assay.plans.suites import Source, count_named, find_plan, load_plan, most_n
 from assay.plans.words import read_words
 from assay.records.request import REQUEST_SCHEMA, JobShape, RunOptions, RunRequest
 from assay.units import counted
+from assay.version import VERSION
 
 _MORE_NODES = (
     "Request fewer; or add --submit, run it in an allocation, or name hosts in [cluster] of "
@@ -178,7 +178,7 @@ def run_request(
         schema=REQUEST_SCHEMA,
         run="",
         utc=time.time(),
-        assay=__version__,
+        assay=VERSION,
         tag=secrets.token_hex(3),
         command=command,
         folder=str(Path.cwd()),

@@ -10,7 +10,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay import __version__
 from assay.campaign.budget.announcement import over_budget_text
 from assay.campaign.commands.finish import report_left_out, report_lost
 from assay.campaign.engine.clocks import CampaignClock
@@ -29,6 +28,7 @@ from assay.records.directory import RunDirectory
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
 from assay.records.summary import RunSummary, summarise_run
+from assay.version import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +86,7 @@ def begin_run(
             schema=MANIFEST_SCHEMA,
             run=run.name,
             utc=time.time(),
-            assay=__version__,
+            assay=VERSION,
             command=list(command),
             plan=plan,
             system=machine.system.to_dict(),

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import msgspec
 
-import assay
 from assay.cache import cache_home
 from assay.config import ToolchainConfig
 from assay.decoding import UNREADABLE
@@ -28,6 +27,7 @@ from assay.kernels.builds.shared import shared_builds
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.probes import ask
 from assay.kernels.sources import native_sources
+from assay.version import VERSION
 
 EXECUTABLE = "assay-kernels"
 ORIGIN = "toolchain.json"
@@ -123,7 +123,7 @@ def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[S
     found = []
     sources = source_digest(native_sources())
     for folder, origin, content in _kept():
-        ours = (content.get("assay"), content.get("sources")) == (assay.__version__, sources)
+        ours = (content.get("assay"), content.get("sources")) == (VERSION, sources)
         if not ours or not _same(toolchain, origin.toolchain, entry):
             continue
         native = "native" in origin.toolchain.flags

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import assay
 from assay.cache import cache_folder
 from assay.errors import AssayError
 from assay.kernels.builds.identity import source_digest
@@ -20,6 +19,7 @@ from assay.kernels.builds.sealed import (
     key_of,
     working_folder,
 )
+from assay.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _content(build: SingleBuild, compiler: str, sources: Path) -> dict[str, obje
     """All that the file depends on, as JSON."""
     return {
         "program": build.file,
-        "assay": assay.__version__,
+        "assay": VERSION,
         "sources": {name: source_digest(sources / name) for name in build.folders},
         "compiler": compiler,
         "flags": list(build.flags),

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import assay
 from assay.cache import cache_folder
 from assay.kernels.builds import trace_wrappers
 from assay.kernels.builds.compiling import compiled
@@ -22,6 +21,7 @@ from assay.kernels.builds.sealed import (
 )
 from assay.kernels.builds.trace_wrappers import read_rules, wrappers
 from assay.kernels.sources import native_sources
+from assay.version import VERSION
 
 LIBRARY = "libassay-trace.so"
 _NAME = "The profiling library"
@@ -91,7 +91,7 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
     """All that the library depends on, as JSON."""
     return {
         "program": LIBRARY,
-        "assay": assay.__version__,
+        "assay": VERSION,
         "sources": source_digest(sources),
         "steps": source_digest(sources.parent / "heartbeat"),
         "generator": digest_of(Path(trace_wrappers.__file__)),

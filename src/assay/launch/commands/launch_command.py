@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from assay import __version__
 from assay.config import ClusterConfig
 from assay.kernels import known_kernel
 from assay.kernels.outside import is_beside
@@ -20,6 +19,7 @@ from assay.model.command import command_words, environment, placement_values
 from assay.model.placement import Placement
 from assay.model.rank_order import seats_by_rank
 from assay.records.files import write_atomically
+from assay.version import VERSION
 
 # The program that gets the request to end: the runner, which passes it on to the command.
 RUNNER = Path(sys.executable)
@@ -67,7 +67,7 @@ def prepare_command(
         )
     spec = {
         "job": order.job.job,
-        "version": __version__,
+        "version": VERSION,
         "ranks": placement.ranks,
         "here": placement.nodes == 1 and not hosts,
         "stream": str(order.stream.absolute()),

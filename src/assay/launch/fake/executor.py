@@ -17,7 +17,6 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from assay import __version__
 from assay.errors import AssayError
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake.samples import FakeSamples
@@ -41,6 +40,7 @@ from assay.records.schema import (
     StreamRecord,
     StreamStart,
 )
+from assay.version import VERSION
 
 _SIGKILL = 9
 _SIGSEGV = 11
@@ -281,7 +281,7 @@ class FakeLaunch:
             StreamStart(
                 schema=STREAM_SCHEMA,
                 program="assay-fake",
-                version=__version__,
+                version=VERSION,
                 job=order.job.job,
                 ranks=order.placement.ranks,
                 utc=self._executor.epoch + self._began,

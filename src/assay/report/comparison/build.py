@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay import __version__
 from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import fact_table
 from assay.report.build import report_without_cells, section_of
@@ -15,6 +14,7 @@ from assay.subjects.compare.figures import figures
 from assay.subjects.compare.model import CompareFindings
 from assay.subjects.compare.tables import cell_table, tables
 from assay.units import counted, format_limit
+from assay.version import VERSION
 
 
 def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ()) -> ReportModel:
@@ -50,7 +50,7 @@ def build_comparison(found: CompareFindings, views: Sequence[QuestionView] = ())
             [
                 ("Reference", reference.run),
                 ("The same within", format_limit(found.margin)),
-                ("assay", __version__),
+                ("assay", VERSION),
             ],
         ),
     )

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from assay import __version__
 from assay.report.export.model import ResultRow
 from assay.report.export.rows import iso_date
+from assay.version import VERSION
 
 _WORKSPACE = "assay"
 _KEYS = ("n_nodes", "processes_per_node", "n_ranks", "n_threads")
@@ -71,7 +71,7 @@ def reframe_json(rows: Iterable[ResultRow]) -> bytes:
     report = {
         "session_info": {
             "data_version": _DATA_VERSION,
-            "version": f"assay {__version__}",
+            "version": f"assay {VERSION}",
             "num_cases": cases,
             "num_failures": failures,
             "num_aborted": 0,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay import __version__
 from assay.records.model import system_name
 from assay.records.tables import sample_columns, sample_parts
 from assay.report.export.model import EXPORT_SCHEMA, ExportedRun, ResultDocument, ResultRow
+from assay.version import VERSION
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ _FLOATS = (
 
 def results_json(rows: Iterable[ResultRow]) -> bytes:
     """The results as one JSON document."""
-    document = ResultDocument(EXPORT_SCHEMA, "results", __version__, list(rows))
+    document = ResultDocument(EXPORT_SCHEMA, "results", VERSION, list(rows))
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
@@ -138,7 +138,7 @@ def samples_csv(parts: Iterable[pl.DataFrame]) -> Iterator[bytes]:
 
 def samples_json(parts: Iterable[pl.DataFrame]) -> Iterator[bytes]:
     """The samples as one JSON document, part by part; each sample stands on its own line."""
-    head = {"schema": EXPORT_SCHEMA, "kind": "samples", "assay": __version__}
+    head = {"schema": EXPORT_SCHEMA, "kind": "samples", "assay": VERSION}
     yield msgspec.json.encode(head)[:-1] + b',"samples":['
     between = b"\n"
     for part in parts:

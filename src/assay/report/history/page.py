@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 
-from assay import __version__
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
 from assay.report.build import section_of
 from assay.report.model import REPORT_SCHEMA, ReportModel
@@ -14,6 +13,7 @@ from assay.subjects.history.model import History
 from assay.subjects.history.tables import cell_table, span_table, tables
 from assay.subjects.history.words import summary_line
 from assay.units import counted
+from assay.version import VERSION
 
 
 def build_history(history: History) -> ReportModel:
@@ -24,7 +24,7 @@ def build_history(history: History) -> ReportModel:
     systems = ", ".join(history.systems) or "no system"
     return ReportModel(
         schema=REPORT_SCHEMA,
-        assay=__version__,
+        assay=VERSION,
         run="history",
         suite="",
         title=f"{systems}: history of {counted(history.runs, 'run')}",

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay import __version__
 from assay.kernels.naming import parameters_text
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
@@ -20,6 +19,7 @@ from assay.report.imported_run.summary import file_name, skipped_sentences
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted
+from assay.version import VERSION
 
 SECTION = "imported"
 _MOST_FAILED = 20  # failed cells in the caveats
@@ -34,7 +34,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
     table = _numbers(run, cells)
     return ReportModel(
         schema=REPORT_SCHEMA,
-        assay=__version__,
+        assay=VERSION,
         run=manifest.run,
         suite=manifest.plan.name,
         title=f"{name}: {manifest.plan.title}",

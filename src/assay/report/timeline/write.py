@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assay import __version__
 from assay.charts.theme import timeline_colours
 from assay.records.files import OUTPUT, write_atomically
 from assay.report.html import content_hash, unescaped
@@ -15,6 +14,7 @@ from assay.report.timeline.contents import Contents, contents_of
 from assay.report.timeline.model import Annotations
 from assay.report.timeline.packing import base64_text
 from assay.trace.events import Trace
+from assay.version import VERSION
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -61,7 +61,7 @@ def timeline_html(contents: Contents) -> str:
     environment.filters["csp_hash"] = content_hash
     head = {**contents.head, "colours": timeline_colours()}
     return environment.get_template("timeline.html.j2").render(
-        assay=__version__,
+        assay=VERSION,
         head=contents.head,
         css=unescaped(_read("timeline.css")),
         script=unescaped(_script()),

@@ -1,0 +1,60 @@
+"""Quantities as text: formatting and parsing.
+
+Stored values are SI base units; this package is the only place that scales them.
+"""
+
+from __future__ import annotations
+
+from assay.units.formatting import (
+    EQUAL,
+    MINUS,
+    MISSING,
+    Interval,
+    format_change,
+    format_count,
+    format_duration,
+    format_limit,
+    format_memory,
+    format_minute,
+    format_probability,
+    format_quantity,
+    format_share,
+    format_signed,
+    format_size,
+    rough_duration,
+)
+from assay.units.parsing import (
+    clock_time,
+    parse_duration,
+    parse_quantity,
+    parse_walltime,
+    whole_number,
+)
+from assay.units.words import capitalised, counted, listed
+
+__all__ = [
+    "EQUAL",
+    "MINUS",
+    "MISSING",
+    "Interval",
+    "capitalised",
+    "clock_time",
+    "counted",
+    "format_change",
+    "format_count",
+    "format_duration",
+    "format_limit",
+    "format_memory",
+    "format_minute",
+    "format_probability",
+    "format_quantity",
+    "format_share",
+    "format_signed",
+    "format_size",
+    "listed",
+    "parse_duration",
+    "parse_quantity",
+    "parse_walltime",
+    "rough_duration",
+    "whole_number",
+]

@@ -1,0 +1,12 @@
+"""The version of assay, and where its package is installed.
+
+Modules import both from here. ``assay`` itself leads to the public interface, which imports most of
+the package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+VERSION = "0.1.0"
+PACKAGE = Path(__file__).resolve().parent
