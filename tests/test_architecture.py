@@ -7,6 +7,7 @@ import collections
 import functools
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import assay
@@ -52,6 +53,13 @@ ORDER = (
     "campaign",
     "cli",
 )
+# The folders of packages whose own layers matter, from the lowest up.
+FOLDER_ORDER = {
+    "campaign": ("cells", "budget", "machine", "engine", "requests", "jobs", "commands"),
+    "stats": (
+        "core", "cells", "compare", "repeats", "changes", "noise", "fleet", "attribution",
+    ),
+}  # fmt: skip
 # Imports that a package may not have although the target is below it.
 APART = {
     "charts": {"kernels", "plans", "launch", "lab", "system", "stats", "models", "design"},
@@ -126,8 +134,8 @@ def _top_level_graph() -> dict[str, set[str]]:
     return graph
 
 
-def test_no_package_imports_itself_through_others() -> None:
-    graph = _top_level_graph()
+def _circles(graph: Mapping[str, set[str]]) -> list[str]:
+    """The nodes from which a way leads back to themselves, sorted."""
 
     def reached(start: str) -> set[str]:
         seen: set[str] = set()
@@ -138,7 +146,69 @@ def test_no_package_imports_itself_through_others() -> None:
             todo += new
         return seen
 
-    assert sorted(name for name in graph if name in reached(name)) == []
+    return sorted(name for name in graph if name in reached(name))
+
+
+@functools.cache
+def _module_graph() -> dict[str, set[str]]:
+    """What each module imports of the others: at its top, in functions, for type checkers alike.
+
+    ``from assay.kernels import building`` is an import of the module ``building``, and
+    ``from assay.kernels import kernels`` one of the package's ``__init__``. The imports of parent
+    packages that these imply are left out.
+    """
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        found = set()
+        for node in _nodes(path):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name} has a relative import"
+                whole = [f"{node.module}.{each.name}" for each in node.names]
+                found |= {one if one in names else str(node.module) for one in whole}
+            elif isinstance(node, ast.Import):
+                found |= {each.name for each in node.names}
+        graph[name] = (found & set(names)) - {name}
+    return graph
+
+
+def _folder_graph(package: str) -> dict[str, set[str]]:
+    """What the folders of a package, such as ``assay.campaign``, import of one another."""
+    inside = f"{package}."
+
+    def folder(module: str) -> str:
+        return module.removeprefix(inside).split(".")[0] if module.startswith(inside) else ""
+
+    place = PACKAGE.parent.joinpath(*package.split("."))
+    graph: dict[str, set[str]] = {path.parent.name: set() for path in place.glob("*/__init__.py")}
+    for name, imported in _module_graph().items():
+        if folder(name) in graph:
+            graph[folder(name)] |= ({folder(other) for other in imported} & set(graph)) - {
+                folder(name)
+            }
+    return graph
+
+
+def test_no_package_imports_itself_through_others() -> None:
+    assert _circles(_top_level_graph()) == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """An import within a function or for type checkers hides such a circle, and is no way out."""
+    assert _circles(_module_graph()) == []
+
+
+def test_folders_of_a_package_have_their_order() -> None:
+    wrong = []
+    for package, order in FOLDER_ORDER.items():
+        graph = _folder_graph(f"assay.{package}")
+        assert set(order) == set(graph)
+        for place, name in enumerate(order):
+            wrong += [f"{package}: {name} imports {o}" for o in graph[name] - set(order[:place])]
+    assert wrong == []
 
 
 def test_data_flows_one_way() -> None:

@@ -10,9 +10,9 @@ from rate import Rate
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.stats.attribution.attribution import ALPHA, Attribution, attribute
+from assay.stats.attribution.wall_clock import wall_clock
 from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
-from assay.stats.repeats.wall_clock import wall_clock
 
 # An attribution takes milliseconds, a coverage needs its bootstrap too.
 _SHARE_OF_TRIALS = 0.5

@@ -31,10 +31,10 @@ from assay.model.placement import Placement
 from assay.stats.compare.anova import anova
 from assay.stats.compare.groups import location_differs, spread_differs
 from assay.stats.core.modes import find_modes
+from assay.stats.core.summary import cov_interval
 from assay.stats.core.tails import tails
 from assay.stats.core.trend import trend
 from assay.stats.repeats.repeats import Repeats
-from assay.stats.repeats.spread import cov_interval
 from assay.stats.repeats.variance_components import variance_components
 from assay.stats.repeats.walltime import asked_walltime
 

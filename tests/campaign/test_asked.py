@@ -9,11 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.campaign.commands.run_request import estimate, plan_elsewhere, plan_here, run_options
 from assay.campaign.engine.display import Silent
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.state import CampaignState, CellState, OutOfTime
 from assay.campaign.machine.bench import FakeMachine
+from assay.campaign.requests.job_estimate import estimate
+from assay.campaign.requests.run_request import plan_elsewhere, plan_here, run_options
 from assay.config import Config
 from assay.errors import AssayError
 from assay.model.placement import Placement

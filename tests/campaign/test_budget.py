@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from assay.campaign.cells.effort import place_of
+from assay.campaign.cells.launch_times import LaunchTimes
 from assay.campaign.engine.display import Notes, Silent
-from assay.campaign.engine.effort import place_of
 from assay.campaign.engine.execute import state_of
 from assay.campaign.engine.forecast import (
     BlockTime,
@@ -21,7 +22,6 @@ from assay.campaign.engine.forecast import (
     rounded_up,
     shortfall,
 )
-from assay.campaign.engine.launch_times import LaunchTimes
 from assay.campaign.engine.loop import Campaign
 from assay.kernels import find_kernel
 from assay.launch.executor import LaunchOrder

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.campaign.commands.run_request import BUILDING, estimate
 from assay.campaign.machine import expected_builds as module
-from assay.campaign.machine.expected_builds import BUSY, expected_builds
+from assay.campaign.machine.expected_builds import BUILDING, BUSY, expected_builds
+from assay.campaign.requests.job_estimate import estimate
 from assay.config import Config, SchedulerConfig
 from assay.kernels.builds.identity import cpu_kind, source_digest
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild

@@ -15,8 +15,8 @@ from assay.campaign.budget.admission import Admission
 from assay.campaign.budget.announcement import budget_for, first_launches, listing
 from assay.campaign.budget.costs import CellCosts, expected_seconds
 from assay.campaign.budget.time_left import Countdown, TimeLeft
-from assay.campaign.engine.cell_state import CellState
-from assay.campaign.engine.launch_times import LaunchTimes
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.cells.launch_times import LaunchTimes
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.plans.suites import suites

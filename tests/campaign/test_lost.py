@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.campaign.cells.launch_times import launch_cost
 from assay.campaign.engine import loop as campaigns
-from assay.campaign.engine.launch_times import launch_cost
 from assay.campaign.jobs.run_watch import RunWatch
 from assay.launch.executor import HostsLost, LaunchOrder
 from assay.launch.fake.executor import FakeExecutor

@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from assay.campaign.engine.clocks import AwakeTime, MachineClock
 from assay.campaign.engine.execute import execute_campaign
 from assay.campaign.engine.sessions import begin_time, moment
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.jobs.run_watch import RunWatch
 from assay.campaign.machine.bench import Bench, FakeMachine
+from assay.campaign.machine.clocks import AwakeTime, MachineClock
 from assay.errors import AssayError
 from assay.launch.fake.executor import FakeClock, FakeExecutor
 from assay.model.cell import Cell

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.campaign.budget.time_left import TimeLeft
-from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
+from assay.campaign.cells.budget_shares import LEAST_BUDGET, SPARE, fair_share
 from assay.campaign.engine.state import CampaignState
 from assay.model.cell import Cell
 from assay.records.model import Measurement

@@ -18,7 +18,7 @@ from assay.kernels.building import build_kernels
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.toolchains import select_toolchain
 from assay.launch.executor import LaunchOrder
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.launch.mpi.mpirun import mpirun_command
 from assay.launch.outcome import KEPT_OUTPUT
 from assay.model.placement import Placement
@@ -284,7 +284,7 @@ import sys, msgspec
 from pathlib import Path
 from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.executor import LaunchOrder
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.model.placement import Placement
 from assay.records.schema import Job
 toolchain = msgspec.json.decode(sys.argv[1], type=Toolchain)

@@ -16,7 +16,7 @@ import pytest
 from assay.launch import warden
 from assay.launch.commands.launch_command import environment, prepare_command
 from assay.launch.executor import LaunchOrder
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.model.placement import Placement
 from assay.records.model import LaunchRecord
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord

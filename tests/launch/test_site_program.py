@@ -17,7 +17,7 @@ from assay.launch.commands.result_reader import NoResult, read_result
 from assay.launch.commands.seat import Cpu, cpus_of_slots
 from assay.launch.executor import LaunchOrder
 from assay.launch.fake.seats import ranks_of, siblings_of
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.model.placement import Placement
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord
 from assay.records.stream import read_stream

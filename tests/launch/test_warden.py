@@ -18,7 +18,7 @@ import pytest
 from assay.kernels.builds.toolchain import Toolchain
 from assay.launch import warden
 from assay.launch.executor import LaunchOrder
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.model.placement import Placement
 from assay.records.model import LaunchRecord
 from assay.records.schema import Job

@@ -14,7 +14,6 @@ from assay.errors import AssayError
 from assay.stats.compare.group_tests import (
     brunner_munzel,
     discounted,
-    effective_sample_ratio,
     hodges_lehmann,
     normality,
     spread_test,
@@ -26,6 +25,7 @@ from assay.stats.compare.groups import (
     location_differs,
     spread_differs,
 )
+from assay.stats.core.launches import effective_sample_ratio
 from recorded_statistics import INPUTS, recorded
 
 ONE, TWO, SKEWED = (np.array(INPUTS[name]) for name in ("one", "two", "skewed"))

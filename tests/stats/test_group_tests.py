@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.stats.compare.group_tests import Check, checks_text, one_way, thinned
+from assay.stats.compare.group_tests import Check, checks_text, one_way
+from assay.stats.core.summary import thinned
 
 
 def test_f_between_groups_is_the_ratio_of_mean_squares() -> None:

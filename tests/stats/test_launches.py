@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.stats.compare.group_tests import effective_sample_ratio
 from assay.stats.compare.groups import correct, location_differs
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.launches import (
     are_ordered,
     dependence_of,
     effective_launches,
+    effective_sample_ratio,
     launch_interval,
     span_of,
 )

@@ -24,7 +24,7 @@ from assay.stats.core.launches import are_ordered, launch_interval
 from assay.stats.core.modes import dip, find_modes
 from assay.stats.core.multiple import corrected
 from assay.stats.core.proportions import clopper_pearson
-from assay.stats.core.summary import summarise
+from assay.stats.core.summary import cov_interval, summarise
 from assay.stats.core.tails import medcouple, tails
 from assay.stats.core.totals import total_time
 from assay.stats.core.trend import trend
@@ -32,7 +32,7 @@ from assay.stats.core.warmup import mid_ranks, warmup
 from assay.stats.fleet import peers
 from assay.stats.fleet.peers import qn
 from assay.stats.noise.detours import expected_maximum
-from assay.stats.repeats.spread import cov_interval, describe
+from assay.stats.repeats.spread import describe
 from assay.stats.repeats.walltime import asked_walltime, cost_of_asking
 
 Values = np.ndarray

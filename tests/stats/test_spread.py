@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc
 
 from assay.errors import AssayError
+from assay.stats.core.summary import cov_interval
 from assay.stats.core.tails import (
     FAR,
     NORMAL,
@@ -22,7 +23,7 @@ from assay.stats.core.tails import (
     tails,
 )
 from assay.stats.core.trend import trend
-from assay.stats.repeats.spread import cov_interval, describe
+from assay.stats.repeats.spread import describe
 from recorded_statistics import INPUTS, recorded
 
 TIMES = st.lists(st.floats(1.0, 1000.0), min_size=3, max_size=40)

@@ -11,8 +11,8 @@ from scipy import stats
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.stats.attribution.association import effective_pairs
-from assay.stats.repeats.spread import cov_interval
-from assay.stats.repeats.wall_clock import compare_clocks, cpu_cost, wall_clock
+from assay.stats.attribution.wall_clock import compare_clocks, cpu_cost, wall_clock
+from assay.stats.core.summary import cov_interval
 from clocked_runs import clocked, migrated
 from repeats_builder import make_repeats
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from assay.campaign.engine.clocks import MachineClock
 from assay.campaign.machine import bench as machine
+from assay.campaign.machine.clocks import MachineClock
 from assay.cli.app import main
 
 _prepare = machine.FakeMachine.prepare

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.campaign.budget.time_left import TimeLeft
-from assay.campaign.commands.run_request import plan_here, run_options
 from assay.campaign.engine.display import Silent
 from assay.campaign.engine.execute import state_of
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.state import CampaignState
 from assay.campaign.machine.bench import FakeMachine
+from assay.campaign.requests.run_request import plan_here, run_options
 from assay.kernels import kernels
 from assay.launch.fake.executor import FakeExecutor
 from assay.launch.fake.scenario import load_scenario

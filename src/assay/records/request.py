@@ -29,7 +29,7 @@ class JobShape(msgspec.Struct, frozen=True):
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that determine a plan (``campaign/commands/run_request.py``).
+    """The options that determine a plan (``campaign/requests/run_request.py``).
 
     ``plan``: the suite's or plan's file; ``texts``: its content and that of included plans, by
     path, if known. ``words``: factors that replace the plan's own. ``nodes``: counts of nodes for

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.campaign.commands.run_request import run_request
+from assay.campaign.requests.run_request import run_request
 from assay.charts.drawing import svg
 from assay.cli.results.report import report
 from assay.config import Config, SystemConfig

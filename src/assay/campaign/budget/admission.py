@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.campaign.engine.launch_times import LaunchTimes
+from assay.campaign.cells.launch_times import LaunchTimes
 from assay.kernels import is_search, known_kernel
 from assay.kernels.outside import is_beside
 from assay.model.cell import Cell

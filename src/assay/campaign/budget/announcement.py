@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.campaign.budget.keeper import TOLERANCE, BudgetKeeper
-from assay.campaign.engine.cell_state import CellState
-from assay.campaign.engine.search_cells import ChosenCells
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.cells.search_cells import ChosenCells
 from assay.kernels import is_search
 from assay.kernels.naming import cell_name, cell_title
 from assay.kernels.outside import APP

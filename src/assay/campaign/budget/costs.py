@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import median
 
-from assay.campaign.engine.cell_state import CellState
+from assay.campaign.cells.cell_state import CellState
 from assay.kernels import is_search, known_kernel
 from assay.model.cell import Cell
 from assay.model.plan import Plan

@@ -8,8 +8,8 @@ from statistics import median
 
 import msgspec
 
-from assay.campaign.engine.effort import sampling_seconds
-from assay.campaign.engine.launch_times import launch_overhead
+from assay.campaign.cells.effort import sampling_seconds
+from assay.campaign.cells.launch_times import launch_overhead
 from assay.errors import AssayError
 from assay.model.plan import Plan
 from assay.records.directory import RunDirectory, list_runs

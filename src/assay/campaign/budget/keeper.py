@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from assay.campaign.budget.admission import Admission
 from assay.campaign.budget.costs import CellCosts
 from assay.campaign.budget.time_left import Outlook, TimeLeft
-from assay.campaign.engine.cell_state import CellState
-from assay.campaign.engine.launch_times import LaunchTimes
-from assay.campaign.engine.search_cells import ChosenCells
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.cells.launch_times import LaunchTimes
+from assay.campaign.cells.search_cells import ChosenCells
 from assay.model.cell import Cell
 from assay.model.plan import Plan
 

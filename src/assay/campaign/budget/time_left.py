@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.campaign.engine.cell_state import CellState
-from assay.campaign.engine.effort import Place, place_of
-from assay.campaign.engine.launch_times import LaunchTimes
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.cells.effort import Place, place_of
+from assay.campaign.cells.launch_times import LaunchTimes
 from assay.model.replication import Replication
 from assay.units import rough_duration
 

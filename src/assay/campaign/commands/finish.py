@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.config.expectation import Expectation
 from assay.errors import INTERRUPTED
-from assay.hostnames import names_text
 from assay.kernels import is_search
-from assay.model.cell import Cell
 from assay.records.directory import REPORT, RunDirectory
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from assay.report.anonymous.names import Names
     from assay.report.model import ReportModel
     from assay.stats.core.intervals import Floats
-
-# Maximum number of cells that a message names individually.
-NAMED = 8
 
 FailOn = Literal["never", "failure", "precision", "nodes", "expectation"]
 
@@ -122,18 +117,6 @@ def show(
         out.print(f"\nreport: {folder / REPORT}", soft_wrap=True, markup=False)
 
 
-def file_report(run: RunData) -> None:
-    """Write the report of a run into it. Raises AssayError if it can't be written."""
-    from assay.records.files import RUNS
-    from assay.report import build_report, write_report
-    from assay.report.earlier_runs import read_history
-    from assay.stats.cells.summarise import summarise_cells
-
-    assert run.path is not None
-    model = build_report(run, summarise_cells(run), read_history(run))
-    write_report(model, run.path / REPORT, option=RUNS)
-
-
 def interrupted(run: RunDirectory, console: Console) -> int:
     """Print what was kept and how to resume; returns the shell's status for an interruption."""
     from assay.records.reading import read_run
@@ -154,44 +137,6 @@ def _next_session(run: RunDirectory) -> str:
 
     begin = begin_time(run, time.time())
     return f"The next session is due {moment(begin)}.\n" if begin is not None else ""
-
-
-def report_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> None:
-    """Print the cells that were not measured for lack of hosts, and how to resume."""
-    if not cells:
-        return
-    from assay.campaign.engine.display import describe_cell
-
-    lost = dict.fromkeys(host for launch in run.launches for host in launch.lost)
-    named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
-    more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
-    nodes = max(cell.placement.nodes for cell in cells)
-    lines = [f"Left out for lack of {nodes} nodes: {named}{more}."]
-    if lost:
-        lines.insert(0, f"Lost during the run: {names_text(list(lost))}.")
-    lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")
-    console.print("\n".join(lines), soft_wrap=True, markup=False)
-
-
-def report_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
-    """Print the cells whose launches were ended before a measurement began, and how to resume.
-
-    ``lost``: the reason for each cell id.
-    """
-    if not lost:
-        return
-    from assay.campaign.engine.display import describe_cell
-
-    cells = [cell for cell in run.manifest.plan.cells if cell.id in lost]
-    named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
-    more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
-    why = next(iter(lost.values()))
-    console.print(
-        f"Missing, because their launches were ended repeatedly ({why}): {named}{more}.\n"
-        f"Once the cause is gone: assay run --resume {run.manifest.run}",
-        soft_wrap=True,
-        markup=False,
-    )
 
 
 def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:

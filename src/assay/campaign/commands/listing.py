@@ -14,7 +14,7 @@ from assay.records.store import Store
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.campaign.jobs.submission import WhenEnded
+    from assay.campaign.commands.conclusion import WhenEnded
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
@@ -38,7 +38,7 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
 
 def follow_again(root: Path, name: str, console: Console, after: WhenEnded) -> int:
     """Follow a submitted run; returns the exit status. Raises AssayError."""
-    from assay.campaign.jobs.submission import follow_run
+    from assay.campaign.commands.conclusion import follow_run
 
     run = find_run(root, name) if name else _newest_submitted(root)
     request = run.request()

@@ -1,28 +1,23 @@
-"""``--per-node``: all nodes measure themselves concurrently; the report compares them."""
+"""``--per-node`` without a scheduler: all nodes measure themselves concurrently."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.commands.finish import FailOn, check_expectations, exit_status, show
 from assay.campaign.jobs.endings import Ending
 from assay.campaign.jobs.member_set import MemberSet, assign
 from assay.campaign.jobs.run_watch import GroupWatch
 from assay.config import ClusterConfig
 from assay.records.access.trust import check_trusted_run
 from assay.records.directory import RunDirectory
-from assay.records.group import GroupData, read_group, unfinished_members
+from assay.records.group import read_group, unfinished_members
 from assay.records.jobs import JobBook, JobEvent
 from assay.records.request import RunRequest
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.campaign.jobs.submission import WhenEnded
-    from assay.stats.core.model import CellSummary
 
 # Seconds between checks of the members.
 LOOK = 0.5
@@ -90,28 +85,3 @@ def measure_fake_members(run: RunDirectory, request: RunRequest, console: Consol
     if stopped:
         return Ending("stopped")
     return Ending("ended" if unfinished_members(run.path, request.members) else "complete")
-
-
-def present_group(path: Path, after: WhenEnded) -> int:
-    """Write a group's report, print its summary or the JSON report; returns the exit status."""
-    from assay.report.group import build_group
-    from assay.subjects.nodes.findings import find
-
-    group = read_group(path)
-    found = find(group)
-    show(build_group(group, found), path, report=after.report, as_json=after.as_json)
-    fail_on = after.fail_on
-    nodes = [(node.name, node.cells) for node in found.measurements]
-    if check_expectations(after.expected, path.name, nodes, fail_on):
-        return 1
-    if fail_on == "nodes" and (found.suspects or found.slow_groups):
-        return 1
-    return _status(group, [node.cells for node in found.measurements], fail_on)
-
-
-def _status(group: GroupData, nodes: Sequence[Sequence[CellSummary]], fail_on: FailOn) -> int:
-    if fail_on == "never":
-        return 0
-    if any(member.state != "complete" for member in group.members):
-        return 1
-    return max((exit_status(cells, fail_on) for cells in nodes), default=0)

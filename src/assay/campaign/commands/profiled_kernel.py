@@ -16,7 +16,7 @@ from assay.config import Config
 from assay.errors import AssayError
 from assay.kernels import known_kernel, left_open
 from assay.launch.executor import LaunchOrder
-from assay.launch.mpi.local import LocalExecutor
+from assay.launch.local import LocalExecutor
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.replication import Replication
 from assay.plans.words import plan_from_words

@@ -11,10 +11,10 @@ import msgspec
 
 from assay.campaign.budget.announcement import first_launches
 from assay.campaign.budget.earlier_times import with_earlier_times
+from assay.campaign.commands.conclusion import WhenEnded, conclude, follow_run
 from assay.campaign.commands.dry_run import show_plan
 from assay.campaign.commands.finish import check_run, exit_status, interrupted, present
 from assay.campaign.commands.option_rules import check_here
-from assay.campaign.commands.run_request import plan_requested
 from assay.campaign.engine.execute import execute_campaign, new_run, prepare, report_choices
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.batch import scheduler_of
@@ -23,9 +23,6 @@ from assay.campaign.jobs.job import deadline_here, make_ready
 from assay.campaign.jobs.submission import (
     JobOptions,
     Submission,
-    WhenEnded,
-    conclude,
-    follow_run,
     ready,
     resume_submitted,
     scripts,
@@ -33,6 +30,7 @@ from assay.campaign.jobs.submission import (
     where,
 )
 from assay.campaign.machine.bench import Bench, fake_nodes, machine_for
+from assay.campaign.requests.run_request import plan_requested
 from assay.config import ClusterConfig, Config
 from assay.errors import AssayError
 from assay.launch.fake.check import check_cells

@@ -5,20 +5,19 @@ from __future__ import annotations
 import dataclasses
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.budget.announcement import over_budget_text
-from assay.campaign.commands.finish import report_left_out, report_lost
-from assay.campaign.engine.clocks import CampaignClock
 from assay.campaign.engine.display import Display, Notes
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.sessions import SessionReporter, Sessions, carry_on
 from assay.campaign.engine.state import CampaignState
+from assay.campaign.engine.unmeasured import report_left_out, report_lost, report_over_budget
 from assay.campaign.machine.bench import Bench, MeasuredMachine
 from assay.campaign.machine.building import build_display
+from assay.campaign.machine.clocks import CampaignClock
 from assay.errors import AssayError
 from assay.model.cell import Cell
 from assay.model.choices import grouped_choices
@@ -169,15 +168,6 @@ def execute_campaign(
     report_left_out(left_out, data, console)
     report_lost(lost, data, console)
     return dataclasses.replace(data, complete=not left_out and not lost and not more)
-
-
-def report_over_budget(cells: Iterable[Cell], run: RunData, console: Console) -> None:
-    """Print the cells that no launch measured because the budget was spent."""
-    measured = {m.cell.id for m in run.measurements}
-    missing = [cell for cell in cells if cell.id not in measured]
-    if missing:
-        sentence = over_budget_text(missing, run.manifest.plan.replication)
-        console.print(sentence, soft_wrap=True, markup=False)
 
 
 def _file(data: RunData) -> None:

@@ -9,14 +9,14 @@ from typing import Protocol
 
 import msgspec
 
-from assay.campaign.engine.budget_shares import LEAST_BUDGET
-from assay.campaign.engine.forecast import block_time, shortfall
-from assay.campaign.engine.launch_times import (
+from assay.campaign.cells.budget_shares import LEAST_BUDGET
+from assay.campaign.cells.launch_times import (
     beside_measurements,
     launch_cost,
     launch_overhead,
     only_waited,
 )
+from assay.campaign.engine.forecast import block_time, shortfall
 from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.engine.timeouts import ENDING, longest_silence

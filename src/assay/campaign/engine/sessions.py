@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assay.campaign.engine.clocks import AwakeTime, CampaignClock
 from assay.campaign.engine.state import Interruption, OutOfTime
+from assay.campaign.machine.clocks import AwakeTime, CampaignClock
 from assay.errors import AssayError
 from assay.kernels import is_search
 from assay.model.cell import Cell

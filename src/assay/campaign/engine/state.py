@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec import UNSET, UnsetType
 
 from assay.campaign.budget.keeper import BudgetKeeper
-from assay.campaign.engine.budget_shares import LEAST_BUDGET, SPARE, fair_share
-from assay.campaign.engine.cell_state import CellState
-from assay.campaign.engine.effort import Efforts, sampling_seconds
-from assay.campaign.engine.search_cells import ChosenCells
+from assay.campaign.cells.budget_shares import LEAST_BUDGET, SPARE, fair_share
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.cells.effort import Efforts, sampling_seconds
+from assay.campaign.cells.search_cells import ChosenCells
 from assay.campaign.engine.search_results import Resolution, SearchOutcome, resolve_parameters
 from assay.campaign.engine.timeouts import time_limit
 from assay.kernels import is_search, known_kernel

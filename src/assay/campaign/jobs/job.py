@@ -23,9 +23,6 @@ import msgspec
 
 from assay.campaign.budget.announcement import first_launches
 from assay.campaign.budget.earlier_times import with_earlier_times
-from assay.campaign.commands.finish import file_report
-from assay.campaign.commands.run_request import ENDING, ENDING_SHARE, plan_here
-from assay.campaign.engine.clocks import MachineClock
 from assay.campaign.engine.execute import (
     begin_run,
     execute_campaign,
@@ -38,6 +35,9 @@ from assay.campaign.engine.state import Interruption, OutOfTime
 from assay.campaign.jobs.batch import scheduler_of, submit
 from assay.campaign.jobs.endings import compiled_words
 from assay.campaign.machine.bench import Bench, machine_for
+from assay.campaign.machine.clocks import MachineClock
+from assay.campaign.requests.job_estimate import ENDING, ENDING_SHARE
+from assay.campaign.requests.run_request import plan_here
 from assay.config import Config, load_config
 from assay.console import harmless
 from assay.errors import AssayError
@@ -45,7 +45,7 @@ from assay.kernels.builds.identity import cpu_kind, processor_name
 from assay.kernels.builds.partial import PartialProgress, interrupted_builds
 from assay.launch.fake.check import check_cells
 from assay.records.access.trust import NotTrusted, check_trusted_run
-from assay.records.directory import RunDirectory
+from assay.records.directory import REPORT, RunDirectory
 from assay.records.files import BUSY
 from assay.records.jobs import How, JobBook, JobEnd, JobEvent
 from assay.records.members.packs import PACKED_FROM, pack_member
@@ -175,7 +175,7 @@ class _Part:
         )
         if request.report and data.complete:
             with contextlib.suppress(AssayError):  # it can be written at any time
-                file_report(data)
+                _file_report(data)
         if not data.complete and upcoming(run, time.time()) is not None:
             return self.end("session")
         return self.end("complete" if data.complete else "incomplete")
@@ -358,6 +358,18 @@ def missing_cells(data: RunData) -> list[str]:
     have = {m.cell.id for m in data.measurements if m.record.status == "ok"}
     have |= set(plan.search.optional if plan.search else ())
     return [cell.id for cell in plan.cells if cell.id not in have]
+
+
+def _file_report(run: RunData) -> None:
+    """Write the report of a run into it. Raises AssayError if it can't be written."""
+    from assay.records.files import RUNS
+    from assay.report import build_report, write_report
+    from assay.report.earlier_runs import read_history
+    from assay.stats.cells.summarise import summarise_cells
+
+    assert run.path is not None
+    model = build_report(run, summarise_cells(run), read_history(run))
+    write_report(model, run.path / REPORT, option=RUNS)
 
 
 def _measured(run: RunDirectory) -> int:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from assay.campaign.cells.launch_times import launch_cost
 from assay.campaign.engine.display import Display
 from assay.campaign.engine.execute import state_of
-from assay.campaign.engine.launch_times import launch_cost
 from assay.campaign.engine.state import CampaignState
 from assay.campaign.jobs.group_ends import GroupEnds
 from assay.errors import AssayError

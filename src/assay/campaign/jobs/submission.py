@@ -13,31 +13,23 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from assay.campaign.budget.announcement import first_launches
-from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
-from assay.campaign.commands.run_request import (
-    JobEstimate,
-    built_toolchains,
-    estimate,
-    plan_elsewhere,
-    run_request,
-)
 from assay.campaign.jobs.batch import GroupRefused, job_request, scheduler_of, submit, submit_group
-from assay.campaign.jobs.endings import Ending
-from assay.campaign.jobs.follow import Follower, beginning, watching
+from assay.campaign.jobs.follow import beginning
 from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
+from assay.campaign.requests.job_estimate import JobEstimate, built_toolchains, estimate
+from assay.campaign.requests.run_request import plan_elsewhere, run_request
 from assay.config import Config, SchedulerConfig
-from assay.errors import INTERRUPTED, AssayError
+from assay.errors import AssayError
 from assay.records.access.trust import check_trusted_run
 from assay.records.creation import create_requested, run_stem
 from assay.records.directory import RunDirectory
 from assay.records.group import unfinished_members
 from assay.records.jobs import JobBook
-from assay.records.reading import read_run
 from assay.records.request import JobShape, RunOptions, RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest
-from assay.units import counted, format_duration, parse_quantity, parse_walltime
+from assay.units import counted, format_duration, parse_walltime
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,32 +65,6 @@ class JobOptions:
         if self.walltime is None:
             return None
         return parse_walltime(self.walltime, where="--walltime")
-
-
-@dataclass(frozen=True)
-class WhenEnded:
-    """What to do when the run has ended. ``patience``: seconds that a job may wait for its start
-    before the run is left to itself.
-    """
-
-    report: bool = True
-    as_json: bool = False
-    fail_on: FailOn = "failure"
-    expected: Expected = Expected()  # noqa: RUF009
-    verbose: bool = False
-    patience: float = math.inf
-
-
-def read_patience(written: str | None) -> float:
-    """Seconds of --patience; inf if it isn't given. Raises AssayError unless they are positive."""
-    if written is None:
-        return math.inf
-    seconds = float(parse_quantity(written, "s", where="--patience"))
-    if not 0 < seconds < math.inf:
-        raise AssayError(
-            f"'{written}' is not a time to wait.", where="--patience", fix='Such as "2 h".'
-        )
-    return seconds
 
 
 @dataclass(frozen=True)
@@ -258,91 +224,6 @@ def _submitted(
     if len(jobs) == 1:
         return f"{refused}Submitted as job {jobs[0]}"
     return f"{refused}Submitted as jobs {jobs[0]} to {jobs[-1]}"
-
-
-def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: WhenEnded) -> int:
-    """Follow a submitted run to its end and present it; returns the exit status.
-
-    Raises AssayError.
-    """
-    check_trusted_run(run.path)
-    jobs = JobBook(run.path).jobs()
-    if not jobs or request.scheduler is None:
-        raise AssayError(
-            "No job was submitted for this run.",
-            where=str(run.path),
-            fix=f"`assay run --resume {run.name}` goes on with it.",
-        )
-    scheduler = scheduler_of(request.scheduler)
-    with watching(run, request, console) as watch:
-        follower = Follower(run, request, scheduler, console, watch, after.patience)
-        if request.members is not None:
-            ending = follower.follow_group()
-        else:
-            ending = follower.follow(jobs[-1].number)
-    return conclude(run, request, ending, console, after)
-
-
-def conclude(
-    run: RunDirectory, request: RunRequest, ending: Ending, console: Console, after: WhenEnded
-) -> int:
-    """Report the outcome of a run that was followed; returns the exit status.
-
-    Raises AssayError.
-    """
-    if ending.how in ("left", "queued"):
-        _say(console, ending.sentence)
-        return INTERRUPTED if ending.how == "left" else 1
-    if request.members is not None:
-        return _conclude_group(run, ending, console, after)
-    if ending.how == "complete":
-        data = read_run(run.path)
-        cells = present(data, report=after.report, as_json=after.as_json, verbose=after.verbose)
-        failed = check_run(data, cells, after.expected, after.fail_on)
-        return 1 if failed else exit_status(cells, after.fail_on)
-    if ending.sentence:
-        _say(console, ending.sentence)
-    if run.begun and after.expected.junit is not None:
-        from assay.stats.cells.summarise import summarise_cells
-
-        data = read_run(run.path)
-        check_run(data, summarise_cells(data), after.expected, after.fail_on)
-    stored = _stored_text(run)
-    _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
-    if ending.how == "stopped":
-        return INTERRUPTED
-    if ending.problem is not None:
-        raise ending.problem
-    return 1
-
-
-def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: WhenEnded) -> int:
-    from assay.campaign.commands.per_node import present_group
-
-    if ending.sentence:
-        _say(console, ending.sentence)
-    status = present_group(run.path, after)
-    if ending.how != "complete":
-        _say(console, f"Go on with: assay run --resume {run.name}")
-        return INTERRUPTED if ending.how == "stopped" else 1
-    return status
-
-
-def _stored_text(run: RunDirectory) -> str:
-    """A text on the results of an unfinished run, and the cells it lacks."""
-    from assay.campaign.engine.display import describe_cell
-    from assay.campaign.jobs.job import missing_cells
-
-    if not run.begun:
-        return f"Nothing was measured yet: {run.path}"
-    data = read_run(run.path)
-    cells = {cell.id: cell for cell in data.manifest.plan.cells}
-    missing = [describe_cell(cells[id_]) for id_ in missing_cells(data)]
-    words = f"{len(data.measurements)} measurements are kept in {run.path}"
-    if not missing:
-        return f"{words}; each cell has some, fewer than it needs."
-    named = "; ".join(missing[:10]) + ("; …" if len(missing) > 10 else "")
-    return f"{words}. {len(missing)} of {len(cells)} cells have no number: {named}"
 
 
 def _forget(run: RunDirectory) -> None:

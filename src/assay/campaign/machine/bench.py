@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay.campaign.engine.clocks import CampaignClock, MachineClock
+from assay.campaign.machine.clocks import CampaignClock, MachineClock
 from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.errors import AssayError
 from assay.launch.executor import Executor
@@ -108,7 +108,7 @@ class ThisMachine:
         """Build the kernels with each toolchain, for each kind of processor among the hosts."""
         from assay.campaign.machine.processor_builds import build_everywhere
         from assay.kernels.toolchains import select_toolchain
-        from assay.launch.mpi.local import LocalExecutor
+        from assay.launch.local import LocalExecutor
 
         names = sorted(name for name in toolchains if name != OWN_TOOLCHAIN)
         selected = {name: select_toolchain(name, self._config) for name in names}

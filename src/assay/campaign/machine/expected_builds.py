@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from assay.campaign.commands.run_request import BUILDING
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name, source_digest
@@ -21,6 +20,8 @@ from assay.records.directory import list_runs
 from assay.records.jobs import JobBook, JobEnd, JobEvent
 from assay.units import format_duration, listed
 
+# Seconds that a job may need to build the kernels with one toolchain, on a slow file system.
+BUILDING = 900.0
 # Number of the newest runs in which the nodes' processor is looked for.
 _LOOKED_AT = 50
 # How much longer a node may take for a build than this machine did: a slower file system, other

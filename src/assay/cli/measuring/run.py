@@ -169,11 +169,12 @@ def run(
         kernels of the plan are measured on the same ranks, and the report gives the ratio of
         assay's code to yours.
     """
+    from assay.campaign.commands.conclusion import WhenEnded, read_patience
     from assay.campaign.commands.finish import Expected
     from assay.campaign.commands.option_rules import check_junit, check_new, check_resumed
-    from assay.campaign.commands.run_request import run_options
     from assay.campaign.commands.start import StartOptions, begin, resume_run
-    from assay.campaign.jobs.submission import JobOptions, WhenEnded, read_patience
+    from assay.campaign.jobs.submission import JobOptions
+    from assay.campaign.requests.run_request import run_options
     from assay.config import load_config
     from assay.console import command_line, console
     from assay.errors import AssayError

@@ -74,8 +74,8 @@ def runs(
     settings = load_config(config, site)
     root = runs or settings.runs
     if follow:
+        from assay.campaign.commands.conclusion import WhenEnded, read_patience
         from assay.campaign.commands.finish import Expected
-        from assay.campaign.jobs.submission import WhenEnded, read_patience
 
         expected = Expected(settings.expect, junit)
         limit = read_patience(patience)

@@ -143,7 +143,7 @@ class FakeExecutor:
 class FakeClock:
     """The simulated time of the scenario's machine; waiting takes no real time.
 
-    See ``campaign.engine.clocks.CampaignClock``.
+    See ``campaign.machine.clocks.CampaignClock``.
     """
 
     nap = 600.0

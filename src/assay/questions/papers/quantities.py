@@ -153,8 +153,7 @@ def _statistic(
     if values.size < 2:
         return None
     if quantity.statistic in ("cov", "cpu_cov"):
-        from assay.stats.core.summary import coefficient_of_variation
-        from assay.stats.repeats.spread import cov_interval
+        from assay.stats.core.summary import coefficient_of_variation, cov_interval
 
         cov = coefficient_of_variation(values)
         return None if cov is None else (cov, cov_interval(values), "1")
@@ -186,8 +185,8 @@ def _cpu_times(run: RunCells, point: Point) -> Floats:
     """The CPU time of each launch of a point's cell; empty where it is unknown."""
     import numpy as np
 
+    from assay.stats.attribution.wall_clock import cpu_cost
     from assay.stats.repeats.repeats import repeats_of
-    from assay.stats.repeats.wall_clock import cpu_cost
 
     found = (each for each in repeats_of(run.measured.run) if each.cell.id == point.summary.id)
     costs = next((cpu_cost(each) for each in found), None)

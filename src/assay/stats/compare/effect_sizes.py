@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.stats.compare.linear_terms import Bases, Ints, Term, explained, f_of
 from assay.stats.core.intervals import Floats, Interval
-from assay.stats.repeats.spread import LONGER
+from assay.stats.core.summary import LONGER
 
 # Bootstrap resamples for the interval of a share.
 RESAMPLES = 500

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.intervals import Floats, Interval, checked
-from assay.stats.core.launches import dependence_of
-from assay.stats.core.warmup import mid_ranks
+from assay.stats.core.summary import thinned
 
 # Level of differences, and of tests of assumptions.
 LEVEL = 0.05
@@ -140,30 +138,6 @@ def hodges_lehmann(
     return shift, (float(differences[max(place, 1) - 1]), float(differences[-max(place, 1)]))
 
 
-# Standard errors of the autocorrelation that count as evidence: of several groups (exceeded by 5%
-# of independent ones), and of one.
-_EVIDENT, _STRONG = 1.64, 2.33
-
-
-def effective_sample_ratio(*groups: Floats) -> float:
-    """Effective number of independent values per value; 1 without evidence of dependence.
-
-    Several groups, each in order of time, are pooled as first-order autoregressive series. For one
-    group the integrated autocorrelation time is used, and only on strong evidence.
-    """
-    if len(groups) == 1:
-        if evidence_of_dependence(groups[0]) <= _STRONG:
-            return 1.0
-        return float(1.0 / integrated_time(mid_ranks(groups[0])[None, :])[0])
-    rho = dependence_of(*groups, evident=_EVIDENT)
-    if rho <= 0.0:
-        return 1.0
-    n = float(min(values.size for values in groups))
-    return 1.0 / float(
-        (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho**n) / (n * (1.0 - rho) ** 2)
-    )
-
-
 def discounted(p: float, worth: float) -> float:
     """p for the effective number of values: its normal quantile is scaled by sqrt(``worth``)."""
     from scipy.special import ndtr, ndtri
@@ -171,12 +145,3 @@ def discounted(p: float, worth: float) -> float:
     if worth >= 1.0 or not 0.0 < p < 1.0:
         return p
     return float(2.0 * ndtr(ndtri(p / 2.0) * math.sqrt(worth)))
-
-
-def thinned(values: Floats, most: int = 2000) -> Floats:
-    """The values, or ``most`` evenly spaced quantiles if there are more values."""
-    if values.size <= most:
-        return values
-    # As np.quantile, but faster for thousands of quantiles.
-    places = (np.arange(most) + 0.5) / most * (values.size - 1)
-    return np.interp(places, np.arange(values.size), np.sort(values))

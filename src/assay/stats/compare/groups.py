@@ -24,7 +24,6 @@ from assay.stats.compare.group_tests import (
     brunner_munzel,
     checks_text,
     discounted,
-    effective_sample_ratio,
     hodges_lehmann,
     normality,
     spread_test,
@@ -37,10 +36,10 @@ from assay.stats.core.intervals import (
     median_interval,
     ratio_interval,
 )
+from assay.stats.core.launches import effective_sample_ratio
 from assay.stats.core.multiple import Method, corrected
-from assay.stats.core.summary import coefficient_of_variation
+from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.stats.core.warmup import mid_ranks
-from assay.stats.repeats.spread import cov_interval
 
 Verdict = Literal["differs", "alike", "open"]
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from assay.stats.compare.code_factor import without_code
-from assay.stats.compare.group_tests import LEVEL, effective_sample_ratio
+from assay.stats.compare.group_tests import LEVEL
 from assay.stats.compare.groups import location_differs
 from assay.stats.compare.run_scatter import RunDifference, RunScatter, run_difference
 from assay.stats.compare.two_sides import (
@@ -26,7 +26,7 @@ from assay.stats.compare.two_sides import (
     widened,
 )
 from assay.stats.core.intervals import Estimate, Floats, Interval
-from assay.stats.core.launches import launch_interval
+from assay.stats.core.launches import effective_sample_ratio, launch_interval
 from assay.stats.core.multiple import corrected
 
 PairVerdict = Literal["faster", "slower", "same", "open", "none"]

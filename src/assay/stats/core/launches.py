@@ -8,7 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from assay.stats.core.correlation import fractional_rank
+from assay.stats.core.correlation import (
+    evidence_of_dependence,
+    fractional_rank,
+    integrated_time,
+)
 from assay.stats.core.intervals import Floats, Interval, at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
 
@@ -140,3 +144,27 @@ def _limit(n: int) -> float:
     if np.count_nonzero(ratios <= limit) > 1.5 * _LEVEL * _ORDERS:
         limit = float(ratios[ratios < limit - 1e-9].max(initial=-1.0))
     return limit
+
+
+# Standard errors of the autocorrelation that count as evidence: of several groups (exceeded by 5%
+# of independent ones), and of one.
+_EVIDENT_OF_SEVERAL, _EVIDENT_OF_ONE = 1.64, 2.33
+
+
+def effective_sample_ratio(*groups: Floats) -> float:
+    """Effective number of independent values per value; 1 without evidence of dependence.
+
+    Several groups, each in order of time, are pooled as first-order autoregressive series. For one
+    group the integrated autocorrelation time is used, and only on strong evidence.
+    """
+    if len(groups) == 1:
+        if evidence_of_dependence(groups[0]) <= _EVIDENT_OF_ONE:
+            return 1.0
+        return float(1.0 / integrated_time(mid_ranks(groups[0])[None, :])[0])
+    rho = dependence_of(*groups, evident=_EVIDENT_OF_SEVERAL)
+    if rho <= 0.0:
+        return 1.0
+    n = float(min(values.size for values in groups))
+    return 1.0 / float(
+        (1.0 + rho) / (1.0 - rho) - 2.0 * rho * (1.0 - rho**n) / (n * (1.0 - rho) ** 2)
+    )

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.compare.group_tests import thinned
 from assay.stats.core.intervals import Floats, Interval, checked, quantile_interval
 from assay.stats.core.proportions import clopper_pearson
+from assay.stats.core.summary import thinned
 
 # Scales the median absolute deviation, and half the interquartile range, to the standard deviation
 # of a normal distribution: 1 / z(3/4).

@@ -11,8 +11,8 @@ import numpy as np
 
 from assay.records.jobs import JobBook, JobHistory
 from assay.records.model import RunData
+from assay.stats.attribution.wall_clock import WallClock, compare_clocks
 from assay.stats.core.intervals import smallest_size
-from assay.stats.repeats.wall_clock import WallClock, compare_clocks
 
 # How jobs end that finished their work.
 _FINISHED = ("complete", "session")

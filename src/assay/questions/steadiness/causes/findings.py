@@ -18,8 +18,8 @@ from assay.questions.steadiness.causes.scatter import (
 from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.records.model import RunData
 from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, CauseShare, attribute
+from assay.stats.attribution.wall_clock import WallClock, wall_clock
 from assay.stats.repeats.repeats import Repeats
-from assay.stats.repeats.wall_clock import WallClock, wall_clock
 
 # Minimum share of a cell's variance of a cause that is named.
 MIN_SHARE = 0.05

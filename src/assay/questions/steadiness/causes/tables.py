@@ -8,7 +8,7 @@ from assay.questions.steadiness.causes.findings import CauseFindings, CellCauses
 from assay.reference.variability import SOURCE, published_clocks
 from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import cause_of
-from assay.stats.repeats.wall_clock import BUSY, WallClock
+from assay.stats.attribution.wall_clock import BUSY, WallClock
 from assay.units import counted, format_share
 
 # Text of each verdict of the comparison of clocks.

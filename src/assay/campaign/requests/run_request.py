@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from assay.campaign.budget.announcement import first_launches
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
-from assay.model.cell import OWN_TOOLCHAIN
 from assay.model.plan import Plan, PlanContext
 from assay.plans.app import App
 from assay.plans.levels import Written
@@ -191,81 +187,3 @@ def run_request(
         hosts=hosts,
         node_groups=config.system.groups,
     )
-
-
-# Seconds that a job needs besides measuring. The values are generous: a job that requests too much
-# waits a little longer in the queue, one that requests too little is cut short.
-SURVEY = 60.0  # survey of the nodes, where there are several
-BUILDING = 900.0  # the kernels with one toolchain, on a slow file system
-LAUNCH = 5.0  # starting and ending ranks on few nodes
-LAUNCH_NODE = 0.02  # additionally for each node
-# Tables, report, seal: they take longer for more samples, up to a maximum.
-CLOSING, CLOSING_SHARE, LONGEST_CLOSING = 30.0, 0.1, 120.0
-SPARE = 1.25  # safety factor
-MINUTE = 60.0
-STARTING = 15.0  # from the job's begin until it measures or surveys
-# Part of its walltime that a job reserves for ending: a share, and a maximum in seconds.
-ENDING_SHARE, ENDING = 0.1, 120.0
-
-
-@dataclass(frozen=True)
-class JobEstimate:
-    """The jobs that a plan needs; times in seconds.
-
-    ``measuring``: in total. ``besides``: in each job besides measuring. ``walltime``: requested by
-    each job. ``jobs``: number of jobs in each of the ``sessions``. ``every``: interval between the
-    beginnings of sessions.
-    """
-
-    nodes: int
-    measuring: float
-    besides: float
-    walltime: float
-    jobs: int
-    sessions: int = 1
-    every: float = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """The walltime that a single job per session would request without a limit."""
-        return minutes(SPARE * (self.measuring + self.besides))
-
-
-def estimate(
-    plan: Plan, *, compiling: float | None = None, longest: float = math.inf
-) -> JobEstimate:
-    """The resources to request from a scheduler, see docs/methods/campaigns.md.
-
-    ``compiling``: seconds that the first job may need to compile kernels; None: ``BUILDING`` for
-    each toolchain. ``longest``: seconds that one job may request.
-    """
-    groups = {(cell.toolchain, cell.placement) for cell in plan.cells}
-    nodes = max(cell.placement.nodes for cell in plan.cells)
-    budget = plan.replication.budget
-    if plan.replication.whole:
-        budget = max(budget, first_launches(plan).seconds)
-    # The last launches may exceed the budget.
-    measuring = budget + sum(LAUNCH + LAUNCH_NODE * placement.nodes for _, placement in groups)
-    if compiling is None:
-        compiling = BUILDING * len(built_toolchains(plan))
-    closing = min(CLOSING + CLOSING_SHARE * budget, LONGEST_CLOSING)
-    besides = STARTING + (SURVEY if nodes > 1 else 0.0) + closing + compiling
-    whole = minutes(SPARE * (measuring + besides))
-    sessions = (plan.replication.planned, plan.replication.every or 0.0)
-    if whole <= longest:
-        return JobEstimate(nodes, measuring, besides, whole, 1, *sessions)
-    # The kernels are built only in the first job. At least 10% of each job goes into measuring.
-    usable = longest - min(ENDING, ENDING_SHARE * longest) - STARTING
-    each, first = max(usable, 0.1 * longest), max(usable - compiling, 0.1 * longest)
-    jobs = 1 + math.ceil(max(measuring - first, 0.0) / each)
-    return JobEstimate(nodes, measuring, besides, longest, jobs, *sessions)
-
-
-def built_toolchains(plan: Plan) -> set[str]:
-    """The toolchains that a plan needs kernels of."""
-    return {cell.toolchain for cell in plan.cells} - {OWN_TOOLCHAIN}
-
-
-def minutes(seconds: float) -> float:
-    """Seconds rounded up to whole minutes, the unit of most schedulers."""
-    return MINUTE * math.ceil(seconds / MINUTE)

@@ -17,9 +17,8 @@ from assay.stats.attribution.attribution import LEAST
 from assay.stats.attribution.explanations import normal_scores
 from assay.stats.core.intervals import Floats, Interval
 from assay.stats.core.rounding import RELATIVE
-from assay.stats.core.summary import coefficient_of_variation
+from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.stats.repeats.repeats import Repeats
-from assay.stats.repeats.spread import cov_interval
 
 # Level of the test that both clocks vary alike.
 ALPHA = 0.01

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay.campaign.engine.budget_shares import SPARE
+from assay.campaign.cells.budget_shares import SPARE
 from assay.model.cell import Cell
 from assay.model.placement import Value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.campaign.engine.effort import Place, place_of
+from assay.campaign.cells.effort import Place, place_of
 from assay.model.cell import Cell
 from assay.records.model import LaunchRecord
 from assay.records.schema import MeasurementRecord
