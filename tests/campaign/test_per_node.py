@@ -277,7 +277,8 @@ def test_without_a_node_to_check_the_verdict_says_how_far_they_differ(tmp_path: 
     nodes = [node(tmp_path, f"n{i}", [1.0 + 0.01 * i, 2.0], i) for i in range(4)]
     verdict = answer(compare_nodes(nodes, by_node(nodes))).verdict
     assert "to check" not in verdict
-    assert "slowest is n3 (−1.5%" in verdict and "fastest n0 (+1.5%" in verdict
+    assert "The largest difference is " in verdict
+    assert "between n3 (−1.5%" in verdict and " and n0 (+1.5%" in verdict
 
 
 def test_if_most_nodes_are_equal_there_is_no_robust_deviation(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,10 @@ import pytest
 
 from assay.cli.app import main
 from assay.simulation.example import EXAMPLE
+from assay.trace.events import Trace
 from simulated_clusters import BASE, needs_simgrid, simgrid_path
+from simulated_mpi import Net, Script, simulate
+from traces import ETHERNET, FAST
 
 
 @pytest.fixture
@@ -44,6 +48,42 @@ def test_without_simgrid_the_closed_form_and_how_to_get_it(capsys, file, monkeyp
     # 2^25 numbers by four ranks, and two steps of an allreduce of 96 B by two nodes.
     assert found["closed_form"] == pytest.approx(2**25 / 4e8 + 2 * (20e-6 + 96 * 2 / 1e8), rel=1e-6)
     assert (found["simulated"], found["simulator"]) == (None, None)
+
+
+def _exchange(rank: Script) -> None:
+    for _ in range(20):
+        rank.compute(0.1)
+        if rank.rank == 0:
+            rank.send(1, 1000)
+            rank.recv(1, 1000)
+        else:
+            rank.recv(0, 1000)
+            rank.send(0, 1000)
+
+
+def _without_cpu(trace: Trace, share: float) -> Trace:
+    ranks = tuple(replace(rank, cpu_wait=share * rank.wall) for rank in trace.ranks)
+    return replace(trace, ranks=ranks)
+
+
+def test_the_doubt_about_a_trace_is_stated(capsys, file, monkeypatch, tmp_path) -> None:
+    """The verdict has the reason that the report on the trace gives, and the advice the remedy."""
+    without(monkeypatch)
+    trace = simulate(2, _exchange, Net(ETHERNET, FAST))
+
+    def said(trace: Trace) -> str:
+        monkeypatch.setattr("assay.report.simulation.source.read_trace", lambda folder: trace)
+        status, out, _ = run(capsys, str(tmp_path), "--on", file)
+        assert status == 0 and "by the closed form" in out
+        return out
+
+    reason = "ranks had no CPU for 50.0% of their time"
+    assert f"; doubtful, because {reason}." in said(_without_cpu(trace, 0.5))
+    _, out, _ = run(capsys, str(tmp_path), "--on", file, "--json")
+    found = json.loads(out)
+    assert found["doubt"] == reason
+    assert found["remedies"] == [f"Give each rank a CPU of its own and profile again: {reason}."]
+    assert "doubtful" not in said(_without_cpu(trace, 0.01))
 
 
 @needs_simgrid

@@ -10,14 +10,15 @@ from assay.model.placement import Placement
 _SURFACE = 2.0 / 3.0
 
 
-class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A program's demand, from its profile (`assay profile`); per rank and mean over the ranks.
 
     ``ranks``, ``hosts``: of the profiled run; ``command``: what was run. ``computing``: s outside
     of MPI; ``uneven``: the longest of them over the mean, minus 1. ``communication``: s in MPI
     without the wait for the rank that computes longest. ``messages``, ``sent``: messages, and bytes
     in them, sent individually to other ranks. ``between``: share of these bytes that went to
-    another host, 0 to 1.
+    another host, 0 to 1. ``doubt``: why times predicted from the profile are doubtful, as a clause;
+    "" if nothing says so.
     """
 
     command: str
@@ -29,6 +30,7 @@ class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     messages: float
     sent: float
     between: float
+    doubt: str = ""
 
 
 class PlacementForecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

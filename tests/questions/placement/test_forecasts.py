@@ -45,6 +45,7 @@ def answered(
     times: Sequence[tuple[Cell, float]],
     forecasts: Mapping[str, PlacementForecast],
     noise: float = 0.003,
+    demand: ProgramDemand = DEMAND,
 ) -> Answer:
     rng = np.random.default_rng(4)
     measurements = [
@@ -57,7 +58,7 @@ def answered(
     plan = Plan(
         "app", "App", cells, Replication(), 1,
         search=Search(tuple(one.id for one in cells), ()),
-        demand=DEMAND, forecasts=dict(forecasts),
+        demand=demand, forecasts=dict(forecasts),
     )  # fmt: skip
     run = dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, plan=plan))
     return reply_to("placement", summarise_cells(run), run).answer
@@ -86,6 +87,22 @@ def test_the_demand_is_that_of_the_profile(tmp_path: Path) -> None:
     # 3 s in MPI on average; of them 1 s for the rank that computes 8 s.
     assert found.communication == pytest.approx(2.0)
     assert (found.messages, found.sent, found.between) == (2.0, 2000.0, 0.0)
+    assert found.doubt == ""
+    assert b"doubt" not in msgspec.json.encode(found)  # plans without one are stored as before
+
+
+def test_the_doubt_about_a_profile_is_stated(tmp_path: Path) -> None:
+    """The answer on placements has the reason that the report on the profile gives."""
+    ranks = {str(rank): [header(rank, cpu_wait=5.0)] for rank in range(2)}
+    doubt = read_demand(write_profile(tmp_path, ranks)).doubt
+    assert doubt == "ranks had no CPU for 50.0% of their time"
+    plain, fitted = cell(), cell("0,2,1,3")
+    forecasts = {one.id: forecast(DEMAND, one.placement, 4, 2e8, 0.1) for one in (plain, fitted)}
+    times = [(plain, 15.0), (fitted, 11.2)]
+    demand = msgspec.structs.replace(DEMAND, doubt=doubt)
+    verdict = answered(times, forecasts, demand=demand).verdict
+    assert f"By its profile, which is doubtful because {doubt}: " in verdict
+    assert "By its profile: " in answered(times, forecasts).verdict
 
 
 def test_a_profile_that_lacks_ranks_is_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.model.demand import ProgramDemand
+from assay.subjects.profile.doubts import profile_doubts
 from assay.subjects.profile.findings import find
 from assay.trace.reading import read_profile
 
@@ -42,4 +43,5 @@ def read_demand(folder: Path) -> ProgramDemand:
         messages=sum(rank.messages for rank in ranks) / len(ranks),
         sent=sum(rank.bytes for rank in ranks) / len(ranks),
         between=sum(size for size, far in sent if far) / whole if whole else 0.0,
+        doubt=profile_doubts(found).because("run time"),
     )

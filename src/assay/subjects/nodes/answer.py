@@ -154,9 +154,12 @@ def _suspects_text(found: NodesFindings) -> str:
     if not found.examined:
         return f"{nodes}. "
     if found.undecided and not suspects:
-        return f"Open: {_undecided_text(found)} "
+        return f"Undecided: {_undecided_text(found)} "
     if not suspects:
-        return f"None of {nodes} is slower than the others beyond the variation between nodes. "
+        return (
+            f"No node is provably slower: the differences between {nodes} are within the variation "
+            "between nodes and launches. "
+        )
     named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
     more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
     return f"{len(suspects)} of {nodes} to check. {named}{more}. "
@@ -175,9 +178,9 @@ def _widest_text(found: NodesFindings) -> str:
     widest = max(found.cells, key=lambda cell: cell.spread)
     last, best = widest.values[-1], widest.values[0]
     return (
-        f"Nodes differ most in {widest.label}, by {format_share(widest.spread)} of the median "
-        f"{quantity_text(widest.median, widest.unit)}; slowest is {last.node} "
-        f"({_signed(last)}), fastest {best.node} ({_signed(best)})."
+        f"The largest difference is {format_share(widest.spread)} of the median "
+        f"{quantity_text(widest.median, widest.unit)}, in {widest.label}: between {last.node} "
+        f"({_signed(last)}) and {best.node} ({_signed(best)})."
     )
 
 

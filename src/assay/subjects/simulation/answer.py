@@ -22,7 +22,7 @@ def answer(found: SimulationFindings) -> Answer:
         verdict=_verdict(found),
         confidence=None,
         confidence_why="",
-        advice=[] if found.simulator else [HOW],
+        advice=[*([] if found.simulator else [HOW]), *found.remedies],
         caveats=[*_caveats(found), *found.left_out, *found.unknown],
         method=_method(found),
         limits=[
@@ -45,6 +45,8 @@ def _verdict(found: SimulationFindings) -> str:
         text += "SimGrid was not found"
     if found.recorded is not None:
         text += f" (recorded: {format_duration(found.recorded)})"
+    if found.doubt:
+        text += f"; doubtful, because {found.doubt}"
     return f"{text}."
 
 

@@ -23,14 +23,17 @@ from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.platform import hosts_for
 from assay.simulation.simgrid import HOW, SimGrid
 from assay.simulation.simulate import SimulatedProgram, simulate
+from assay.subjects.profile.doubts import Doubts, trace_doubts
+from assay.subjects.profile.traced.findings import find_trace
 from assay.subjects.simulation.model import SIMULATION_SCHEMA, SimulationFindings
 from assay.topologies.loads import host_share
 from assay.trace.events import Trace
 from assay.trace.exports.simgrid import write_actions
-from assay.trace.matching import match
+from assay.trace.matching import MatchedTrace, match
 
 # Columns of a panel of Linpack.
 BLOCK = 96
+_SOUND = Doubts(())
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class SimulationInput:
     """What is simulated, with what assay knows of it without a simulator.
 
     ``recorded``, ``computing``: s. ``closed_form``: run time on the cluster, by ranks per node.
-    ``unknown``: sentences.
+    ``unknown``: sentences. ``doubts``: those about the trace.
     """
 
     program: SimulatedProgram
@@ -46,6 +49,7 @@ class SimulationInput:
     computing: float | None = None
     closed_form: Callable[[SimulatedCluster, int], float] | None = None
     unknown: tuple[str, ...] = ()
+    doubts: Doubts = _SOUND
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,9 @@ class SimulationSettings:
 
 def traced_input(name: str, trace: Trace) -> SimulationInput:
     """A traced run. Its closed form is the execution graph on the cluster's network."""
+    matched = match(trace)
 
     def closed(cluster: SimulatedCluster, per_node: int) -> float:
-        matched = match(trace)
         run = model_run(matched, wait_states(matched), [iterations(rank) for rank in trace.ranks])
         run = spread_over(run, hosts_for(cluster, len(trace.ranks), per_node))
         network = network_of(run, cluster.latency.value, cluster.bandwidth.value * cluster.adapters)
@@ -80,7 +84,16 @@ def traced_input(name: str, trace: Trace) -> SimulationInput:
             "Ranks that shared cores or memory in the traced run compute as slowly in the "
             "simulation.",
         ),
+        doubts=_doubts(matched),
     )
+
+
+def _doubts(matched: MatchedTrace) -> Doubts:
+    """The doubts that the report on the trace states; none if there can't be a report on it."""
+    try:
+        return trace_doubts(find_trace(matched))
+    except AssayError:
+        return _SOUND
 
 
 def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> SimulationInput:
@@ -196,4 +209,6 @@ def find_simulation(
         factor=program.factor,
         left_out=[] if times is None else list(times.left_out),
         unknown=unknown,
+        doubt=source.doubts.because("run time"),
+        remedies=source.doubts.remedies,
     )

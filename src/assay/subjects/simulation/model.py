@@ -19,7 +19,8 @@ class SimulationFindings(msgspec.Struct, frozen=True):
     ``mean``: of the draws. ``closed_form``: run time by assay's own model, s, None where there is
     none. ``computing``: of a rank, mean, s. ``factor``: the whole run over the iterations that were
     simulated. ``left_out``: sentences on calls that were changed. ``unknown``: sentences on what
-    the numbers can't say.
+    the numbers can't say. ``doubt``: why run times predicted from the trace are doubtful, as a
+    clause; "" if nothing says so. ``remedies``: sentences on what removes such doubts.
     """
 
     schema: int
@@ -43,3 +44,5 @@ class SimulationFindings(msgspec.Struct, frozen=True):
     factor: float
     left_out: list[str]
     unknown: list[str]
+    doubt: str = ""
+    remedies: list[str] = []

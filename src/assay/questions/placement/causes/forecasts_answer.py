@@ -27,11 +27,17 @@ def forecasts_part(found: Sequence[ForecastComparison]) -> Part:
     if not found:
         return Part()
     return Part(
-        remark=f"By its profile: {'; '.join(_clause(one) for one in found)}.",
+        remark=f"By its profile{_doubtful(found)}: {'; '.join(_clause(one) for one in found)}.",
         evidence=[_evidence(one) for one in found],
         method=[METHOD],
         limits=[_LIMIT],
     )
+
+
+def _doubtful(found: Sequence[ForecastComparison]) -> str:
+    """The doubt that the report on the profile states; "" without one."""
+    doubt = found[0].demand.doubt  # a plan has one profile
+    return f", which is doubtful because {doubt}" if doubt else ""
 
 
 def _clause(found: ForecastComparison) -> str:
