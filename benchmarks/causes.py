@@ -28,6 +28,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
 import msgspec
 import numpy as np
 
@@ -36,7 +38,6 @@ from assay.kernels.building import build_kernels
 from assay.kernels.builds.toolchain import Toolchain
 from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
-from assay.lab.cluster import GIGABIT, VirtualCluster
 from assay.launch.mpi.mpirun import mpirun_command
 from assay.model.cell import Cell
 from assay.model.placement import Placement
@@ -51,6 +52,7 @@ from assay.records.reading import measurement_id, read_run
 from assay.records.schema import Job, MeasurementOrder
 from assay.records.stream import read_stream
 from assay.stats.repeats.repeats import repeats_of
+from virtual_cluster import GIGABIT, VirtualCluster
 
 LAUNCHES = 40
 # Bytes of a file that is read repeatedly, and of the memory that the ranks may then use.

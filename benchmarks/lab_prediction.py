@@ -14,7 +14,7 @@ receive, too. The hosts divide this machine's CPUs. Where it has two, at most tw
 once: with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
 host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from a trace
 with all ranks on one host, whose computing times have that in them. Predicted by the closed form of
-`assay simulate`, by SimGrid if it is found, and Linpack by models/linpack/time.py.
+`assay simulate`, by SimGrid if it is found, and Linpack by described/linpack_time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
 SPREAD, which was written down before the first comparison; on four hosts those of IS, MG and FT
@@ -35,14 +35,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
 from common import PeerError, build, cores, machine, machine_name, parser, say
 from lab_programs import program_prediction, program_times
 from placement import lab, measured
 
 from assay.lab import network
-from assay.models.linpack.time import fitted_coefficients, predict
-from assay.models.machine.figure import measured as figure
-from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
+from assay.models.linpack.time import fitted_coefficients
 from assay.questions.network.messages.sweeps import sweeps
 from assay.records.model import RunData
 from assay.simulation.cluster import SimulatedCluster, cluster_of
@@ -57,6 +57,9 @@ from assay.subjects.simulation.findings import (
 from assay.toml import parse_toml
 from assay.topologies.kinds import Single
 from assay.units import parse_quantity
+from described.figure import measured as figure
+from described.linpack_time import predict
+from described.machine import DescribedMachine, Interconnect, MachineNode
 
 RESULTS = Path(__file__).with_name("results") / "lab_prediction"
 RATES = ("100 Mbit/s", "1 Gbit/s", "10 Gbit/s")
@@ -219,7 +222,7 @@ def long_rate(costs: list[tuple[int, float]]) -> float:
 
 
 def linpack(hosts: int, speed: float, costs: list[tuple[int, float]]) -> float:
-    """Linpack's time by the model of models/linpack/time.py, s; ``speed``: of a rank, flop/s."""
+    """Linpack's time by the model of described/linpack_time.py, s; ``speed``: of a rank, flop/s."""
     latency, rate = costs[0][1], long_rate(costs)
     node = MachineNode(
         1, figure(speed, "DGEMM"), figure(speed, "DGEMM"), figure(1e9, "enough"),

@@ -8,12 +8,15 @@ ping-pong shows it; the second is what it really takes.
 from __future__ import annotations
 
 import shlex
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from common import cores, environment, say
 from rich.console import Console
@@ -22,7 +25,6 @@ from assay.campaign.commands.profile_program import profile_program
 from assay.config import Config, load_config
 from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
-from assay.lab.cluster import VirtualCluster
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.placement import Placement
 from assay.simulation.cluster import SimulatedCluster
@@ -35,6 +37,7 @@ from assay.subjects.simulation.findings import (
 from assay.trace.events import Trace
 from assay.trace.reading_trace import read_trace
 from assay.waiting import POLITE_WAITING
+from virtual_cluster import VirtualCluster
 
 ROUNDS = 4
 LONGEST = 20

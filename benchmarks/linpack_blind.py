@@ -10,7 +10,7 @@ those of their published results; that of the two-node tests fills 80% of their 
 results/linpack_blind.json was written and committed before the first comparison. Its model had one
 grid, no order of ranks, and the load of all-to-all traffic for exchanges within a column of
 processes. After that comparison the model got the loads of the actual exchanges
-(topologies/grids.py) and the choice of the grid, the coefficients were fitted again to the same
+(described/grids.py) and the choice of the grid, the coefficients were fitted again to the same
 systems (still without both clusters and their kin), and Helix' adapters got the rate of the paper's
 table 1 in place of the 59% of section 3.2: results/linpack_revised.json. It is not blind.
 """
@@ -20,15 +20,19 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from pathlib import Path
 
-from assay.models.linpack.time import FittedCoefficients, fitted_coefficients, order_of, predict
-from assay.models.machine.machine import DescribedMachine
-from assay.models.machine.programs import propagate
-from assay.models.machine.published import helix, helix_test, seth, xeon_test
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from assay.models.linpack.time import FittedCoefficients, fitted_coefficients
 from assay.reference.papers.loading import figures_of
 from assay.reference.top500 import top_lists
 from assay.topologies.kinds import RowsColumns
+from described.linpack_time import order_of, predict
+from described.machine import DescribedMachine
+from described.programs import propagate
+from described.published import helix, helix_test, seth, xeon_test
 
 RESULTS = Path(__file__).with_name("results")
 TARGET = RESULTS / "linpack_revised.json"

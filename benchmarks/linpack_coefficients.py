@@ -15,16 +15,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
 
-from assay.models.linpack import time as linpack
-from assay.models.machine.figure import assumed, quoted
-from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from assay.models.linpack.time import Coefficients
 from assay.topologies.kinds import Single
+from described import linpack_time as linpack
+from described.figure import assumed, quoted
+from described.machine import DescribedMachine, Interconnect, MachineNode
 
 ATHLON_DGEMM = 0.781
 # Latency in s and rate in B/s of an adapter.
@@ -92,7 +96,7 @@ def errors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """log of predicted over published: Rmax, and N½ where known."""
     update, panel, hidden, network, *shares = vector
-    coefficients = linpack.Coefficients(update, panel, hidden, network)
+    coefficients = Coefficients(update, panel, hidden, network)
     dgemm = {"athlon": ATHLON_DGEMM} | dict(zip(("opteron", "xeon", "p3"), shares, strict=True))
     rate, half = [], []
     for row in rows[::stride]:

@@ -15,12 +15,17 @@ For each ratio that is more than 10% off the reason is printed.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
 from assay.kernels import find_kernel
-from assay.models.machine.figure import assumed, quoted
-from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
-from assay.models.machine.programs import ProgramTime, ProgramWork, program_time
 from assay.reference.papers.loading import figures_of
 from assay.topologies.kinds import Single
+from described.figure import assumed, quoted
+from described.machine import DescribedMachine, Interconnect, MachineNode
+from described.programs import ProgramTime, ProgramWork, program_time
 
 FLOP_PER_CYCLE = 0.4
 CYCLES_PER_KEY = 16

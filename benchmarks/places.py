@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.lab.cluster import GIGABIT, VirtualCluster
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from virtual_cluster import GIGABIT, VirtualCluster
 
 _COUNTS = {2: "two", 4: "four"}
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from rate import Rate
 
-from assay.stats.changes.changes import Changes, find_changes
+from assay.stats.changes.changes import Changes
+from found_changes import find_changes
 
 Noise = Callable[[np.random.Generator, int], np.ndarray]
 LIFE = 400  # runs of a clean series

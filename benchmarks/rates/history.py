@@ -15,10 +15,10 @@ from rate import Rate
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.store import SkippedRuns
-from assay.stats.changes.changes import find_changes
 from assay.subjects.history.findings import history_of
 from assay.subjects.history.model import History
 from assay.subjects.history.series import HistorySeries, Machines
+from found_changes import find_changes
 
 Noise = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 CELLS, NIGHTS = 20, 90

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from assay.lab import network
-from assay.lab.cluster import VirtualCluster
 from assay.lab.entering import environment
 from assay.lab.network import burst_of
 from assay.lab.spec import Spec, Wire
@@ -24,6 +23,7 @@ from assay.records.reading import read_run
 from assay.stats.cells.summarise import summarise_cells
 from assay.topologies.kinds import Switches, Torus
 from lab_probe import sent_packets
+from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = [

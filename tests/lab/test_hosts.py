@@ -13,12 +13,12 @@ import pytest
 
 from assay.kernels.builds.identity import cpu_kind
 from assay.lab import network
-from assay.lab.cluster import VirtualCluster
 from assay.records.directory import NODES, list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from assay.system.survey import read_nodes
 from campaign_lab import measurement_counts
+from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = [

@@ -15,17 +15,11 @@ import msgspec
 import psutil
 import pytest
 
+import virtual_cluster
 from assay.errors import AssayError
 from assay.lab import cluster as lab
 from assay.lab import names, network
-from assay.lab.cluster import (
-    FAST_ETHERNET,
-    GIGABIT,
-    Host,
-    VirtualCluster,
-    burst_of,
-    remove_leftovers,
-)
+from assay.lab.cluster import Host, burst_of, remove_leftovers
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.schema import Job, MeasurementOrder
@@ -34,6 +28,7 @@ from kernel_runs import faulty
 from lab_shell import detached
 from native_build import TOOLS
 from open_mpi import OPEN_MPI, PREFIX, TOOLCHAIN, build_open_mpi
+from virtual_cluster import FAST_ETHERNET, GIGABIT, VirtualCluster, new_name
 
 MIB = 1 << 20
 reason = network.why_not()
@@ -44,8 +39,8 @@ needs_a_lab = pytest.mark.skipif(reason is not None, reason=reason or "")
 
 
 def test_names_distinguish_running_owners_from_ended_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = names.new_name()
-    assert names.new_name() != name
+    name = new_name()
+    assert new_name() != name
     assert not names.is_orphaned(name)
     assert not names.is_orphaned(f"{name}-node1")
     # The same process id, but of a process with another start time.
@@ -145,9 +140,11 @@ def test_a_cluster_that_fails_during_creation_is_removed(monkeypatch: pytest.Mon
     assert of(cluster) == []
 
 
+SUPPORT = str(Path(virtual_cluster.__file__).parent)
 OWNER = """\
-import subprocess, time
-from assay.lab.cluster import VirtualCluster
+import subprocess, sys, time
+sys.path.insert(0, sys.argv[1])
+from virtual_cluster import VirtualCluster
 with VirtualCluster() as cluster:
     subprocess.Popen(cluster.command(cluster.hosts[1], "sleep", "1000"), stdout=subprocess.DEVNULL)
     print(cluster.name, flush=True)
@@ -158,7 +155,9 @@ with VirtualCluster() as cluster:
 @needs_a_lab
 def test_leftovers_of_a_killed_owner_are_found_and_removed() -> None:
     with VirtualCluster() as living:
-        with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE) as owner:
+        with subprocess.Popen(
+            [sys.executable, "-c", OWNER, SUPPORT], stdout=subprocess.PIPE
+        ) as owner:
             assert owner.stdout
             name = owner.stdout.readline().decode().strip()
             assert not any(names.is_orphaned(each) for each in namespaces() if name in each)

@@ -13,12 +13,13 @@ import pytest
 
 from assay.errors import AssayError
 from assay.lab import network
-from assay.lab.cluster import Cluster, VirtualCluster
+from assay.lab.cluster import Cluster
 from assay.lab.network import burst_of
 from assay.lab.spec import Spec, Wire
 from assay.lab.topologies import BRIDGES
 from assay.topologies.kinds import FatTree, RowsColumns, Single, Switches, Torus
 from lab_probe import PATIENCE, PORT, inside, receive, sent_packets, sockets
+from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = pytest.mark.skipif(reason is not None, reason=reason or "")

@@ -15,9 +15,9 @@ from assay.config import Config
 from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.lab import network
-from assay.lab.cluster import VirtualCluster
 from assay.lab.slurm import SlurmCluster, check_length
 from slurm_lab import reason, running_slurm
+from virtual_cluster import VirtualCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(reason is not None, reason=reason or "")]
 

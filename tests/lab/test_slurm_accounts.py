@@ -16,13 +16,13 @@ import pytest
 
 from assay.config import SchedulerConfig
 from assay.lab import slurm as lab_slurm
-from assay.lab.cluster import VirtualCluster
 from assay.lab.slurm import SlurmCluster
 from assay.lab.slurm_accounts import why_no_accounts
 from assay.records.directory import RunDirectory
 from assay.schedulers.model import JobRequest
 from assay.schedulers.slurm import SlurmScheduler
 from slurm_lab import follow, reason
+from virtual_cluster import VirtualCluster
 
 missing = reason or why_no_accounts(lab_slurm._find)
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(missing is not None, reason=missing or "")]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from assay.lab import network
-from assay.lab.cluster import VirtualCluster
 from assay.lab.entering import environment
 from assay.lab.spec import Spec, Wire
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.stats.cells.summarise import summarise_cells
 from assay.topologies.kinds import Switches
+from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = [

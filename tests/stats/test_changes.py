@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.stats.changes import scan
-from assay.stats.changes.changes import changes_of, find_changes, series_of
+from assay.stats.changes.changes import changes_of, series_of
 from assay.stats.changes.reordering import changed, places_of
 from assay.stats.changes.scan import LEVELS, SPLITS, alarms, inflation, thresholds
 from assay.stats.changes.segments import compared, segmented, shifted
+from found_changes import find_changes
 
 
 def noise(seed: int, n: int, cov: float = 0.01) -> np.ndarray:

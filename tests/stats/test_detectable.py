@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import binom
 
 from assay.stats.changes import scan
-from assay.stats.changes.changes import find_changes
 from assay.stats.changes.detectable import POWER, detectable_step, fewest_runs, halves
 from assay.stats.changes.reordering import critical_gain, gains_of, reordered
 from assay.stats.changes.scan import block_of, clip_of, clips_of, settled_runs
+from found_changes import find_changes
 
 
 def noise(seed: int, runs: int, deviation: float = 0.01) -> np.ndarray:

@@ -10,7 +10,6 @@ import pytest
 
 from assay.errors import AssayError
 from assay.stats.cells.caveats import drift
-from assay.stats.changes.changes import find_changes
 from assay.stats.changes.detectable import detectable_step, halves
 from assay.stats.changes.mode_share import mode_share
 from assay.stats.changes.reordering import changed, critical_gain
@@ -34,6 +33,7 @@ from assay.stats.fleet.peers import qn
 from assay.stats.noise.detours import expected_maximum
 from assay.stats.repeats.spread import describe
 from assay.stats.repeats.walltime import asked_walltime, cost_of_asking
+from found_changes import find_changes
 
 Values = np.ndarray
 

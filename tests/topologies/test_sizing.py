@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.topologies.kinds import ThreeLevelTree, Torus, hosts_of, switches_of
-from assay.topologies.loads import switch_ports
+from assay.topologies.kinds import (
+    FatTree,
+    Single,
+    ThreeLevelTree,
+    Topology,
+    Torus,
+    hosts_of,
+    switches_of,
+)
 from assay.topologies.sizing import (
     Sized,
     dragonfly,
@@ -36,13 +43,25 @@ def test_a_whole_network_has_the_switches_and_cables_of_its_wiring(sized: Sized 
     assert sized.cables == len(wiring.cables)
 
 
+def _ports(topology: Topology) -> list[int]:
+    """The ports that each switch of a tree needs, by kind of switch."""
+    match topology:
+        case FatTree(leaves=leaves, spines=spines, hosts_per_leaf=each):
+            return [each + spines, leaves]
+        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves, middles_per_pod=middles):
+            return [topology.hosts_per_leaf + middles, leaves + topology.cores_per_middle, pods]
+        case Single(hosts=hosts):
+            return [hosts]
+    raise AssertionError(f"{topology} is not a tree")
+
+
 @pytest.mark.parametrize("ports", [4, 6, 8, 12])
 def test_every_number_of_hosts_has_room_and_ports(ports: int) -> None:
     for hosts in range(2, ports**3 // 4 + 1):
         sized = fat_tree(hosts, ports)
         assert sized is not None
         assert hosts_of(sized.topology) >= hosts
-        assert max(switch_ports(sized.topology)) <= ports
+        assert max(_ports(sized.topology)) <= ports
         # Every cable but the hosts' joins two ports of switches.
         assert 2 * (sized.cables - hosts) + hosts <= ports * sized.switches
     assert fat_tree(ports**3 // 4 + 1, ports) is None

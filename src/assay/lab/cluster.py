@@ -1,29 +1,21 @@
-"""The virtual cluster as a context manager, and the remote shell that reaches its hosts."""
+"""A virtual cluster, and the remote shell that reaches its hosts."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
-from assay.errors import AssayError
 from assay.lab import network
-from assay.lab.names import is_orphaned, new_name
+from assay.lab.names import is_orphaned
 from assay.lab.network import Progress, burst_of
-from assay.lab.spec import MOST_HOSTS, MOST_RAILS, Spec, Wire
+from assay.lab.spec import Spec
 from assay.lab.topologies import shape_of
-from assay.topologies.kinds import Single
 
-__all__ = ["FAST_ETHERNET", "GIGABIT", "Cluster", "Host", "VirtualCluster", "burst_of"]
-
-GIGABIT = 125e6  # B/s
-FAST_ETHERNET = 12.5e6
+__all__ = ["Cluster", "Host", "burst_of"]
 
 
 @dataclass(frozen=True)
@@ -115,58 +107,6 @@ class Cluster:
         """End all processes on its hosts and remove it; does nothing if it is removed already."""
         network.remove_namespaces(self.namespaces)
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class VirtualCluster(Cluster):
-    """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
-
-    Each host has one adapter per rate (``eth0``, ``eth1`` …), which sends at most that many B/s;
-    None is no limit. ``spec`` describes any other cluster instead. The hosts share this machine's
-    memory and files, and divide its cores if there are enough. Raises AssayError if it can't be
-    created. It is removed at the end, also after an exception; the remains of a killed process are
-    removed by the next cluster, or by ``remove_leftovers``.
-    """
-
-    def __init__(
-        self,
-        hosts: int = 2,
-        *,
-        rates: Sequence[float | None] = (GIGABIT,),
-        spec: Spec | None = None,
-    ) -> None:
-        if spec is None:
-            if not 1 <= hosts <= MOST_HOSTS or not 1 <= len(rates) <= MOST_RAILS:
-                raise ValueError(
-                    f"1 to {MOST_HOSTS} hosts with 1 to {MOST_RAILS} adapters each, "
-                    f"not {hosts} with {len(rates)}"
-                )
-            spec = Spec(Single(hosts), tuple(Wire(rate) for rate in rates))
-        name = new_name()
-        folder = Path(tempfile.gettempdir()) / name
-        super().__init__(spec, name, f"{name}-", folder, sorted(os.sched_getaffinity(0)))
-        self.rates = tuple(wire.rate for wire in spec.adapters)
-
-    def __enter__(self) -> VirtualCluster:
-        problem = network.why_not()
-        if problem:
-            raise AssayError(problem, fix="Run as root, on a machine with iproute2.")
-        remove_leftovers()
-        try:
-            self.folder.mkdir(mode=0o700)  # fails if another user has created it in /tmp
-            self.make()
-        except BaseException:
-            with contextlib.suppress(AssayError):
-                self.remove()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.remove()
 
 
 def share_of(

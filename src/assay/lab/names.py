@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
 from pathlib import Path
 
+# assay-lab-PID-START-SERIAL, and the name of a part. START: clock ticks from boot to the start of
+# the owner, which tell it from a later process with the same id.
 _NAME = re.compile(r"assay-lab-(?P<pid>\d+)-(?P<start>\d+)-\d+(?:-\w+)?", re.ASCII)
-_serial = itertools.count(1)
-
-
-def new_name() -> str:
-    """``assay-lab-PID-START-SERIAL``: unique on this machine, also after the owner's end.
-
-    START, the clock ticks from boot to the owner's start, distinguishes it from a later process
-    with the same id.
-    """
-    pid = os.getpid()
-    return f"assay-lab-{pid}-{_started(pid)}-{next(_serial)}"
 
 
 def is_orphaned(name: str) -> bool:
     """Whether this is the name of a virtual cluster, or a part of one, whose owner has ended."""
     match = _NAME.fullmatch(name)
-    return match is not None and _started(int(match["pid"])) != int(match["start"])
+    return match is not None and process_start(int(match["pid"])) != int(match["start"])
 
 
-def _started(pid: int) -> int | None:
+def process_start(pid: int) -> int | None:
     """Clock ticks from boot to the process's start; None for a missing process or a zombie."""
     try:
         # "pid (name) state parent …", where the name may hold anything; the start is field 22.

@@ -27,7 +27,7 @@ _CLIENTS = ("sbatch", "squeue", "scontrol", "scancel", "sacct", "sinfo", "srun",
 _DAEMONS = ("munged", "slurmctld", "slurmd")
 # Debian installs daemons outside of a user's PATH.
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-_MUNGED, _CONTROLLER = "munged", "slurmctld"
+_MUNGED, CONTROLLER = "munged", "slurmctld"
 # Seconds between two checks of an awaited condition.
 _PAUSE = 0.1
 # The longest path of a socket (unix(7)), and the end of that of a job's step: slurmd's files are in
@@ -52,7 +52,7 @@ def check_length(folder: Path, nodes: Sequence[str]) -> None:
 
 
 class SlurmCluster:
-    """``with VirtualCluster(4) as hosts, SlurmCluster(hosts) as slurm: …``
+    """``with SlurmCluster(cluster) as slurm: …``, on the hosts of a virtual cluster.
 
     The controller runs on the first host; ``nodes`` (default: all hosts) have one slurmd each,
     under their own names, with as many CPUs as the host has cores, in the partition ``lab``. It
@@ -140,7 +140,7 @@ class SlurmCluster:
 
     def remove(self) -> None:
         """End jobs and daemons, and remove all files; does nothing if that is done already."""
-        if _CONTROLLER in self._daemons:
+        if CONTROLLER in self._daemons:
             self.stop_controller()  # on SIGTERM it also ends its helper process
         for daemon in self._daemons.values():
             daemon.kill()
@@ -155,20 +155,9 @@ class SlurmCluster:
         """The compute node of that name."""
         return next(node for node in self.nodes if node.name == name)
 
-    def kill_node(self, name: str) -> None:
-        """Kill a node's slurmd and all processes of jobs there, as in a power failure."""
-        daemon = self._daemons.pop(name)
-        daemon.kill()
-        daemon.wait()
-        self._end_jobs(self.node(name))
-
-    def start_node(self, name: str) -> None:
-        """Start the slurmd of a node that was killed."""
-        self._start_slurmd(self.node(name))
-
     def stop_controller(self) -> None:
         """End the controller: commands get no answer, jobs continue."""
-        daemon = self._daemons.pop(_CONTROLLER)
+        daemon = self._daemons.pop(CONTROLLER)
         daemon.terminate()  # it saves its state
         try:
             daemon.wait(self._patience)
@@ -176,21 +165,9 @@ class SlurmCluster:
             daemon.kill()
             daemon.wait()
 
-    def crash_controller(self, *, losing_state: bool = False) -> None:
-        """Kill the controller; ``losing_state``: its saved state is gone, too, as on a failed disk.
-
-        Jobs continue until a controller that doesn't know them is started.
-        """
-        daemon = self._daemons.pop(_CONTROLLER)
-        daemon.kill()
-        daemon.wait()
-        if losing_state:
-            for path in (self.folder / "state").iterdir():
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-
     def start_controller(self) -> None:
         """Start the controller with its saved state; returns when it answers."""
-        self._start(_CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))
+        self._start(CONTROLLER, self.cluster.hosts[0], "slurmctld", "-D", "-f", str(self.conf))
         self._await(lambda: self._ask("scontrol", "ping") is not None, "its controller answers")
 
     def states(self) -> dict[str, str]:
@@ -332,12 +309,12 @@ class SlurmCluster:
                 raise self._failure(f"it took longer than {self._patience:g} s until {what}")
             time.sleep(_PAUSE)
 
-    def _failure(self, what: str, name: str = _CONTROLLER) -> AssayError:
+    def _failure(self, what: str, name: str = CONTROLLER) -> AssayError:
         try:
             said = self._log(name).read_text(errors="replace").splitlines()[-20:]
         except OSError:
             said = []
-        alive = _CONTROLLER in self._daemons and self._daemons[_CONTROLLER].poll() is None
+        alive = CONTROLLER in self._daemons and self._daemons[CONTROLLER].poll() is None
         states = ", ".join(
             f"{node} {state}" for node, state in (self.states() if alive else {}).items()
         )

@@ -22,7 +22,6 @@ from typing import Literal
 
 import msgspec
 
-from assay.model.placement import Placement
 from assay.reference.microarchitectures import identify
 from assay.system.model import Processor, System
 from assay.units import format_quantity
@@ -71,16 +70,6 @@ def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Pea
         f"({description}) = {format_quantity(value, 'flop/s')}"
     )
     return Peak(value, flops, hertz, source, assumed_flops or assumed_clock, explanation)
-
-
-def cores_used(system: System, placement: Placement) -> int:
-    """Physical cores that a placement computes on, over all its nodes.
-
-    Where ranks × threads exceed a node's cores, they share them, and the peak is that of the cores.
-    """
-    wanted = placement.ppn * placement.threads
-    cores = system.usable_cores
-    return placement.nodes * (wanted if cores is None else min(wanted, cores))
 
 
 def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:

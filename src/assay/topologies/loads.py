@@ -1,4 +1,4 @@
-"""Hops, loads and ports of a network, in closed form for networks of any size.
+"""Hops and loads of a network, in closed form for networks of any size.
 
 Traffic is uniform: each host sends to all others in equal parts (all-to-all; half of it crosses any
 cut into halves). The routes are those of ``wiring.py``, against which tests count every path. A
@@ -62,30 +62,6 @@ def mean_links(topology: Topology) -> float:
             return (2.0 * same + 3.0 * group + far * outside) / (hosts - 1)
 
 
-def most_links(topology: Topology) -> int:
-    """The largest number of links on a path between two hosts."""
-    if hosts_of(topology) < 2:
-        return 0
-    match topology:
-        case Single():
-            return 2
-        case Switches(rows=rows, columns=columns):
-            return rows + columns
-        case RowsColumns(rows=rows, columns=columns):
-            return 4 if rows > 1 and columns > 1 else 2
-        case Torus(dimensions=dimensions):
-            return sum(size // 2 for size in dimensions)
-        case FatTree(leaves=leaves):
-            return 4 if leaves > 1 else 2
-        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves):
-            return 6 if pods > 1 else 4 if leaves > 1 else 2
-        case Dragonfly(groups=groups, switches_per_group=per_group):
-            if groups == 1:
-                return 3 if per_group > 1 else 2
-            # The link between two groups ends at one switch of each, next to all others.
-            return 3 if per_group == 1 else 5
-
-
 def uniform_loads(topology: Topology) -> Loads:
     """The busiest links under uniform traffic of one unit per host."""
     hosts = hosts_of(topology)
@@ -125,33 +101,6 @@ def host_share(topology: Topology, rate: float, trunk: float) -> float:
     if loads.trunk:
         shares.append(trunk / loads.trunk)
     return min(shares)
-
-
-def switch_ports(topology: Topology, rails: int = 1) -> Counter[int]:
-    """How many switches there are by the number of ports that they need."""
-    match topology:
-        case Single(hosts=hosts):
-            return Counter({hosts: rails})
-        case Switches(rows=rows, columns=columns, hosts_per_switch=each):
-            return Counter(
-                each + (row > 0) + (row < rows - 1) + (column > 0) + (column < columns - 1)
-                for row in range(rows)
-                for column in range(columns)
-            )
-        case RowsColumns(rows=rows, columns=columns):
-            return Counter([columns + 1] * rows + [rows] * columns + [rows])
-        case Torus():
-            return Counter()
-        case FatTree(leaves=leaves, spines=spines, hosts_per_leaf=each):
-            return Counter([each + spines] * leaves + [leaves] * spines)
-        case ThreeLevelTree(pods=pods, leaves_per_pod=leaves, middles_per_pod=middles):
-            cores = topology.cores_per_middle
-            of_pod = [topology.hosts_per_leaf + middles] * leaves + [leaves + cores] * middles
-            return Counter(of_pod * pods + [pods] * (middles * cores))
-        case Dragonfly(groups=groups, switches_per_group=per_group, hosts_per_switch=each):
-            gates = Counter(other % per_group for other in range(groups - 1))
-            ports = [each + per_group - 1 + gates[index] for index in range(per_group)]
-            return Counter(ports * groups)
 
 
 def _fat_tree_trunk(tree: FatTree, hosts: int) -> float:

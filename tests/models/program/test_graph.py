@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from assay.errors import AssayError
 from assay.models.program.adapters import with_adapters
 from assay.models.program.graph import ProgramGraph, build_graph
-from assay.models.program.linear import largest_latency, solve
 from assay.models.program.links import IDEAL, LinkParameters, ProgramNetwork
-from assay.models.program.replay import gap_tolerance, latency_tolerance, replay
+from assay.models.program.replay import largest, replay
 from assay.trace.matching import match
+from linear_program import largest_latency, solve
 from simulated_mpi import LinkCost, Net, Script, simulate
 from traces import ETHERNET, FAST, ring, stencil
 
@@ -150,16 +150,12 @@ def test_the_linear_program_agrees(limit) -> None:
 def test_the_latency_that_costs_a_share(share) -> None:
     graph = _graph(stencil(4, 10, GIGABIT), GIGABIT)
     network = _network(GIGABIT)
-    base = replay(graph, network).seconds
-    found = latency_tolerance(graph, network, share)
-    assert found.value is not None
-    after = replay(graph, network.changed(latency=found.value)).seconds
-    assert after == pytest.approx(base * (1 + share))
-    by_program = largest_latency(graph, network, base * (1 + share))
-    assert found.value == pytest.approx(by_program, rel=1e-6)
-    gap = gap_tolerance(graph, network, share).value
-    assert gap is not None
-    assert replay(graph, network.changed(gap=gap)).seconds == pytest.approx(base * (1 + share))
+    goal = replay(graph, network).seconds * (1 + share)
+    latency = largest(graph, network, "latency", goal)
+    assert latency == pytest.approx(largest_latency(graph, network, goal), rel=1e-6)
+    assert replay(graph, network.changed(latency=latency)).seconds == pytest.approx(goal)
+    gap = largest(graph, network, "gap", goal)
+    assert replay(graph, network.changed(gap=gap)).seconds == pytest.approx(goal)
 
 
 def test_slopes_of_a_ring() -> None:
@@ -173,7 +169,9 @@ def test_slopes_of_a_ring() -> None:
 
 def test_a_program_without_messages_between_hosts_tolerates_any_latency() -> None:
     trace = simulate(2, lambda rank: rank.allreduce(), GIGABIT, ["a", "a"])
-    assert latency_tolerance(_graph(trace, GIGABIT), _network(GIGABIT), 0.01).value is None
+    graph, network = _graph(trace, GIGABIT), _network(GIGABIT)
+    goal = replay(graph, network).seconds * 1.01
+    assert largest(graph, network, "latency", goal) is None
 
 
 def test_on_an_ideal_network_only_computing_and_order_remain() -> None:

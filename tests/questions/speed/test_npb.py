@@ -26,10 +26,10 @@ from assay.questions.speed.benchmarks.scaling import (
     Chip,
     ScalingFit,
     begins_to_fit,
+    by_class,
     cache_share,
     chip_of,
     curve_of,
-    curves,
     speedups,
     superlinear,
 )
@@ -105,7 +105,8 @@ def rows(answer):
 
 
 def curves_of(cells, kernel):
-    return curves(points(cells, kernel, "rate"), kernel)
+    found = by_class(points(cells, kernel, "rate"))
+    return [curve_of(of_size, kernel, size) for size, of_size in found.items()]
 
 
 def limits(answer):

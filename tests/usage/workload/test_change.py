@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.usage.workload.change import (
     at_most,
-    chosen,
     faster,
     split_by_time,
     varied,
@@ -64,12 +62,3 @@ def test_run_times() -> None:
     load = planted_load([0, 1], [100, 100], [1, 2])
     assert faster(load, 0.1).run.tolist() == [100, 90]
     assert varied(load, np.array([1.5, 0.5])).run.tolist() == [150, 50]
-
-
-def test_chosen_rows_keep_what_is_before_them() -> None:
-    load = planted_load([0, 1, 2, 3], [1, 2, 3, 4], after=[-1, 0, 1, 1])
-    some = chosen(load, np.array([0, 2, 3]))
-    assert some.run.tolist() == [1, 3, 4]
-    assert some.after.tolist() == [-1, -1, -1]
-    assert chosen(load, np.array([0, 1, 3])).after.tolist() == [-1, 0, 1]
-    assert some.limit == pytest.approx([1, 3, 4])

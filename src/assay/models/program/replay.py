@@ -98,30 +98,6 @@ def _slopes(graph: ProgramGraph, path: Integers, by_message: npt.NDArray[np.bool
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """The value of a parameter at which the run takes ``share`` longer.
-
-    ``value``: s (L) or s per byte (G) between hosts; None: no value does, since no message between
-    hosts is on a longest path.
-    """
-
-    share: float
-    value: float | None
-
-
-def latency_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
-    """The latency between hosts at which the run takes ``share`` longer than on this network."""
-    seconds = replay(graph, network).seconds * (1.0 + share)
-    return Tolerance(share, largest(graph, network, "latency", seconds))
-
-
-def gap_tolerance(graph: ProgramGraph, network: ProgramNetwork, share: float) -> Tolerance:
-    """The gap between hosts at which the run takes ``share`` longer than on this network."""
-    seconds = replay(graph, network).seconds * (1.0 + share)
-    return Tolerance(share, largest(graph, network, "gap", seconds))
-
-
 def largest(
     graph: ProgramGraph, network: ProgramNetwork, name: NetworkParameter, seconds: float
 ) -> float | None:

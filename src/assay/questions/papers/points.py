@@ -155,8 +155,3 @@ def named_value(name: str, value: Value, kernel: str) -> str:
     if isinstance(value, str) and name not in ("class",):
         return f"{value} order" if name == "order" else level_name(kernel, name, value)
     return f"{name} {value}"
-
-
-def is_number(name: str, values: Sequence[Value]) -> bool:
-    """Whether the values of an axis are numbers."""
-    return name not in _NAMED and all(isinstance(value, int | float) for value in values)

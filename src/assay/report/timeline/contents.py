@@ -23,8 +23,6 @@ from assay.report.timeline.windows import (
 )
 from assay.trace.events import Trace
 
-StateOfFunction = npt.NDArray[np.uint8]
-
 TIMELINE_SCHEMA = 1
 # Calls in full detail that a page decodes and draws without delay.
 _MOST_CALLS = 1_200_000

@@ -167,17 +167,6 @@ def series_of(
     return ObservedSeries(rows, noticed, steps, StepTests(rows))
 
 
-def find_changes(
-    values: Sequence[float] | Floats,
-    utc: Sequence[float] | Floats | None = None,
-    scatter: Sequence[float] | Floats | None = None,
-    level: float = LEVEL,
-    least_dependence: float = 0.0,
-) -> Changes:
-    """``changes_of`` of these values; see ``series_of``."""
-    return changes_of(series_of(values, utc, scatter), level, least_dependence)
-
-
 def changes_of(
     series: ObservedSeries, level: float = LEVEL, least_dependence: float = 0.0
 ) -> Changes:

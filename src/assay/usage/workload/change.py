@@ -44,23 +44,6 @@ def rescaled(workload: Workload, processors: int, load: float) -> Workload:
     return replace(workload, submit=first + (workload.submit - first) * (present / load))
 
 
-def chosen(workload: Workload, index: Ints) -> Workload:
-    """These rows, in this order; a row ``after`` one that isn't chosen is submitted by its time.
-
-    ``index`` has no row twice.
-    """
-    place = np.full(len(workload) + 1, -1, dtype=np.int64)
-    place[index] = np.arange(index.size)
-    columns = {
-        each.name: getattr(workload, each.name)[index]
-        for each in fields(Workload)
-        if isinstance(getattr(workload, each.name), np.ndarray)
-    }
-    # -1 (after none) is the last element, which stays -1.
-    columns["after"] = place[workload.after[index]]
-    return replace(workload, **columns)
-
-
 def with_limits(workload: Workload, factor: float) -> Workload:
     """All requests × ``factor``, but none below the run time of a job that finished within it."""
     limit = workload.limit * factor

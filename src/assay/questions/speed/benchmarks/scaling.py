@@ -83,11 +83,6 @@ def by_class(found: Iterable[Point]) -> dict[str, list[Point]]:
     return {size: classes[size] for size in reversed(CLASS_ORDER) if size in classes}
 
 
-def curves(found: Sequence[Point], kernel: str) -> list[Curve]:
-    """The curves of one benchmark's points, the largest class first."""
-    return [curve_of(of_size, kernel, size) for size, of_size in by_class(found).items()]
-
-
 def speedups(curve: Curve) -> list[Speedup]:
     """The speedups over the fewest cores, by ascending number of cores."""
     base = curve.points[curve.few]

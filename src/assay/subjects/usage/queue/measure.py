@@ -56,11 +56,6 @@ def real_measure(workload: Workload, start: Floats, processors: int) -> QueueMea
     )
 
 
-def mean_wait(workload: Workload, schedule: Schedule, job: Ints | None = None) -> float:
-    """Only the mean wait, s: see ``measure_of``."""
-    return measure_of(workload, schedule, 1, job).wait
-
-
 def _span(workload: Workload) -> tuple[float, float]:
     own = workload.submit[workload.after < 0]
     return (float(own.min()), float(own.max())) if own.size else (0.0, 0.0)

@@ -6,20 +6,18 @@ import math
 
 import pytest
 
-from assay.models.linpack.time import (
-    Coefficients,
+from assay.models.linpack.time import Coefficients, fitted_coefficients, grids_of
+from assay.topologies.kinds import Single
+from described.linpack_time import (
     LinpackProblem,
     best_grid,
-    fitted_coefficients,
-    grids_of,
     half_order_of,
     order_of,
     predict,
     time_of,
 )
-from assay.models.machine.machine import DescribedMachine
-from assay.models.machine.published import helix_test, seth
-from assay.topologies.kinds import Single
+from described.machine import DescribedMachine
+from described.published import helix_test, seth
 
 PLAIN = Coefficients(update=1.0, panel=1.0, hidden=0.0, network=1.0)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from assay.models.machine.figure import MachineFigure
 from assay.topologies.kinds import Topology, hosts_of
+from described.figure import MachineFigure
 
 
 @dataclass(frozen=True)

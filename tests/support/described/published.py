@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.models.machine.figure import assumed, quoted
-from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
 from assay.topologies.kinds import RowsColumns, Single, Topology, Torus
+from described.figure import assumed, quoted
+from described.machine import DescribedMachine, Interconnect, MachineNode
 
 _SETH = "Edmundsson et al. (2004)"
 _HELIX = "Barczak, Messom & Johnson (2003)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.models.machine.figure import measured
-from assay.models.machine.npb import NodeMeasurement, core_rate, npb_time, npb_work, predict_npb
-from assay.models.machine.published import seth
+from described.figure import measured
+from described.npb import NodeMeasurement, core_rate, npb_time, npb_work, predict_npb
+from described.published import seth
 
 
 @pytest.mark.parametrize("name", ["cg", "ep", "mg", "ft", "lu", "is", "bt", "sp"])

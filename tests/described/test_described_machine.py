@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from assay.models.machine.figure import MachineFigure, assumed, measured, quoted
-from assay.models.machine.machine import DescribedMachine, Interconnect, MachineNode
-from assay.models.machine.programs import ProgramWork, program_time, propagate
-from assay.models.machine.published import helix, seth
 from assay.topologies.kinds import Single, Torus
+from described.figure import MachineFigure, assumed, measured, quoted
+from described.machine import DescribedMachine, Interconnect, MachineNode
+from described.programs import ProgramWork, program_time, propagate
+from described.published import helix, seth
 
 
 def machine(nodes: int = 4, spread: float = 0.1) -> DescribedMachine:

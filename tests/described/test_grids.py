@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.topologies.grids import grid_loads
 from assay.topologies.kinds import FatTree, RowsColumns, Single, Torus
+from described.grids import grid_loads
 
 
 def test_a_column_within_a_node_loads_no_link() -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from assay.kernels import find_kernel
 from assay.kernels.naming import kernel_code
 from assay.models.calls.npb import npb_messages
-from assay.models.machine.figure import MachineFigure
-from assay.models.machine.machine import DescribedMachine
-from assay.models.machine.programs import (
+from described.figure import MachineFigure
+from described.machine import DescribedMachine
+from described.programs import (
     Predicted,
     ProgramTime,
     ProgramWork,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.models.machine.figure import MachineFigure
-from assay.models.machine.machine import DescribedMachine
 from assay.topologies.loads import host_share
+from described.figure import MachineFigure
+from described.machine import DescribedMachine
 
 DRAWS = 400
 

@@ -1,1 +1,0 @@
-"""Machines described by node measurements and an interconnect; what predictions start from."""
