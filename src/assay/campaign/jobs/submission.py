@@ -16,7 +16,6 @@ from assay.campaign.budget.announcement import first_launches
 from assay.campaign.commands.finish import Expected, FailOn, check_run, exit_status, present
 from assay.campaign.commands.run_request import (
     JobEstimate,
-    built_toolchains,
     estimate,
     plan_elsewhere,
     run_request,
@@ -26,6 +25,7 @@ from assay.campaign.jobs.endings import Ending
 from assay.campaign.jobs.follow import Follower, beginning, watching
 from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
+from assay.campaign.machine.building import needed_kernels
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
 from assay.config import Config, SchedulerConfig
 from assay.errors import INTERRUPTED, AssayError
@@ -166,7 +166,7 @@ def ready(
         )
     builds = ExpectedBuilds(0.0)
     if fake is None:
-        builds = expected_builds(built_toolchains(plan), config, scheduler, root)
+        builds = expected_builds(needed_kernels(plan), config, scheduler, root)
     found = estimate(plan, compiling=builds.seconds, longest=longest)
     if site.seconds is not None:
         found = dataclasses.replace(found, walltime=site.seconds)
