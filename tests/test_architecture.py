@@ -201,6 +201,15 @@ def test_no_module_imports_itself_through_others() -> None:
     assert _circles(_module_graph()) == []
 
 
+def test_no_folder_imports_itself_through_others() -> None:
+    packages = {
+        ".".join(path.parent.relative_to(PACKAGE.parent).parts)
+        for path in PACKAGE.rglob("__init__.py")
+    }
+    circles = {name: _circles(_folder_graph(name)) for name in packages}
+    assert {name: found for name, found in circles.items() if found} == {}
+
+
 def test_folders_of_a_package_have_their_order() -> None:
     wrong = []
     for package, order in FOLDER_ORDER.items():

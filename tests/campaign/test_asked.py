@@ -162,7 +162,7 @@ class Fake:
         cells = [make_cell("npb.ep", ppn=p, **{"class": c}) for p in (1, 2) for c in "SW"]
         plan = make_plan(cells, cell_budget=budget, max_launches=6, precision=0.001, budget=100.0)
         self.run = make_run(tmp_path, plan)
-        self.bench = FakeMachine(scenario).prepare(["fake"], None)
+        self.bench = FakeMachine(scenario).prepare({"fake": ()}, None)
 
     def until(self, deadline: float | None) -> Campaign:
         return Campaign(

@@ -57,7 +57,7 @@ def built(monkeypatch: pytest.MonkeyPatch, *builds: tuple[float, float | None, s
 
 
 def seconds(runs: Path, scheduler: SchedulerConfig = SHARED) -> float:
-    return expected_builds(["embedded"], Config(), scheduler, runs).seconds
+    return expected_builds({"embedded": ["memory.stream"]}, Config(), scheduler, runs).seconds
 
 
 def make_group(runs: Path, identity: str) -> None:
@@ -82,7 +82,7 @@ def make_group(runs: Path, identity: str) -> None:
 
 def test_without_a_build_a_whole_one_is_expected(tmp_path, monkeypatch) -> None:
     built(monkeypatch)
-    found = expected_builds(["embedded"], Config(), SHARED, tmp_path)
+    found = expected_builds({"embedded": ["memory.stream"]}, Config(), SHARED, tmp_path)
     assert found.seconds == BUILDING and "assay kernels --build" in found.notes[0]
 
 
@@ -111,7 +111,7 @@ def test_a_node_of_a_group_makes_its_processor_known(tmp_path, monkeypatch) -> N
 def test_nodes_of_another_processor_are_named(tmp_path, monkeypatch) -> None:
     built(monkeypatch, (70.0, 140.0, cpu_kind()))
     make_group(tmp_path, "another")
-    found = expected_builds(["embedded"], Config(), SHARED, tmp_path)
+    found = expected_builds({"embedded": ["memory.stream"]}, Config(), SHARED, tmp_path)
     assert found.seconds == 280.0 and "on n1" in found.notes[0]
 
 

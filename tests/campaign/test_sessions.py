@@ -101,7 +101,7 @@ class Place:
         self.said = ""
 
     def bench(self) -> tuple[Bench, Hand]:
-        bench = FakeMachine(self.scenario).prepare(["fake"], None)
+        bench = FakeMachine(self.scenario).prepare({"fake": ()}, None)
         assert isinstance(bench.executor, FakeExecutor)
         clock = Hand(bench.executor)
         return dataclasses.replace(bench, clock=clock), clock

@@ -308,7 +308,7 @@ TOOLCHAIN = Toolchain("site", "site", "/m/mpicxx", None, "mpich", "4", "g++", "g
 def building(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Builds here are a path; builds elsewhere are the output of a replacement of assay."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(builds, "build_kernels", lambda toolchain, _: tmp_path / "here")
+    monkeypatch.setattr(builds, "build_kernels", lambda toolchain, _, kernels: tmp_path / "here")
     return tmp_path
 
 
@@ -321,7 +321,9 @@ def elsewhere(folder: Path, body: str) -> ClusterConfig:
 
 def build(nodes: list[HostSurvey], cluster: ClusterConfig | None, **changes: object):  # type: ignore[no-untyped-def]
     toolchain = msgspec.structs.replace(TOOLCHAIN, **changes)
-    return build_everywhere({"site": toolchain}, nodes, cluster, None, None)["site"]
+    return build_everywhere(
+        {"site": toolchain}, {"site": {"npb.cg", "linpack"}}, nodes, cluster, None, None
+    )["site"]
 
 
 def test_hosts_of_this_kind_take_this_machines_build(building: Path) -> None:
@@ -350,7 +352,7 @@ def test_each_other_kind_is_built_on_one_host_of_it(building: Path) -> None:
     }
     asked = (building / "asked").read_text().splitlines()
     assert sorted(line.split()[0] for line in asked) == ["a", "c"]
-    assert all("kernels --build --toolchain site --json" in line for line in asked)
+    assert all("kernels linpack npb.cg --build --toolchain site --json" in line for line in asked)
     assert stat.S_IMODE(built.program.stat().st_mode) == 0o755
     assert built.program.read_text() == selector_script(built.executables, nodes)
     assert built.described["executables"] == {k: str(p) for k, p in built.executables.items()}
@@ -369,7 +371,7 @@ def test_a_failing_build_elsewhere_says_where(building: Path) -> None:
 def test_a_failing_build_here_ends_those_elsewhere(
     building: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> Path:
+    def fail(*_: object, **__: object) -> Path:
         raise AssayError("no room")
 
     monkeypatch.setattr(builds, "build_kernels", fail)

@@ -1,4 +1,8 @@
-"""Building ``assay-kernels``: once per toolchain, kept in a cache under the hash of its content."""
+"""Building ``assay-kernels``: once per toolchain, kept in a cache under the hash of its content.
+
+A build for a plan holds the kernels that the plan measures, and those that earlier builds have
+compiled; what was compiled is kept until a build holds all kernels.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,6 +22,7 @@ from typing import Literal
 import msgspec
 
 from assay.cache import cache_folder
+from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.kernels.builds.compiling import header_packages, lacks_header
 from assay.kernels.builds.identity import cpu_identity, cpu_kind, source_digest
@@ -25,6 +30,7 @@ from assay.kernels.builds.origin import EXECUTABLE, ORIGIN, origin_of
 from assay.kernels.builds.partial import About, PartialBuild
 from assay.kernels.builds.sealed import (
     BUILD_LOG,
+    CONTENT,
     PARTIAL,
     building_alone,
     install,
@@ -34,9 +40,13 @@ from assay.kernels.builds.sealed import (
 )
 from assay.kernels.builds.shared import shared_build
 from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.builds.units import all_units, units_in, units_of
 from assay.kernels.sources import native_sources
+from assay.units import listed
 from assay.version import VERSION
 
+# Where CMake puts the objects of kernels.
+_OBJECTS = f"CMakeFiles/{EXECUTABLE}.dir"
 # The library that it loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
 # Fields of a toolchain that don't affect the executable.
@@ -80,9 +90,15 @@ Watcher = Callable[[BuildProgress], None]
 
 
 def build_kernels(
-    toolchain: Toolchain, progress: Watcher | None = None, *, sources: Path | None = None
+    toolchain: Toolchain,
+    progress: Watcher | None = None,
+    *,
+    sources: Path | None = None,
+    kernels: Collection[str] | None = None,
 ) -> Path:
     """The executable for a toolchain: from the cache if it is there, else built now.
+
+    ``kernels``: those that it has to hold; None: all. A build with more of them serves as well.
 
     Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``; if the
     cache can't be written; and if other users may write to it. The site's builds are looked up
@@ -93,17 +109,17 @@ def build_kernels(
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
-    if toolchain.built:
-        return Path(toolchain.built) / EXECUTABLE
     sources = sources or native_sources()
+    needed = units_of(sources, kernels)
+    if toolchain.built:
+        return _adopted(toolchain, needed, kernels)
     watch = progress or (lambda _: None)
     key = build_key(toolchain, sources)
     if (shared := shared_build(key, EXECUTABLE)) is not None:
         return shared
     builds = cache_folder("builds")
-    executable = builds / key / EXECUTABLE
-    if is_intact(executable.parent, EXECUTABLE):
-        return executable
+    if (finished := _finished(builds, key, needed)) is not None:
+        return finished
 
     def wait(other: str) -> None:
         watch(BuildProgress(toolchain.name, "wait", 0, 1, other))
@@ -111,29 +127,75 @@ def build_kernels(
     with building_alone(key, wait) as lock, working_folder(builds) as folder:
         # The new folder makes an NFS client read the list of builds again, which it else keeps for
         # a minute (acdirmax in nfs(5)): another node may have put this build there meanwhile.
-        if is_intact(executable.parent, EXECUTABLE):
-            return executable
+        if (finished := _finished(builds, key, needed)) is not None:
+            return finished
         used = _cpu_of_children()
         # A folder that two processes might use at once is not continued by anybody.
         place = folder / "build" if lock is None else builds / f"{PARTIAL}{key}"
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         partial = PartialBuild(place, _about(toolchain, sources), sources, lock)
         continued = partial.kept > 0
-        built = _build_in(partial, toolchain, sources, watch)
+        built, units = _build_in(partial, toolchain, sources, needed, watch)
         content = _content(toolchain, partial.sources)
-        executable = builds / key_of(content) / EXECUTABLE
+        name = key_of(content)
+        if units is not None:
+            content["units"] = sorted(units)
+            name += f"-{key_of(content)[:8]}"
+        executable = builds / name / EXECUTABLE
         cpu = None if continued else _cpu_of_children() - used
         origin = origin_of(toolchain, partial.seconds, cpu)
         built.with_name(ORIGIN).write_bytes(msgspec.json.format(msgspec.json.encode(origin)))
         files = (built, *(built.with_name(name) for name in (_BLAS, BUILD_LOG, ORIGIN)))
         install(files, content, folder / "ready", executable.parent)
-        partial.remove()
+        if units is None or lock is None:
+            partial.remove()
+        else:
+            partial.set_aside(folder)
     watch(BuildProgress(toolchain.name, "ready", 1, 1, str(executable)))
     return executable
 
 
+def _finished(builds: Path, key: str, needed: frozenset[str] | None) -> Path | None:
+    """The executable of a finished build that holds what is needed: all kernels, or these units."""
+    if is_intact(builds / key, EXECUTABLE):
+        return builds / key / EXECUTABLE
+    if needed is None:
+        return None
+    for folder in sorted(builds.glob(f"{key}-*")):
+        units = _stored_units(folder)
+        if units is not None and needed <= units and is_intact(folder, EXECUTABLE):
+            return folder / EXECUTABLE
+    return None
+
+
+def _stored_units(folder: Path) -> frozenset[str] | None:
+    """The units of a stored build; None if it has all, or can't be read."""
+    try:
+        return units_in(msgspec.json.decode((folder / CONTENT).read_bytes(), type=dict))
+    except (OSError, *UNREADABLE):
+        return None
+
+
+def _adopted(
+    toolchain: Toolchain, needed: frozenset[str] | None, kernels: Collection[str] | None
+) -> Path:
+    """The executable of a build that was made elsewhere. Raises AssayError if it lacks kernels."""
+    folder = Path(toolchain.built)
+    units = _stored_units(folder)
+    if units is not None and (needed is None or not needed <= units):
+        lacking = listed(sorted(kernels)) if kernels is not None else "all kernels"
+        raise AssayError(
+            f"The stored build of the toolchain '{toolchain.name}' was made for other kernels than "
+            f"{lacking}, and there is no compiler on '{os.uname().nodename}'.",
+            where=str(folder),
+            fix="Build all kernels where there is a compiler, with the same cache: assay kernels "
+            "--build.",
+        )
+    return folder / EXECUTABLE
+
+
 def build_key(toolchain: Toolchain, sources: Path | None = None) -> str:
-    """The key of a toolchain's build on this machine."""
+    """The key of a toolchain's build of all kernels on this machine."""
     return key_of(_content(toolchain, sources or native_sources()))
 
 
@@ -142,15 +204,25 @@ def _about(toolchain: Toolchain, sources: Path) -> About:
     return About(toolchain.name, identity, source_digest(sources))
 
 
-def _build_in(partial: PartialBuild, toolchain: Toolchain, sources: Path, watch: Watcher) -> Path:
-    """Compile what a folder lacks; returns the executable. Raises AssayError if it can't be built.
+def _build_in(
+    partial: PartialBuild,
+    toolchain: Toolchain,
+    sources: Path,
+    needed: frozenset[str] | None,
+    watch: Watcher,
+) -> tuple[Path, frozenset[str] | None]:
+    """Compile what a folder lacks; returns the executable and its units, None if it has all.
+
+    Units that were compiled before are added to those ``needed``. Raises AssayError if it can't be
+    built.
 
     What was compiled is kept if this process, or the compiler, is told to end, and for want of
     memory or room. After another failure of a build that was continued, it is begun anew.
     """
     while True:
         try:
-            return _build(toolchain, partial, watch)
+            units = _with_compiled(needed, partial)
+            return _build(toolchain, partial, units, watch), units
         except AssayError as error:
             error.detail = error.detail.replace(str(partial.sources), str(sources))
             if _ENDED.search(error.detail):
@@ -160,6 +232,16 @@ def _build_in(partial: PartialBuild, toolchain: Toolchain, sources: Path, watch:
                 partial.remove()
                 raise
             partial.restart()
+
+
+def _with_compiled(needed: frozenset[str] | None, partial: PartialBuild) -> frozenset[str] | None:
+    """The units needed and those that are compiled; None if these are all."""
+    if needed is None:
+        return None
+    present = all_units(partial.sources)
+    compiled = {unit for unit in present if f"{_OBJECTS}/{unit}.o" in partial.files}
+    units = needed | compiled
+    return None if units == present else units
 
 
 def _cpu_of_children() -> float:
@@ -196,7 +278,9 @@ def _file_state(path: Path) -> list[object]:
     return [str(path.resolve()), state.st_size, state.st_mtime_ns]
 
 
-def _build(toolchain: Toolchain, partial: PartialBuild, watch: Watcher) -> Path:
+def _build(
+    toolchain: Toolchain, partial: PartialBuild, units: frozenset[str] | None, watch: Watcher
+) -> Path:
     """Configure and compile in a folder; returns the path of the executable."""
     sources, work, kept = partial.sources, partial.work, partial.kept
 
@@ -212,7 +296,7 @@ def _build(toolchain: Toolchain, partial: PartialBuild, watch: Watcher) -> Path:
     environment |= toolchain.wrapper_environment
     environment |= {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
     watch(BuildProgress(toolchain.name, "configure", 0, 1, "cmake"))
-    configure = configure_command(toolchain, sources, work)
+    configure = configure_command(toolchain, sources, work, units)
     _run(toolchain, "configure", configure, environment, watch)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
@@ -221,8 +305,10 @@ def _build(toolchain: Toolchain, partial: PartialBuild, watch: Watcher) -> Path:
     return work / EXECUTABLE
 
 
-def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[str]:
-    """The cmake line that ``native/CMakeLists.txt`` expects."""
+def configure_command(
+    toolchain: Toolchain, sources: Path, work: Path, units: Collection[str] | None = None
+) -> list[str]:
+    """The cmake line that ``native/CMakeLists.txt`` expects. ``units``: of kernels; None: all."""
     blas = toolchain.blas
     openmp = "" if re.search(r"openmp|-mp\b", toolchain.flags) else " -fopenmp"
     settings = {
@@ -243,6 +329,8 @@ def configure_command(toolchain: Toolchain, sources: Path, work: Path) -> list[s
             "ASSAY_BLAS_INT64": "ON" if blas.int64 else "OFF",
             "ASSAY_BLAS_NAME": f"{blas.name} {blas.version}" if blas.version else blas.name,
         }
+    if units is not None:
+        settings["ASSAY_KERNEL_UNITS"] = ";".join(sorted(units))
     defined = [f"-D{name}={value}" for name, value in settings.items()]
     return [_tool("cmake"), "-S", str(sources), "-B", str(work), "-G", "Ninja", *defined]
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.campaign.budget.time_left import Countdown, TimeLeft
+from assay.campaign.cells.cell_state import CellState
 from assay.campaign.engine.state import CampaignState
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name
 from assay.launch.executor import LaunchOrder
 from assay.model.cell import Cell
-from assay.model.placement import Value
+from assay.model.placement import Placement, Value
 from assay.records.schema import MeasurementBegin, MeasurementRecord, Progress, StreamRecord
 from assay.units import counted, format_quantity, rough_duration
 
@@ -33,6 +34,9 @@ class Silent:
         """Nothing."""
 
     def record(self, record: StreamRecord) -> None:
+        """Nothing."""
+
+    def measured(self, state: CellState) -> None:
         """Nothing."""
 
     def tick(self, state: CampaignState) -> None:
@@ -60,9 +64,13 @@ def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
     """
     if used and cell.parameters.get("n") == 0:
         cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
-    placement = cell.placement
+    return f"{cell_name(cell)} · {on_ranks(cell.placement)}"
+
+
+def on_ranks(placement: Placement) -> str:
+    """The ranks and threads of a placement: ``2 ranks × 4 threads``."""
     threads = f" × {placement.threads} threads" if placement.threads != 1 else ""
-    return f"{cell_name(cell)} · {counted(placement.ranks, 'rank')}{threads}"
+    return f"{counted(placement.ranks, 'rank')}{threads}"
 
 
 class _SampleUnderWay:
@@ -159,6 +167,9 @@ class Display:
             texts = [f"{count} samples", _precision(record.half_width)]
             self._samples = ", ".join(text for text in texts if text)
             self._countdown.measured(time.monotonic())
+
+    def measured(self, state: CellState) -> None:
+        """Nothing: the record has come in before."""
 
     def expect(self, cells: Sequence[Cell]) -> None:
         """Set the cells that records may belong to, if another process launches."""

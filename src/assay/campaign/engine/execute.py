@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.campaign.engine.display import Display, Notes
-from assay.campaign.engine.loop import Campaign
+from assay.campaign.engine.loop import Campaign, Observer
+from assay.campaign.engine.result_lines import ResultLines
 from assay.campaign.engine.sessions import SessionReporter, Sessions, carry_on
 from assay.campaign.engine.state import CampaignState
 from assay.campaign.engine.unmeasured import report_left_out, report_lost, report_over_budget
 from assay.campaign.machine.bench import Bench, MeasuredMachine
-from assay.campaign.machine.building import build_display
+from assay.campaign.machine.building import build_display, needed_kernels
 from assay.campaign.machine.clocks import CampaignClock
+from assay.campaign.machine.other_load import forecast_under, watch_others
 from assay.errors import AssayError
 from assay.model.cell import Cell
 from assay.model.choices import grouped_choices
@@ -36,11 +38,16 @@ if TYPE_CHECKING:
 def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
     """Print notes on the machine that matter to readers of the numbers, and build what the plan
     needs, with a progress display on a terminal.
+
+    Other processes are looked for first: afterwards the compilers would be among them.
     """
     for sentence in machine.context.notes:
         console.print(sentence, style="dim", markup=False)
+    alone = machine.fake is None and machine.context.nodes == 1
+    if alone and (forecast := forecast_under(watch_others(), plan)):
+        console.print(forecast, style="yellow", markup=False, soft_wrap=True)
     with build_display(console) as progress:
-        return machine.prepare({cell.toolchain for cell in plan.cells}, progress)
+        return machine.prepare(needed_kernels(plan), progress)
 
 
 def report_choices(plan: Plan, console: Console, *, requested: bool = False) -> None:
@@ -105,9 +112,11 @@ def execute_campaign(
     deadline: float | None = None,
     patience: float = 0.0,
     clock: CampaignClock | None = None,
+    results: bool = True,
 ) -> RunData:
     """Measure what the run lacks, write its tables and seal it.
 
+    ``results``: whether each result is printed as it comes.
     Without ``keep`` the run gets neither tables nor seal. If cells could not be measured, for lack
     of hosts or because signals ended their launches, they are printed and the run stays incomplete.
     Sessions are timed by the bench's clock. With ``clock`` only one session is measured,
@@ -119,7 +128,9 @@ def execute_campaign(
     with run.locked(patience=patience):
         run.append_nodes(bench.nodes)
         display = Display(console, manifest.plan.title) if console.is_terminal else None
-
+        observer: Observer = display or Notes(console)
+        if results:
+            observer = ResultLines(console, manifest.plan, observer)
         lost: dict[str, str] = {}
         over_budget: dict[str, Cell] = {}
 
@@ -127,7 +138,7 @@ def execute_campaign(
             campaign = Campaign(
                 run,
                 bench.executor,
-                display or Notes(console),
+                observer,
                 lambda manifest: state_of(manifest, session),
                 manifest=manifest,
                 patience=bench.patience,

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from assay.campaign.cells.budget_shares import LEAST_BUDGET
+from assay.campaign.cells.cell_state import CellState
 from assay.campaign.cells.launch_times import (
     beside_measurements,
     launch_cost,
@@ -70,6 +71,10 @@ class Observer(Protocol):
 
     def record(self, record: StreamRecord) -> None:
         """A record has come in."""
+        ...
+
+    def measured(self, state: CellState) -> None:
+        """A measurement was added to the state of its cell."""
         ...
 
     def tick(self, state: CampaignState) -> None:
@@ -266,6 +271,7 @@ class Campaign:
                 )
             for measurement in measurements_of([(order.launch, stream)], waiting):
                 self._state.add(measurement, launch_overhead(record, stream))
+                self._observer.measured(self._state.cells[measurement.cell.id])
                 if measurement.record.status == "left out":
                     self._observer.note(left_out_text(measurement))
             if full:

@@ -172,6 +172,7 @@ class _Part:
             deadline=self.deadline,
             patience=HANDOVER,
             clock=MachineClock() if request.members is None else None,
+            results=request.members is None,
         )
         if request.report and data.complete:
             with contextlib.suppress(AssayError):  # it can be written at any time

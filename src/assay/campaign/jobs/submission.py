@@ -17,8 +17,9 @@ from assay.campaign.jobs.batch import GroupRefused, job_request, scheduler_of, s
 from assay.campaign.jobs.follow import beginning
 from assay.campaign.jobs.group_jobs import GroupJob, described, group_jobs
 from assay.campaign.machine.bench import machine_for
+from assay.campaign.machine.building import needed_kernels
 from assay.campaign.machine.expected_builds import ExpectedBuilds, expected_builds
-from assay.campaign.requests.job_estimate import JobEstimate, built_toolchains, estimate
+from assay.campaign.requests.job_estimate import JobEstimate, estimate
 from assay.campaign.requests.run_request import plan_elsewhere, run_request
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
@@ -132,7 +133,7 @@ def ready(
         )
     builds = ExpectedBuilds(0.0)
     if fake is None:
-        builds = expected_builds(built_toolchains(plan), config, scheduler, root)
+        builds = expected_builds(needed_kernels(plan), config, scheduler, root)
     found = estimate(plan, compiling=builds.seconds, longest=longest)
     if site.seconds is not None:
         found = dataclasses.replace(found, walltime=site.seconds)

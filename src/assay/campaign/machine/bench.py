@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from assay.launch.fake.scenario import Scenario
     from assay.system.survey import HostSurvey
 
+
+# The kernels to measure with each toolchain, by its name.
+NeededKernels = Mapping[str, Collection[str]]
 
 # Cores of a fake node whose scenario names none.
 FAKE_CORES = 2
@@ -56,9 +59,9 @@ class MeasuredMachine(Protocol):
     prices: Prices
 
     def prepare(
-        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+        self, needed: NeededKernels, progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
-        """Build the kernels with these toolchains. Raises AssayError with the compiler's output."""
+        """Build the kernels needed. Raises AssayError with the compiler's output."""
         ...
 
 
@@ -103,18 +106,18 @@ class ThisMachine:
         )
 
     def prepare(
-        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+        self, needed: NeededKernels, progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
         """Build the kernels with each toolchain, for each kind of processor among the hosts."""
         from assay.campaign.machine.processor_builds import build_everywhere
         from assay.kernels.toolchains import select_toolchain
         from assay.launch.local import LocalExecutor
 
-        names = sorted(name for name in toolchains if name != OWN_TOOLCHAIN)
+        names = sorted(name for name in needed if name != OWN_TOOLCHAIN)
         selected = {name: select_toolchain(name, self._config) for name in names}
         nodes = self.surveyed.nodes if self.surveyed else ()
-        built = build_everywhere(selected, nodes, self.cluster, self._config.path, progress)
-        own: dict[str, dict[str, object]] = {n: {} for n in toolchains if n == OWN_TOOLCHAIN}
+        built = build_everywhere(selected, needed, nodes, self.cluster, self._config.path, progress)
+        own: dict[str, dict[str, object]] = {n: {} for n in needed if n == OWN_TOOLCHAIN}
         return Bench(
             LocalExecutor(
                 selected,
@@ -213,16 +216,14 @@ class FakeMachine:
         )
 
     def prepare(
-        self, toolchains: Collection[str], progress: Callable[[BuildProgress], None] | None
+        self, needed: NeededKernels, progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
         """Builds nothing."""
         from assay.launch.fake.executor import FakeClock, FakeExecutor
 
         executor = FakeExecutor(self._scenario, self._node)
         facts = self._scenario.toolchain
-        known: dict[str, dict[str, object]] = {
-            name: dict(facts.get(name, {})) for name in toolchains
-        }
+        known: dict[str, dict[str, object]] = {name: dict(facts.get(name, {})) for name in needed}
         return Bench(executor, known, clock=FakeClock(executor))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.config import Config
+from assay.kernels import known_kernel
+from assay.model.plan import Plan
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +28,15 @@ class Built:
     executable: str
 
 
+def needed_kernels(plan: Plan) -> dict[str, set[str]]:
+    """The kernels that a plan measures, by toolchain; programs from outside are none."""
+    needed: dict[str, set[str]] = defaultdict(set)
+    for cell in plan.cells:
+        kernel = known_kernel(cell.kernel)
+        needed[cell.toolchain] |= set() if kernel and kernel.outside else {cell.kernel}
+    return dict(needed)
+
+
 def build_for(
     name: str | None,
     config: Config,
@@ -32,9 +44,11 @@ def build_for(
     processor: str | None = None,
     *,
     shared: bool = False,
+    kernels: Collection[str] | None = None,
 ) -> Built:
     """Build the kernels with a toolchain unless they are built already. Raises AssayError.
 
+    ``kernels``: those to build, None: all.
     ``processor``: the compiler's name of the processor to build for, None: this machine's.
     ``shared``: whether to copy the build to the site's folder.
     """
@@ -47,7 +61,7 @@ def build_for(
     if processor is not None:
         toolchain = for_processor(toolchain, processor)
     with build_display(console) as progress:
-        executable: Path = build_kernels(toolchain, progress)
+        executable: Path = build_kernels(toolchain, progress, kernels=kernels)
     if shared:
         executable = publish(executable.parent, executable.name)
     return Built(toolchain.name, str(executable))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,8 +14,10 @@ from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_kind, processor_name, source_digest
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild, stored_builds
 from assay.kernels.builds.partial import PartialProgress, interrupted_builds
+from assay.kernels.builds.units import units_of
 from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import select_toolchain
+from assay.model.cell import OWN_TOOLCHAIN
 from assay.records.directory import list_runs
 from assay.records.jobs import JobBook, JobEnd, JobEvent
 from assay.units import format_duration, listed
@@ -42,10 +44,14 @@ class ExpectedBuilds:
 
 
 def expected_builds(
-    toolchains: Iterable[str], config: Config, scheduler: SchedulerConfig, runs: Path
+    kernels: Mapping[str, Collection[str]],
+    config: Config,
+    scheduler: SchedulerConfig,
+    runs: Path,
 ) -> ExpectedBuilds:
     """The builds that jobs lack. The nodes' processor is that of earlier jobs in ``runs``.
 
+    ``kernels``: those that the jobs measure, by toolchain.
     If there was no job in this partition, and a build is in the cache, it is unknown whether it
     suits the nodes: the time that it took is expected then (``_seconds``).
     """
@@ -54,10 +60,12 @@ def expected_builds(
     sources = source_digest(native_sources())
     interrupted = [each for each in interrupted_builds().values() if each.about.sources == sources]
     expected: dict[_Lack, list[_Expected]] = defaultdict(list)
-    for name in sorted(toolchains):
-        builds = _builds(name, config)
+    for name in sorted(kernels.keys() - {OWN_TOOLCHAIN}):
+        needed = units_of(native_sources(), kernels[name])
+        builds = [build for build in _builds(name, config) if build.holds(needed)]
         if any(node and build.identity in (None, node.identity) for build in builds):
             continue
+        # What the build of other kernels took says little of these: as long as all kernels take.
         known = max((_seconds(build.origin, scheduler) for build in builds), default=None)
         found = _expected(name, known, node, interrupted)
         if node is not None and node.identity != cpu_kind():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +51,7 @@ class Build:
 
 def build_everywhere(
     toolchains: Mapping[str, Toolchain],
+    kernels: Mapping[str, Collection[str]],
     nodes: Sequence[HostSurvey],
     cluster: ClusterConfig | None,
     config: Path | None,
@@ -58,6 +59,7 @@ def build_everywhere(
 ) -> dict[str, Build]:
     """Build with each toolchain, by its name. Raises AssayError with the compiler's output.
 
+    ``kernels``: those to build, by toolchain; a build may hold more.
     Toolchains with "native" flags build once for each processor kind among ``nodes``: here if this
     machine is of that kind, else on the first host that is. Builds on hosts run concurrently with
     those of this machine.
@@ -65,11 +67,12 @@ def build_everywhere(
     here = cpu_kind()
     elsewhere = {kind: group for kind, group in kinds(nodes).items() if kind != here}
     native = [name for name, toolchain in toolchains.items() if "native" in toolchain.flags]
-    remote = _Remote(elsewhere if native else {}, native, cluster, config)
+    wanted = {name: sorted(kernels[name]) for name in native}
+    remote = _Remote(elsewhere if native else {}, wanted, cluster, config)
     everyone_elsewhere = bool(nodes) and len(elsewhere) == len(kinds(nodes))
     with remote:
         own = {
-            name: build_kernels(toolchain, progress)
+            name: build_kernels(toolchain, progress, kernels=kernels[name])
             for name, toolchain in toolchains.items()
             if name not in native or not everyone_elsewhere
         }
@@ -91,13 +94,13 @@ class _Remote:
     def __init__(
         self,
         groups: Mapping[str, Sequence[HostSurvey]],
-        toolchains: Sequence[str],
+        kernels: Mapping[str, Sequence[str]],
         cluster: ClusterConfig | None,
         config: Path | None,
     ) -> None:
         self._hosts = {group[0].host: kind for kind, group in groups.items()}
         self._groups = groups
-        self._toolchains = toolchains
+        self._kernels = kernels
         self._shell = cluster.remote_shell if cluster else ""
         self._config = config
         self._error: AssayError | None = None
@@ -120,13 +123,14 @@ class _Remote:
 
     def _build(self) -> None:
         try:
-            for name in self._toolchains:
+            for name in self._kernels:
                 self._build_with(name)
         except AssayError as error:
             self._error = error
 
     def _build_with(self, toolchain: str) -> None:
-        words = ["assay", "kernels", "--build", "--toolchain", toolchain, "--json"]
+        words = ["assay", "kernels", *self._kernels[toolchain], "--build"]
+        words += ["--toolchain", toolchain, "--json"]
         words += ["--config", str(self._config.absolute())] if self._config else []
         replies = ask_hosts(
             self._shell,

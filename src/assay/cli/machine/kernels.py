@@ -4,6 +4,7 @@ Examples::
 
     assay kernels
     assay kernels npb.cg  # its parameters, metrics and work
+    assay kernels --build  # all kernels, before the first run needs some of them
     assay kernels --build --for x86-64-v3  # for nodes without a compiler
     assay kernels --build --shared  # for all users of the site
 """
@@ -17,8 +18,7 @@ from cyclopts import Parameter
 
 
 def kernels(
-    name: str = "",
-    *,
+    *names: str,
     build: Annotated[bool, Parameter(negative=())] = False,
     processor: Annotated[str | None, Parameter(name="--for")] = None,
     shared: Annotated[bool, Parameter(negative=())] = False,
@@ -28,12 +28,13 @@ def kernels(
     json: Annotated[bool, Parameter(negative=())] = False,
     markdown: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """List the kernels, or explain one: its parameters, metrics and work.
+    """List the kernels, or explain some: their parameters, metrics and work.
 
     Parameters
     ----------
-    name
-        The kernel to explain, such as npb.cg; without it all are listed.
+    names
+        The kernels to explain or, with --build, to build, such as npb.cg; without a name all
+        kernels.
     build
         Build the kernels (unless they are built already) instead of listing them.
     processor
@@ -50,7 +51,7 @@ def kernels(
     site
         The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
-        Print JSON on stdout: an object for one kernel or build, a list for all.
+        Print JSON on stdout: an object for one kernel or build, a list for several.
     markdown
         Print the whole catalogue as Markdown.
     """
@@ -64,25 +65,31 @@ def kernels(
         raise AssayError("--for goes with --build.", fix=f"Add --build to --for {processor}.")
     if shared and not build:
         raise AssayError("--shared goes with --build.", fix="Add --build.")
+    chosen = [find_kernel(name) for name in names]
     if build:
         from assay.campaign.machine.building import build_for
         from assay.config import load_config
 
         settings = load_config(config, site)
-        built = build_for(toolchain, settings, console(stderr=True), processor, shared=shared)
+        built = build_for(
+            toolchain,
+            settings,
+            console(stderr=True),
+            processor,
+            shared=shared,
+            kernels=names or None,
+        )
         if json:
             print_json(built)
         else:
             console().print(f"kernels: {built.executable}", markup=False, soft_wrap=True)
     elif markdown:
         print(catalogue_markdown(catalogue()), end="")
-    elif name:
-        kernel = find_kernel(name)
-        if json:
-            print_json(describe(kernel))
-        else:
-            print_kernel(kernel, console())
     elif json:
-        print_json([describe(kernel) for kernel in catalogue()])
+        described = [describe(kernel) for kernel in chosen or catalogue()]
+        print_json(described[0] if len(chosen) == 1 else described)
+    elif chosen:
+        for kernel in chosen:
+            print_kernel(kernel, console())
     else:
         print_catalogue(catalogue(), console())

@@ -22,9 +22,10 @@ from assay.config import ToolchainConfig
 from assay.decoding import UNREADABLE
 from assay.errors import AssayError
 from assay.kernels.builds.identity import cpu_identity, digest, processor_name, source_digest
-from assay.kernels.builds.sealed import is_intact
+from assay.kernels.builds.sealed import CONTENT, is_intact
 from assay.kernels.builds.shared import shared_builds
 from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.builds.units import units_in
 from assay.kernels.probes import ask
 from assay.kernels.sources import native_sources
 from assay.version import VERSION
@@ -63,13 +64,18 @@ class StoredBuild(msgspec.Struct, frozen=True):
 
     ``identity``: a digest of the processor that it was made for (``cpu_kind``); None if its flags
     name one. ``suits``: whether it was made for this machine's processor, or for one that was
-    named.
+    named. ``units``: the native units of its kernels; None if it holds all kernels.
     """
 
     folder: Path
     origin: BuildOrigin
     identity: str | None
     suits: bool
+    units: frozenset[str] | None = None
+
+    def holds(self, needed: frozenset[str] | None) -> bool:
+        """Whether it has these units; None: all."""
+        return self.units is None or (needed is not None and needed <= self.units)
 
 
 def origin_of(toolchain: Toolchain, seconds: float, cpu: float | None) -> BuildOrigin:
@@ -117,8 +123,9 @@ def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
 def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[StoredBuild]:
     """The intact builds of a toolchain and these sources, those that suit this processor first.
 
-    ``entry``: its section of the config. Of several, one for this very processor is first, then
-    those for named processors, with the most instruction sets first; of equal ones the newest.
+    ``entry``: its section of the config. Of several, those with all kernels are first; among them
+    one for this very processor, then those for named processors, with the most instruction sets
+    first; of equal ones the one with most kernels, and the newest.
     """
     found = []
     sources = source_digest(native_sources())
@@ -130,10 +137,18 @@ def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[S
         made_for, here = str(content.get("cpu")), cpu_identity() if native else os.uname().machine
         if is_intact(folder, EXECUTABLE):
             identity = digest(made_for) if native else None
-            found.append(StoredBuild(folder, origin, identity, made_for == here))
+            units = units_in(content)
+            found.append(StoredBuild(folder, origin, identity, made_for == here, units))
     return sorted(
         found,
-        key=lambda b: (b.suits, "native" in b.origin.toolchain.flags, b.origin.sets, b.origin.utc),
+        key=lambda b: (
+            b.suits,
+            b.units is None,
+            "native" in b.origin.toolchain.flags,
+            b.origin.sets,
+            len(b.units or ()),
+            b.origin.utc,
+        ),
         reverse=True,
     )
 
@@ -201,7 +216,7 @@ def _kept() -> Iterator[tuple[Path, BuildOrigin, Mapping[str, object]]]:
     for path in (path for folder in folders for path in sorted(folder.glob(f"*/{ORIGIN}"))):
         try:
             origin = msgspec.json.decode(path.read_bytes(), type=BuildOrigin)
-            content = msgspec.json.decode((path.parent / "build.json").read_bytes(), type=dict)
+            content = msgspec.json.decode((path.parent / CONTENT).read_bytes(), type=dict)
         except (OSError, *UNREADABLE):
             continue
         yield path.parent, origin, content

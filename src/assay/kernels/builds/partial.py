@@ -1,9 +1,10 @@
-"""Builds that were interrupted: kept in the cache, and continued by the next builder.
+"""Builds that were interrupted or hold only some kernels: the next builder continues them.
 
 A folder per key holds a copy of the sources, CMake's folder, and a journal with a line per compiled
 file. Ninja compiles what is missing. It trusts what it finds, so before it continues every object
 file that the journal does not name with the same digest is removed: a node that failed, or a full
-file system, leaves files that look complete.
+file system, leaves files that look complete. Between builds of some kernels the folder has another
+name (``set_aside``), so that it is not reported as interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import msgspec
 from assay.cache import cache_home, cannot_write_cache, check_trusted
 from assay.decoding import UNREADABLE
 from assay.kernels.builds.identity import source_digest
-from assay.kernels.builds.sealed import PARTIAL, copy_sources, digest_of
+from assay.kernels.builds.sealed import OBJECTS, PARTIAL, copy_sources, digest_of
 
 _JOURNAL = "journal.jsonl"
 _ABOUT = "about.json"
@@ -52,6 +53,11 @@ class About(msgspec.Struct, frozen=True):
     identity: str | None
     sources: str = ""
 
+    def replaces(self, other: About) -> bool:
+        """Whether it is the same build of other sources."""
+        same = (self.toolchain, self.identity) == (other.toolchain, other.identity)
+        return same and self.sources != other.sources
+
 
 class PartialProgress(msgspec.Struct, frozen=True):
     """How far an interrupted build is, in steps of the build, and how long it took so far, s."""
@@ -82,20 +88,27 @@ class PartialBuild:
         self._sources = sources
         self.sources = folder / "native"
         self.work = folder / "work"
-        self.kept = 0
+        self.files: frozenset[str] = frozenset()  # compiled before, relative to ``work``
         self._before = 0.0
         self._began = time.monotonic()
         self._prepare()
 
+    @property
+    def kept(self) -> int:
+        """The number of files that were compiled before."""
+        return len(self.files)
+
     def _prepare(self) -> None:
         try:
+            with contextlib.suppress(OSError):  # there is none, or there is an interrupted build
+                _aside(self._folder).rename(self._folder)
             self._folder.mkdir(mode=0o700, exist_ok=True)
             check_trusted(self._folder)
             if not self._same_sources():
                 self.restart()
                 return
             journal = _journal(self._folder)
-            self.kept = self._keep({line.file: line.digest for line in journal})
+            self.files = self._keep({line.file: line.digest for line in journal})
             self._before = journal[-1].seconds if journal else 0.0
         except OSError as error:
             raise cannot_write_cache(self._folder, error) from None
@@ -109,7 +122,7 @@ class PartialBuild:
         except OSError as error:
             raise cannot_write_cache(self._folder, error) from None
         copy_sources(self._sources, self.sources)
-        self.kept, self._before = 0, 0.0
+        self.files, self._before = frozenset(), 0.0
 
     def compiled(self, step: str, done: int, total: int) -> None:
         """Note a step that Ninja has done, of this many; ``step``: its line."""
@@ -131,28 +144,38 @@ class PartialBuild:
         """Remove the folder: the build is complete, or can't be made."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def set_aside(self, bin_: Path) -> None:
+        """Keep the folder for a build of more kernels; those for other sources go to ``bin_``."""
+        for folder in self._folder.parent.glob(f"{OBJECTS}*"):
+            about = _about(folder)
+            if about is None or self._about.replaces(about):
+                with contextlib.suppress(OSError):  # another process has moved it
+                    folder.rename(bin_ / folder.name)
+        with contextlib.suppress(OSError):
+            self._folder.rename(_aside(self._folder))
+
     def _same_sources(self) -> bool:
         try:
             return source_digest(self.sources) == source_digest(self._sources)
         except OSError:
             return False
 
-    def _keep(self, known: dict[str, str]) -> int:
-        """Remove what may be damaged; returns the number of compiled files that remain."""
-        kept = 0
+    def _keep(self, known: dict[str, str]) -> frozenset[str]:
+        """Remove what may be damaged; returns the compiled files that remain."""
+        kept: set[str] = set()
         for path in sorted(self.work.rglob("*")) if self.work.is_dir() else []:
             if path.is_dir() and not path.is_symlink():
                 continue
             if path.suffix in _COMPILED:
                 name = path.relative_to(self.work).as_posix()
                 whole = not path.is_symlink() and digest_of(path) == known.get(name)
-                kept += whole
                 if whole:
+                    kept.add(name)
                     continue
             elif path.name not in _CMAKE_STATE and path.suffix != ".so":
                 continue
             path.unlink()
-        return kept
+        return frozenset(kept)
 
 
 def interrupted_builds() -> dict[str, PartialProgress]:
@@ -160,12 +183,23 @@ def interrupted_builds() -> dict[str, PartialProgress]:
     found = {}
     for folder in (cache_home() / "builds").glob(f"{PARTIAL}*"):
         journal = _journal(folder)
-        with contextlib.suppress(OSError, *UNREADABLE):
-            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=About)
+        about = _about(folder)
+        if about is not None:
             last = journal[-1] if journal else CompiledFile("", "", 0, 0, 0.0)
             key = folder.name.removeprefix(PARTIAL)
             found[key] = PartialProgress(about, last.done, last.total, last.seconds)
     return found
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(folder.name.replace(PARTIAL, OBJECTS))
+
+
+def _about(folder: Path) -> About | None:
+    try:
+        return msgspec.json.decode((folder / _ABOUT).read_bytes(), type=About)
+    except (OSError, *UNREADABLE):
+        return None
 
 
 def _journal(folder: Path) -> list[CompiledFile]:

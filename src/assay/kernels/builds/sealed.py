@@ -19,11 +19,15 @@ from assay.errors import AssayError
 from assay.locking import excludes_others, take_lock
 
 BUILD_LOG = "build.log"
+# What the key of a build is made of.
+CONTENT = "build.json"
 # Holds the digest of each other file of a build, by name.
 SEAL = "seal.json"
 UNFINISHED = ".building-"
 # The folder of an interrupted build that the next builder continues (``partial.py``).
 PARTIAL = ".partial-"
+# The same folder while no build uses it: what was compiled for a build of some kernels.
+OBJECTS = ".objects-"
 # Seconds after which the folder of a killed builder is removed, and that of an interrupted build: a
 # job that continues it may wait in a queue for days.
 _STALE, _FORGOTTEN = 24 * 3600.0, 30 * 24 * 3600.0
@@ -132,7 +136,7 @@ def working_folder(builds: Path) -> Iterator[Path]:
 
 
 def _clear_stale(builds: Path) -> None:
-    for prefix, age in ((UNFINISHED, _STALE), (PARTIAL, _FORGOTTEN)):
+    for prefix, age in ((UNFINISHED, _STALE), (PARTIAL, _FORGOTTEN), (OBJECTS, _FORGOTTEN)):
         for folder in builds.glob(f"{prefix}*"):
             with contextlib.suppress(OSError):
                 used = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
@@ -156,7 +160,7 @@ def install(
         for file in built:
             if file.exists():
                 shutil.copy2(file, staged / file.name)
-        (staged / "build.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+        (staged / CONTENT).write_text(json.dumps(content, indent=2) + "\n", "utf-8")
         seal = {path.name: digest_of(path) for path in sorted(staged.iterdir())}
         (staged / SEAL).write_text(json.dumps(seal, indent=2) + "\n", "utf-8")
         staged.chmod(0o755)

@@ -64,7 +64,11 @@ def launch_value(measurement: Measurement) -> float | None:
     In the unit of its series, also where the headline is a rate: the relative precision is the
     same. None if the measurement has no usable sample of it.
     """
-    record = measurement.record
+    return record_value(measurement.record)
+
+
+def record_value(record: MeasurementRecord) -> float | None:
+    """``launch_value`` of a measurement's record."""
     kernel = known_kernel(record.kernel)
     metrics = metrics_of(kernel, [record])
     if record.status != "ok" or not metrics:

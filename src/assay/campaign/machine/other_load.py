@@ -1,0 +1,87 @@
+"""What other processes on this machine leave for a plan, said before anything is built or measured.
+
+``questions/common/contention.py`` judges by what the kernels record while they are measured; this
+is a forecast with the same limits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from assay.model.plan import Plan
+from assay.questions.common.contention import busy_text, level_under
+from assay.questions.placement.best.disturbance import OtherLoad
+from assay.stats.cells.contention import Contention
+from assay.units import capitalised, counted, format_duration
+
+# Seconds of watching: a hundredth of a CPU is one tick of /proc/stat.
+WATCHED = 0.5
+# Share of a CPU that a rank may lack and still count as having its own.
+FRACTION = 0.25
+_STAT = Path("/proc/stat")
+
+
+def watch_others(seconds: float = WATCHED, stat: Path = _STAT) -> Contention | None:
+    """The CPUs that processes keep busy while this one sleeps; None where they aren't counted."""
+    before, began = _busy_seconds(stat), time.monotonic()
+    if before is None:
+        return None
+    time.sleep(seconds)
+    after, gone = _busy_seconds(stat), time.monotonic() - began
+    if after is None or gone <= 0.0:
+        return None
+    taken = max(after - before, 0.0)
+    return Contention(taken / gone, taken, os.cpu_count(), machines=1, spans=1)
+
+
+def forecast_under(found: Contention | None, plan: Plan) -> str:
+    """What a plan can and can't answer beside other processes; empty if they leave enough.
+
+    What they take slows ranks and widens intervals; it changes neither checks nor counts.
+    """
+    if found is None or not found.noticeable or not found.cpus or not found.possible:
+        return ""
+    level = level_under(found, 0.0)
+    if plan.search is not None and OtherLoad(found.busy, found.cpus).substantial:
+        lost = "No placement is named as the best."
+    elif level == "low":
+        lost = "Comparisons with other runs and between placements stay undecided."
+    else:
+        lost = "Small differences from other runs stay undecided."
+    return (
+        f"{capitalised(busy_text(found))} in the last {format_duration(WATCHED)}. "
+        f"While they do, confidence can't exceed {level}. {lost} "
+        f"Times are upper limits and rates lower limits. {_slowed(found.cpus - found.busy, plan)} "
+        "Checks of results, counts of work and messages, and facts about the machine are not "
+        "affected."
+    )
+
+
+def _slowed(free: float, plan: Plan) -> str:
+    """Which cells fit on the CPUs that other processes leave. ``free``: their number."""
+    cells = len(plan.cells)
+    needed = [cell.placement.ppn * cell.placement.threads for cell in plan.cells]
+    fitting = sum(number <= free + FRACTION for number in needed)
+    if fitting == 0:
+        return "No cell fits on the free CPUs." if cells > 1 else "The cell shares CPUs with them."
+    if fitting == cells:
+        return "Every cell fits on the free CPUs and is slowed little."
+    return f"{fitting} of {counted(cells, 'cell')} fit on the free CPUs and are slowed little."
+
+
+def _busy_seconds(stat: Path) -> float | None:
+    """CPU time that this machine has spent on processes and interrupts since its boot, s.
+
+    ``proc(5)``: user, nice, system, idle, iowait, irq, softirq, steal in ticks; guests are part of
+    user and nice. Without steal, as the kernels count.
+    """
+    try:
+        first = stat.read_text().split("\n", 1)[0].split()
+        ticks = [int(word) for word in first[1:8]]
+    except (OSError, ValueError):
+        return None
+    if first[:1] != ["cpu"] or len(ticks) < 4:
+        return None
+    return (sum(ticks[:3]) + sum(ticks[5:7])) / os.sysconf("SC_CLK_TCK")
