@@ -159,14 +159,14 @@ complete -c assay -n '__fish_assay_using_command import' -l json -d 'Print what 
 complete -c assay -n '__fish_assay_using_command kernels' -l help -d 'Display this message and exit.'
 complete -c assay -n '__fish_assay_using_command kernels' -s h -d 'Display this message and exit.'
 complete -c assay -n '__fish_assay_using_command kernels' -l version -d 'Display application version.'
-complete -c assay -n '__fish_assay_using_command kernels' -l name -r -d 'The kernel to explain, such as npb.cg; without it all are listed.'
+complete -c assay -n '__fish_assay_using_command kernels' -l name -r -d 'The kernel to explain or, with --build, to build, such as npb.cg; without it al…'
 complete -c assay -n '__fish_assay_using_command kernels' -l build -d 'Build the kernels (unless they are built already) instead of listing them.'
 complete -c assay -n '__fish_assay_using_command kernels' -l for -r -d 'With --build: the processor to build for where it is another than this machine'\''…'
 complete -c assay -n '__fish_assay_using_command kernels' -l shared -d 'With --build: copy the build to the site'\''s folder, which [cache] in assay.toml …'
 complete -c assay -n '__fish_assay_using_command kernels' -l toolchain -r -d 'The toolchain to build with [default: as in assay.toml, else the embedded one].'
 complete -c assay -n '__fish_assay_using_command kernels' -l config -r -F -d 'The assay.toml to use.'
 complete -c assay -n '__fish_assay_using_command kernels' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
-complete -c assay -n '__fish_assay_using_command kernels' -l json -d 'Print JSON on stdout: an object for one kernel or build, a list for all.'
+complete -c assay -n '__fish_assay_using_command kernels' -l json -d 'Print JSON on stdout: an object for one kernel or build, a list for several.'
 complete -c assay -n '__fish_assay_using_command kernels' -l markdown -d 'Print the whole catalogue as Markdown.'
 
 # Subcommands for: lab

@@ -14,9 +14,9 @@ from assay.model.plan import Plan
 from assay.questions.common.contention import busy_text, level_under
 from assay.questions.placement.best.disturbance import OtherLoad
 from assay.stats.cells.contention import Contention
-from assay.units import capitalised, counted, format_duration
+from assay.units import capitalised, counted
 
-# Seconds of watching: a hundredth of a CPU is one tick of /proc/stat.
+# Seconds of watching (the sentence says so): a hundredth of a CPU is one tick of /proc/stat.
 WATCHED = 0.5
 # Share of a CPU that a rank may lack and still count as having its own.
 FRACTION = 0.25
@@ -51,7 +51,7 @@ def forecast_under(found: Contention | None, plan: Plan) -> str:
     else:
         lost = "Small differences from other runs stay undecided."
     return (
-        f"{capitalised(busy_text(found))} in the last {format_duration(WATCHED)}. "
+        f"{capitalised(busy_text(found))} in the last half second. "
         f"While they do, confidence can't exceed {level}. {lost} "
         f"Times are upper limits and rates lower limits. {_slowed(found.cpus - found.busy, plan)} "
         "Checks of results, counts of work and messages, and facts about the machine are not "

@@ -18,7 +18,8 @@ from cyclopts import Parameter
 
 
 def kernels(
-    *names: str,
+    name: str = "",
+    *more: str,
     build: Annotated[bool, Parameter(negative=())] = False,
     processor: Annotated[str | None, Parameter(name="--for")] = None,
     shared: Annotated[bool, Parameter(negative=())] = False,
@@ -32,9 +33,10 @@ def kernels(
 
     Parameters
     ----------
-    names
-        The kernels to explain or, with --build, to build, such as npb.cg; without a name all
-        kernels.
+    name
+        The kernel to explain or, with --build, to build, such as npb.cg; without it all kernels.
+    more
+        Further kernels.
     build
         Build the kernels (unless they are built already) instead of listing them.
     processor
@@ -65,7 +67,8 @@ def kernels(
         raise AssayError("--for goes with --build.", fix=f"Add --build to --for {processor}.")
     if shared and not build:
         raise AssayError("--shared goes with --build.", fix="Add --build.")
-    chosen = [find_kernel(name) for name in names]
+    names = [name, *more] if name else []
+    chosen = [find_kernel(each) for each in names]
     if build:
         from assay.campaign.machine.building import build_for
         from assay.config import load_config
