@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from assay.campaign.cells.launch_times import launch_cost
-from assay.campaign.engine import loop as campaigns
+from assay.campaign.engine import launch_follower
+from assay.campaign.engine.loop import Campaign
 from assay.campaign.jobs.run_watch import RunWatch
 from assay.launch.executor import HostsLost, LaunchOrder
 from assay.launch.fake.executor import FakeExecutor
@@ -199,14 +200,14 @@ def carried_out(tmp_path: Path, executor: FakeExecutor):  # type: ignore[no-unty
 
     from assay.campaign.engine.display import Silent
 
-    return campaigns.Campaign(run, executor, Silent(), state).execute()
+    return Campaign(run, executor, Silent(), state).execute()
 
 
 def test_hosts_are_checked_when_kernels_stop_reporting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(campaigns, "SILENCE", 0.1)
-    monkeypatch.setattr(campaigns, "LOOK", 0.02)
+    monkeypatch.setattr(launch_follower, "SILENCE", 0.1)
+    monkeypatch.setattr(launch_follower, "LOOK", 0.02)
     executor = Frozen()
     data = carried_out(tmp_path, executor)
     assert executor.stopped == 1

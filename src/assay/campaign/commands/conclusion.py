@@ -20,8 +20,9 @@ from assay.campaign.commands.finish import (
 from assay.campaign.engine.display import describe_cell
 from assay.campaign.jobs.batch import scheduler_of
 from assay.campaign.jobs.endings import Ending
-from assay.campaign.jobs.follow import Follower, watching
+from assay.campaign.jobs.follow import Follower
 from assay.campaign.jobs.job import missing_cells
+from assay.campaign.jobs.run_watch import watching
 from assay.errors import INTERRUPTED, AssayError
 from assay.records.access.trust import check_trusted_run
 from assay.records.directory import RunDirectory

@@ -19,7 +19,8 @@ from assay.campaign.engine.execute import execute_campaign, new_run, prepare, re
 from assay.campaign.engine.state import Interruption
 from assay.campaign.jobs.batch import scheduler_of
 from assay.campaign.jobs.group_jobs import usable_nodes
-from assay.campaign.jobs.job import deadline_here, make_ready
+from assay.campaign.jobs.job import make_ready
+from assay.campaign.jobs.node import deadline_here
 from assay.campaign.jobs.submission import (
     JobOptions,
     Submission,

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.campaign.engine.display import Display, Notes
-from assay.campaign.engine.loop import Campaign, Observer
+from assay.campaign.engine.loop import Campaign
+from assay.campaign.engine.observer import Observer
 from assay.campaign.engine.result_lines import ResultLines
 from assay.campaign.engine.sessions import SessionReporter, Sessions, carry_on
 from assay.campaign.engine.state import CampaignState

@@ -1,16 +1,14 @@
-"""The loop: next block, one launch per placement; follow its stream, record the launch."""
+"""The loop: next block, one launch per placement, its record."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 import msgspec
 
 from assay.campaign.cells.budget_shares import LEAST_BUDGET
-from assay.campaign.cells.cell_state import CellState
 from assay.campaign.cells.launch_times import (
     beside_measurements,
     launch_cost,
@@ -18,14 +16,15 @@ from assay.campaign.cells.launch_times import (
     only_waited,
 )
 from assay.campaign.engine.forecast import block_time, shortfall
+from assay.campaign.engine.launch_follower import LaunchFollower, with_lost
+from assay.campaign.engine.observer import Observer
 from assay.campaign.engine.retries import LaunchBatch, LaunchQueue
 from assay.campaign.engine.state import CampaignState, Interruption, OutOfTime
 from assay.campaign.engine.timeouts import ENDING, longest_silence
 from assay.config import PATIENCE
 from assay.errors import AssayError
-from assay.hostnames import names_text
 from assay.kernels.naming import cell_title
-from assay.launch.executor import Executor, HostsLost, Launch, LaunchOrder
+from assay.launch.executor import Executor, HostsLost, LaunchOrder
 from assay.launch.outcome import OVER_BUDGET
 from assay.model.cell import Cell
 from assay.model.placement import Value
@@ -48,42 +47,9 @@ from assay.records.schema import (
     JOB_SCHEMA,
     Job,
     MeasurementOrder,
-    StreamEnd,
-    StreamRecord,
 )
-from assay.records.stream import Stream, StreamTail, read_stream
+from assay.records.stream import Stream, read_stream
 from assay.units import format_duration
-
-# Seconds between reads of a growing stream: every read takes a core from a rank that is measured.
-# The end of a launch is noticed immediately.
-LOOK = 0.25
-# Seconds without records after which the hosts of a launch are checked; the interval then doubles.
-# The check disturbs a little, but healthy kernels are rarely silent that long.
-SILENCE = 30.0
-
-
-class Observer(Protocol):
-    """An observer of a campaign, such as the progress display."""
-
-    def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
-        """A launch is about to start."""
-        ...
-
-    def record(self, record: StreamRecord) -> None:
-        """A record has come in."""
-        ...
-
-    def measured(self, state: CellState) -> None:
-        """A measurement was added to the state of its cell."""
-        ...
-
-    def tick(self, state: CampaignState) -> None:
-        """Time has passed."""
-        ...
-
-    def note(self, sentence: str) -> None:
-        """A decision that readers of the numbers should know."""
-        ...
 
 
 def left_out_text(measurement: Measurement) -> str:
@@ -120,8 +86,8 @@ class Campaign:
         self._executor = executor
         self._observer = observer
         self._patience = patience
-        self._ending = ending
         self._deadline = math.inf if deadline is None else deadline
+        self._follower = LaunchFollower(executor, observer, ending, self._deadline)
         self._launched = 0
         self._overhead = 0.0  # maximum seconds of a launch outside its measurements
         self._state = make_state(self._manifest)
@@ -251,7 +217,7 @@ class Campaign:
             order = self._order(replicate, waiting)
             self._launched += 1
             try:
-                record = self._follow(replicate, order, waiting)
+                record = self._follower.follow(replicate, order, waiting, self._state)
             except HostsLost as lost:
                 record = self._never_begun(order, lost)
             full = record.exit == EXIT_STREAM
@@ -324,7 +290,7 @@ class Campaign:
 
     def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
         """The record of a failed launch, with outcome "lost" if its hosts were lost."""
-        return _with_lost(record, self._executor.lost_hosts(order))
+        return with_lost(record, self._executor.lost_hosts(order))
 
     def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
         ensure_file(order.stream)
@@ -338,7 +304,7 @@ class Campaign:
             outcome="lost",
             stderr=lost.detail,
         )
-        return _with_lost(record, lost.hosts)
+        return with_lost(record, lost.hosts)
 
     def _unfinished(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
         return [
@@ -403,61 +369,6 @@ class Campaign:
                 self._notes.add(resolution.note)
                 self._observer.note(resolution.note)
 
-    def _follow(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> LaunchRecord:
-        self._observer.launching(replicate, order, cells)
-        launch = self._executor.start(order)
-        tail = StreamTail(order.stream)
-        last_record = time.monotonic()
-        ask_after = SILENCE
-        # A command with a time limit writes no records until it ends.
-        limit = order.timeout if order.timeout < math.inf else 0.0
-        patience = max(order.patience, limit + SILENCE if limit else 0.0)
-        try:
-            while True:
-                record = launch.wait(LOOK)
-                for news in tail.records():
-                    last_record, ask_after = time.monotonic(), SILENCE
-                    if isinstance(news, StreamEnd):
-                        patience = self._ending
-                    self._observer.record(news)
-                self._observer.tick(self._state)
-                if record is not None:
-                    return record
-                if time.time() >= self._deadline:
-                    return msgspec.structs.replace(launch.stop(), outcome="interrupted")
-                silence = time.monotonic() - last_record
-                if silence > patience:
-                    return self._give_up(launch, order)
-                if silence > ask_after:
-                    ask_after *= 2
-                    if lost := self._executor.lost_hosts(order):
-                        return _with_lost(launch.stop(), lost)
-        except KeyboardInterrupt:
-            record = launch.stop()
-            return msgspec.structs.replace(record, outcome="interrupted")
-        except BaseException:
-            launch.stop()
-            raise
-
-    def _give_up(self, launch: Launch, order: LaunchOrder) -> LaunchRecord:
-        record = launch.stop()
-        stream = read_stream(order.stream, samples=False)
-        if stream.finished and stream.end is not None and stream.end.reason == "complete":
-            error = (
-                f"its ranks had not ended {self._ending:g} s after their last measurement "
-                "(in MPI_Finalize, or in the launcher) and were killed"
-            )
-            self._observer.note(f"Launch {order.launch}: {error}. Its results are complete.")
-            return msgspec.structs.replace(record, outcome="complete", blamed=None, error=error)
-        begun = stream.begun
-        return msgspec.structs.replace(
-            record,
-            outcome="timeout",
-            blamed=begun,
-            error=f"no report from it for {order.patience:g} s "
-            "(patience in assay.toml's [defaults])",
-        )
-
 
 def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> int | None:
     """The session of a launch; None if neither its record nor its stream shows it."""
@@ -466,14 +377,6 @@ def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> 
     name = stream.measurements[0].measurement if stream.measurements else stream.begun or ""
     replicate = name.rpartition("-")[2]
     return session_of(int(replicate), rule) if is_number(replicate) else None
-
-
-def _with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
-    """The record of a launch with its lost hosts; unchanged if none are lost."""
-    if not lost:
-        return record
-    error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
-    return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)
 
 
 def _left(order: LaunchOrder, stream: Stream) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from assay.units import Interval, counted, format_quantity
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.campaign.engine.loop import Observer
+    from assay.campaign.engine.observer import Observer
 
 # More cells of a kernel on a placement than this share a line.
 MANY = 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,14 @@ from assay.campaign.jobs import polling
 from assay.campaign.jobs.batch import submit
 from assay.campaign.jobs.endings import WHOLE, Ending, compiled_words, group_words, job_words
 from assay.campaign.jobs.polling import JobPoll, StillQueued, printing
-from assay.campaign.jobs.run_watch import GroupWatch, RunWatch, Watch
+from assay.campaign.jobs.run_watch import Watch
+from assay.campaign.jobs.status_line import status_line
 from assay.errors import AssayError
-from assay.hostnames import compress_hosts
 from assay.kernels.builds.partial import interrupted_builds
 from assay.launch.outcome import last_output
-from assay.records.directory import NODES, RunDirectory
+from assay.records.directory import RunDirectory
 from assay.records.group import unfinished_members
-from assay.records.jobs import JobBook, JobEnd, JobEvent, JobHistory
+from assay.records.jobs import JobBook, JobEnd, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import (
     BatchScheduler,
@@ -33,8 +33,6 @@ from assay.schedulers.model import (
     SchedulerSilent,
     SchedulerUnreadable,
 )
-from assay.system.survey import read_nodes
-from assay.units import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,20 +45,6 @@ ACCOUNTS = 4
 JUST_NOW = 600.0
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
-
-
-@contextlib.contextmanager
-def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterator[Watch]:
-    """The watch for a run or a group, with its display on a terminal."""
-    if request.members is not None:
-        with GroupWatch(run.path, request.members, console) as group:
-            yield group
-        return
-    from assay.campaign.engine.display import Display
-
-    display = Display(console, request.suite) if console.is_terminal else None
-    with display or contextlib.nullcontext():
-        yield RunWatch(run, display)
 
 
 class Follower:
@@ -200,7 +184,7 @@ class Follower:
         """Check the run until ``done``, or for ``patience`` seconds."""
         until = time.monotonic() + patience
         while True:
-            self._watch.look(self._status_line())
+            self._watch.look(status_line(self._run, self._book, self._poll))
             if done() or time.monotonic() >= until:
                 return
             time.sleep(polling.LOOK)
@@ -211,39 +195,6 @@ class Follower:
         walltime = story.submitted.walltime if story.submitted else None
         ends = started.utc + walltime if started and walltime else None
         return self._poll.ask(begun=started is not None and not self._poll.queued, ends=ends)
-
-    def _status_line(self) -> str:
-        """The job's state, such as ``"job 12: queued for 3 min, Resources"``."""
-        jobs = self._book.jobs()
-        if not jobs:
-            return ""
-        story = jobs[-1]
-        words = [f"job {story.job or story.number}"]
-        state = self._poll.state
-        gone = format_duration(time.monotonic() - self._poll.since)
-        if self._poll.silent_since is not None:
-            silent = format_duration(time.monotonic() - self._poll.silent_since)
-            words.append(f"no answer from the scheduler for {silent}")
-        elif state is not None and state.state == "queued":
-            words.append(f"queued for {gone}")
-            begin = story.submitted.begin if story.submitted else None
-            if begin is not None and begin > time.time():
-                words = [words[0], f"begins {moment(begin)}"]
-            words += [state.reason] if state.reason else []
-        elif story.started is not None:
-            words.append(f"running on {self._hosts(story.started)}")
-            walltime = story.submitted.walltime if story.submitted else None
-            if walltime is not None:
-                left = story.started.utc + walltime - time.time()
-                words.append(f"{format_duration(max(left, 0.0))} left")
-        elif state is not None:
-            words.append(state.state)
-        return ": ".join((words[0], ", ".join(words[1:]))) if words[1:] else words[0]
-
-    def _hosts(self, started: JobEvent) -> str:
-        """The nodes of a job once it has surveyed them; before that, the first."""
-        nodes = [node for node in read_nodes(self._run.path / NODES) if node.utc >= started.utc]
-        return compress_hosts([node.host for node in nodes]) or started.host or "its first node"
 
     # ---- after it --------------------------------------------------------------------------------
 

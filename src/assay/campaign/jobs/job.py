@@ -11,13 +11,11 @@ import dataclasses
 import os
 import signal
 import socket
-import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +32,7 @@ from assay.campaign.engine.sessions import upcoming
 from assay.campaign.engine.state import Interruption, OutOfTime
 from assay.campaign.jobs.batch import scheduler_of, submit
 from assay.campaign.jobs.endings import compiled_words
+from assay.campaign.jobs.node import allocation_here, end_with_parent, undisturbed, wait_for
 from assay.campaign.machine.bench import Bench, machine_for
 from assay.campaign.machine.clocks import MachineClock
 from assay.campaign.requests.job_estimate import ENDING, ENDING_SHARE
@@ -56,18 +55,11 @@ from assay.records.request import RunRequest
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.launch.allocation import Allocation
-
-# Seconds to wait for a file written on another node to be visible on this one: NFS clients may
-# cache for a minute that a file doesn't exist (acdirmax in NFS(5)).
-LATE = 90.0
 # Seconds to wait for the job before this one, or any other process, to release the run.
 HANDOVER = 60.0
 # Minimum walltime (s) of jobs that schedulers are asked to warn; maximum seconds between warning
 # and end (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
 WARNED, WARNING = 300.0, 125.0
-
-_T = TypeVar("_T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +95,7 @@ def work(path: Path, turn: JobTurn, console: Console) -> int:
         except AssayError as error:
             refused = error.what == BUSY
             end = part.end("refused" if refused else "failed", error)
-        with _undisturbed():
+        with undisturbed():
             return part.close(end)
 
 
@@ -127,7 +119,7 @@ class _Part:
         """Wait for the request written on another node, and record the start. Raises AssayError."""
         turn = self._turn
         if turn.leashed:
-            _end_with_parent()
+            end_with_parent()
         allocation = allocation_here()
         self._request = wait_for(RunDirectory(self._path).request, self._path)
         check_trusted_run(self._path)
@@ -375,74 +367,3 @@ def _file_report(run: RunData) -> None:
 
 def _measured(run: RunDirectory) -> int:
     return len(read_run(run.path).measurements) if run.begun else 0
-
-
-def deadline_here() -> float | None:
-    """When a campaign in this process must have ended, Unix time; None outside an allocation."""
-    allocation = allocation_here()
-    if allocation is None or allocation.ends is None:
-        return None
-    left = allocation.ends - time.time()
-    return allocation.ends - min(ENDING, ENDING_SHARE * max(left, 0.0))
-
-
-def allocation_here() -> Allocation | None:
-    """The allocation of this job; None without one, or if it can't be determined."""
-    from assay.launch.allocation import find_allocation
-
-    try:
-        return find_allocation()
-    except AssayError:  # it is reported later, when the machine is surveyed
-        return None
-
-
-def wait_for(look: Callable[[], _T | None], path: Path) -> _T:
-    """What ``look`` finds, once it is visible on this node. Raises AssayError after ``LATE``."""
-    until = time.monotonic() + LATE
-    while not (found := look()):
-        if time.monotonic() > until:
-            raise AssayError(
-                f"The run's files did not appear within {LATE:g} s.",
-                where=str(path),
-                fix="Keep runs in a file system that all nodes share under the same path.",
-            )
-        time.sleep(0.2)
-    return found
-
-
-def _end_with_parent() -> None:
-    """End this process by SIGTERM when its standard input is closed.
-
-    Without this, it would outlive its remote shell. A remote shell that passes no input on
-    (pbs_tmrsh) leaves /dev/null, which is not watched. Also removes the scheduler's variables from
-    the environment: the allocation is not this process's, which measures this node alone.
-    """
-    from assay.schedulers import job_variables
-
-    prefixes = job_variables()
-    for name in list(os.environ):
-        if name.startswith(prefixes):
-            del os.environ[name]
-
-    held = os.fstat(0).st_mode
-    if not (stat.S_ISFIFO(held) or stat.S_ISSOCK(held)):
-        return
-
-    def watch() -> None:
-        while os.read(0, 64):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ignore further requests to end while results are stored."""
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    previous = {number: signal.signal(number, lambda *_: None) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +20,7 @@ from assay.records.directory import LAUNCHES, RunDirectory
 from assay.records.jobs import JobBook
 from assay.records.model import Measurement
 from assay.records.reading import measurements_of
+from assay.records.request import RunRequest
 from assay.records.schema import MeasurementRecord, StreamStart
 from assay.records.stream import Stream, StreamTail, read_stream
 
@@ -197,3 +199,15 @@ class GroupWatch:
     def over(self, number: int) -> bool:
         """Whether each task of the job has recorded its end."""
         return self._ends.over(number)
+
+
+@contextmanager
+def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterator[Watch]:
+    """The watch for a run or a group, with its display on a terminal."""
+    if request.members is not None:
+        with GroupWatch(run.path, request.members, console) as group:
+            yield group
+        return
+    display = Display(console, request.suite) if console.is_terminal else None
+    with display or nullcontext():
+        yield RunWatch(run, display)

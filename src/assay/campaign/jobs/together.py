@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from assay.campaign.engine.execute import stopping_at_sigterm
-from assay.campaign.jobs.job import allocation_here, wait_for
 from assay.campaign.jobs.member_set import MemberSet, assign
+from assay.campaign.jobs.node import allocation_here, wait_for
 from assay.console import harmless
 from assay.errors import AssayError
 from assay.records.access.trust import check_trusted_run

@@ -1,0 +1,36 @@
+"""What a campaign reports to observers, such as the progress display."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from assay.campaign.cells.cell_state import CellState
+from assay.campaign.engine.state import CampaignState
+from assay.launch.executor import LaunchOrder
+from assay.model.cell import Cell
+from assay.records.schema import StreamRecord
+
+
+class Observer(Protocol):
+    """An observer of a campaign, such as the progress display."""
+
+    def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
+        """A launch is about to start."""
+        ...
+
+    def record(self, record: StreamRecord) -> None:
+        """A record has come in."""
+        ...
+
+    def measured(self, state: CellState) -> None:
+        """A measurement was added to the state of its cell."""
+        ...
+
+    def tick(self, state: CampaignState) -> None:
+        """Time has passed."""
+        ...
+
+    def note(self, sentence: str) -> None:
+        """A decision that readers of the numbers should know."""
+        ...
