@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.errors import AssayError
-from assay.trace.calls import FINALIZE, MAKING, chosen, started_form
+from assay.trace.calls import FINALIZE, started_form
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, matched_in_order, points_of
 from assay.trace.events import (
     NO_PEER,
@@ -20,14 +19,12 @@ from assay.trace.events import (
     NO_TAG,
     Communicator,
     Events,
-    Floats,
-    Integers,
     RankTrace,
     Trace,
 )
 from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
-from assay.trace.polling import joined_polls
+from assay.trace.rank_traces import RankNames, RecordedTimes, last_time, nanoseconds, rank_trace
 from assay.trace.reading import cpu_waits, read_run
 from assay.trace.regions import Regions, recorded_regions
 from assay.trace.sites.finding import python_place
@@ -39,13 +36,10 @@ TRACE_FILES = "rank-*.trace"
 MOST_CALLS = 20_000_000
 # Threads that decode files.
 _MOST_THREADS = 8
-_STARTED, _EPOCHS = "Start_collective", frozenset(("Win_start", "Win_post"))
 # Where MPI_Finalize is called isn't recorded.
 _FINALIZE_SITE = ("", -1)
 # s that MPI_Finalize takes at least, so that what waits there ends before it.
 _SHORTEST = 1e-9
-# What the library writes for calls without a communicator.
-_NO_COMMUNICATOR = 0xFFFF
 
 
 def has_trace(folder: Path) -> bool:
@@ -88,7 +82,7 @@ def read_trace(
     files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
     run = read_run(folder)
     clocks = _clocks(files)
-    origin = min(int(clocks.to_reference(_number(f, i), _ns([f.header.begin]))[0])
+    origin = min(int(clocks.to_reference(_number(f, i), nanoseconds([f.header.begin]))[0])
                  for i, f in enumerate(files))  # fmt: skip
     communicators, numbers = _communicators(files)
     functions = _functions(files)
@@ -100,11 +94,11 @@ def read_trace(
     times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
     waits = cpu_waits(world)
     ranks = tuple(
-        _rank(
+        rank_trace(
             file,
             _number(file, place),
             times,
-            _Names(numbers[place], len(communicators) - 1, functions, groups, sites),
+            RankNames(numbers[place], len(communicators) - 1, functions, groups, sites),
             waits.get(_number(file, place)),
         )
         for place, file in enumerate(files)
@@ -154,25 +148,6 @@ def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[R
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class RecordedTimes:
-    """Times of all ranks in s since ``origin``, without those in which no rank recorded."""
-
-    clocks: ClockTree
-    origin: int
-    regions: Regions | None
-
-    def seconds(self, rank: int, local: Integers) -> Floats:
-        """Times of a rank's clock, ns."""
-        found = 1e-9 * (self.clocks.to_reference(rank, local) - self.origin).astype(np.float64)
-        return found if self.regions is None else self.regions.without_gaps(found)
-
-    @property
-    def cut(self) -> float:
-        """s in which no rank recorded."""
-        return 0.0 if self.regions is None else self.regions.cut
-
-
 def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regions | None:
     """The times in which ranks recorded; None: all did always."""
     if not any(file.switches for file in files):
@@ -181,15 +156,10 @@ def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regio
     ranks = []
     for place, file in enumerate(files):
         rank = _number(file, place)
-        at = _ns([file.header.begin, *(one.at for one in file.switches), _last(file)])
+        at = nanoseconds([file.header.begin, *(one.at for one in file.switches), last_time(file)])
         on = [True, *(one.on for one in file.switches), False]
         ranks.append((plain.seconds(rank, at), np.array(on)))
     return recorded_regions(ranks)
-
-
-def _last(file: RankFile) -> int:
-    first = file.header.begin
-    return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
 
 
 def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePlace]:
@@ -205,10 +175,6 @@ def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePla
 def _number(file: RankFile, place: int) -> int:
     """The rank in the world, or the place among the files in a program without a world."""
     return file.header.rank if file.header.rank >= 0 else place
-
-
-def _ns(times: Sequence[int]) -> Integers:
-    return np.array(times, dtype=np.int64)
 
 
 def _clocks(files: Sequence[RankFile]) -> ClockTree:
@@ -304,149 +270,3 @@ def with_finalize(ranks: Sequence[RankTrace], function: int, site: int) -> tuple
         )
         found.append(replace(rank, end=end, events=events))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class _Names:
-    """What the numbers in a rank's file mean: communicators, the one that stands for none,
-    functions, groups and sites of the `Trace`.
-    """
-
-    communicators: dict[int, int]
-    none: int
-    functions: list[str]
-    groups: dict[tuple[int, ...], int]
-    sites: dict[tuple[str, int], int]
-
-
-def _rank(
-    file: RankFile, rank: int, times: RecordedTimes, names: _Names, cpu_wait: float | None
-) -> RankTrace:
-    # Columns are taken out of the file as they are used, so that their memory can be used again.
-    columns = file.columns
-    first = file.header.begin
-
-    last = _last(file)
-    begin = times.seconds(rank, columns.pop("begin") + first)
-    end = times.seconds(rank, columns.pop("end") + first)
-    whole = times.seconds(rank, _ns([first, int(last)]))
-    place = [0] * (1 + max([0, *(site.number for site in file.sites)]))
-    place[0] = names.sites.setdefault(("", 0), len(names.sites))
-    for site in file.sites:
-        key = (file.images.get(site.image, ""), site.offset)
-        place[site.number] = names.sites.setdefault(key, len(names.sites))
-    index = {name: number for number, name in enumerate(names.functions)}
-    function = _mapped(
-        columns.pop("function"), {number: index[name] for number, name in file.functions.items()}
-    ).astype(np.uint16)
-    communicator = _mapped(
-        columns.pop("communicator"),
-        {**names.communicators, _NO_COMMUNICATOR: names.none},
-        names.none,
-    ).astype(np.uint32)
-    tag = columns.pop("tag")
-    _rename_started(function, tag, communicator, names.functions)
-    _renumber(function, tag, file, names)
-    events = Events(
-        begin=begin,
-        end=end,
-        function=function,
-        site=np.array(place, dtype=np.uint32)[np.minimum(columns.pop("site"), len(place) - 1)],
-        communicator=communicator,
-        tag=tag,
-        **{
-            name: columns.pop(name)
-            for name in (
-                "peer", "source", "source_tag", "sent", "received", "request", "completed_start",
-                "completed_request", "count", "thread",
-            )
-        },
-    )  # fmt: skip
-    stopped = file.end is None
-    return RankTrace(
-        rank=rank,
-        host=file.header.host,
-        begin=float(whole[0]),
-        end=float(max(whole[1], end.max(initial=0.0))),
-        complete=not stopped,
-        events=joined_polls(_sorted(events), tuple(names.functions), cpu_wait or 0.0),
-        cpu_wait=cpu_wait,
-    )
-
-
-def _rename_started(
-    function: npt.NDArray[np.uint16],
-    tag: npt.NDArray[np.int32],
-    communicator: npt.NDArray[np.uint32],
-    functions: list[str],
-) -> None:
-    """Starts of persistent collectives by their function, with their number on the communicator.
-
-    The tag of such a start is the number of the call that made it among all of these (-1: it wasn't
-    recorded). Changes the columns in place.
-    """
-    if _STARTED not in functions:
-        return
-    index = {name: number for number, name in enumerate(functions)}
-    forms = {index[name]: started_form(name) for name in functions}
-    of = {number: index[form] for number, form in forms.items() if form is not None}
-    starts = np.flatnonzero((function == index[_STARTED]) & (tag >= 0))
-    made = np.flatnonzero(np.isin(function, list(of)))
-    starts = starts[tag[starts] < len(made)]
-    if not len(starts):
-        return
-    by_making = made[tag[starts]]
-    # The number among those of its communicator, which is the same on all of its ranks.
-    order = np.argsort(communicator[made], kind="stable")
-    _, lengths = np.unique(communicator[made], return_counts=True)
-    ordinal = np.empty(len(made), dtype=np.int64)
-    ordinal[order] = np.concatenate([np.arange(length) for length in lengths])
-    table = np.zeros(len(functions), dtype=np.uint16)
-    table[list(of)] = list(of.values())
-    number = ordinal[tag[starts]]
-    function[starts] = table[function[by_making]]
-    tag[starts] = number
-
-
-def _renumber(
-    function: npt.NDArray[np.uint16],
-    tag: npt.NDArray[np.int32],
-    file: RankFile,
-    names: _Names,
-) -> None:
-    """Tags that are numbers of communicators and groups, in place: those of the `Trace`."""
-    groups = {number: names.groups[members] for number, members in file.groups.items()}
-    for of, numbers in ((MAKING, names.communicators), (_EPOCHS, groups)):
-        rows = np.flatnonzero(chosen(names.functions, of)[function] & (tag >= 0))
-        if len(rows):
-            tag[rows] = [numbers.get(int(one), NO_TAG) for one in tag[rows]]
-
-
-def _mapped(
-    column: npt.NDArray[np.integer], to: dict[int, int], otherwise: int = 0
-) -> npt.NDArray[np.uint32]:
-    table = np.full(1 + max([0, int(column.max(initial=0)), *to]), otherwise, dtype=np.uint32)
-    for number, index in to.items():
-        table[number] = index
-    found: npt.NDArray[np.uint32] = table[column]
-    return found
-
-
-def _sorted(events: Events) -> Events:
-    """By begin: threads and loops of failed tests are recorded when they end."""
-    if bool(np.all(events.begin[1:] >= events.begin[:-1])):
-        return events
-    order = np.argsort(events.begin, kind="stable")
-    lengths = np.diff(events.completed_start)[order]
-    start = np.concatenate([[0], np.cumsum(lengths)])
-    take = np.repeat(events.completed_start[:-1][order] - start[:-1], lengths)
-    columns = {
-        name: getattr(events, name)[order]
-        for name in Events.__dataclass_fields__
-        if not name.startswith("completed")
-    }
-    return Events(
-        **columns,
-        completed_start=start,
-        completed_request=events.completed_request[take + np.arange(int(start[-1]))],
-    )
