@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.campaign.cells import effort
 from assay.campaign.cells.effort import may_be_short
-from assay.campaign.engine import effort
 from assay.campaign.engine.display import Silent
 from assay.campaign.engine.execute import state_of
 from assay.campaign.engine.loop import Campaign

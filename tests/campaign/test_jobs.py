@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.campaign.jobs import batch, follow, polling
+from assay.campaign.jobs import batch, polling
+from assay.campaign.jobs.follow import Follower
+from assay.campaign.jobs.run_watch import watching
+from assay.campaign.jobs.status_line import status_line
 from assay.records.directory import NODES, list_runs
 from assay.records.jobs import JobBook
 from assay.schedulers.model import JobStatus
@@ -221,10 +224,13 @@ def test_the_jobs_state_is_one_line(bench: Bench, monkeypatch: pytest.MonkeyPatc
     request = run.request()
     assert request is not None
     console = Console(file=io.StringIO(), width=200)
-    with follow.watching(run, request, console) as watch:
-        follower = follow.Follower(run, request, bench.scheduler, console, watch)
+    with watching(run, request, console) as watch:
+        follower = Follower(run, request, bench.scheduler, console, watch)
         story, poll = bench.book().job(1), follower._poll
         poll.begin(story.job)
+
+        def line() -> str:
+            return status_line(run, bench.book(), poll)
 
         def ask() -> bool:
             poll._poll.due = 0.0
@@ -232,24 +238,23 @@ def test_the_jobs_state_is_one_line(bench: Bench, monkeypatch: pytest.MonkeyPatc
 
         assert not ask()
         poll.since -= 180
-        assert follower._status_line() == f"job {story.job}: queued for 3 min, Resources"
+        assert line() == f"job {story.job}: queued for 3 min, Resources"
         bench.scheduler.set(silent=True)
         assert not ask()
         poll.silent_since = (poll.silent_since or 0.0) - 120
-        assert follower._status_line().endswith("no answer from the scheduler for 2 min")
+        assert line().endswith("no answer from the scheduler for 2 min")
         bench.scheduler.set(silent=False)
         bench.scheduler.do("begin")
         wait_for(lambda: bench.book().job(1).started)
         ask()
         poll.state = JobStatus("running")
-        line = follower._status_line()
-        assert line.startswith(f"job {story.job}: running on {socket.gethostname()}, ")
-        assert line.endswith(" left")
+        assert line().startswith(f"job {story.job}: running on {socket.gethostname()}, ")
+        assert line().endswith(" left")
         for number in (1, 2):
             reply = {"host": f"n{number}", "hostname": f"n{number}", "utc": time.time()}
             with (run.path / NODES).open("a") as stream:
                 stream.write(json.dumps({**reply, "identity": "a"}) + "\n")
-        assert "running on n[1-2], " in follower._status_line()
+        assert "running on n[1-2], " in line()
     wait_for(lambda: bench.only_run().complete)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from assay.campaign.commands import per_node as members
-from assay.campaign.jobs import batch, job, polling
+from assay.campaign.jobs import batch, node, polling
 from assay.cli.app import main
 
 if __name__ == "__main__":
@@ -14,5 +14,5 @@ if __name__ == "__main__":
     batch.assay_words = members.assay_words = lambda: words
     polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.1, 0.3, 1.0
     polling.UNREADABLE = float(os.environ.get("ASSAY_TEST_UNREADABLE", "120"))
-    polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "5"))
+    polling.LATE = node.LATE = float(os.environ.get("ASSAY_TEST_LATE", "5"))
     main()

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import slow_kernels
 from assay.campaign.commands import per_node as members
-from assay.campaign.jobs import batch, follow, job, polling
+from assay.campaign.jobs import batch, follow, job, node, polling
 from assay.cli.app import main
 from assay.errors import AssayError
 from assay.records import jobs
@@ -31,7 +31,7 @@ def hurry() -> None:
     batch.HANDED_ON = (*batch.HANDED_ON, *dict.fromkeys((FOLDER, *own)))
     polling.LOOK, polling.FIRST_POLL, polling.SLOWEST_POLL = 0.05, 0.1, 0.3
     polling.UNREADABLE = 1.0
-    polling.LATE = job.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
+    polling.LATE = node.LATE = float(os.environ.get("ASSAY_TEST_LATE", "3"))
     follow.ACCOUNTS, job.HANDOVER = 10, 10.0
     members.LOOK = 0.05
     if os.environ.get("ASSAY_TEST_NO_SUBMISSION_FROM_JOBS"):
