@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.subjects.usage import completeness, distribution, prepared
-from assay.subjects.usage.distribution import Distribution
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.query import UsageQuery
 from assay.usage import columns, jobs, node_use, use
 from assay.usage.accounts import swf
 from assay.usage.accounts.reading import Accounts, read_accounts
+from assay.usage.analysis import completeness, distribution, prepared
+from assay.usage.analysis.distribution import Distribution
+from assay.usage.analysis.query import UsageQuery
 from assay.usage.columns import TableWriter
 from usage_logs import MONDAY, SAMPLES, SLURM_EVENTS, read_text, swf_of
 

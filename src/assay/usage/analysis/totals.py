@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.subjects.usage.distribution import Distribution
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs, ran_unseen
+from assay.usage.analysis.distribution import Distribution
+from assay.usage.analysis.prepared import JobChunk, Mask, PreparedJobs, ran_unseen
 from assay.usage.jobs import State
 
 

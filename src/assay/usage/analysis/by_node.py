@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.hostnames import natural
-from assay.subjects.usage.model import NodeBar, NodeDown, NodeRow, UsageByNode
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs
+from assay.usage.analysis.model import NodeBar, NodeDown, NodeRow, UsageByNode
+from assay.usage.analysis.prepared import JobChunk, Mask, PreparedJobs
 from assay.usage.jobs import Floats, Ints, Outage, State
 from assay.usage.node_use import GridUse, NodePairs, pieces, sharing
 from assay.usage.nodes import named_nodes

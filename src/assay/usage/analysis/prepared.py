@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
-from assay.subjects.usage.query import UsageQuery, moment
 from assay.usage.accounts.reading import Accounts
+from assay.usage.analysis.query import UsageQuery, moment
 from assay.usage.capacity import Capacity, known_capacity, most_in_use
 from assay.usage.columns import ROWS
 from assay.usage.jobs import Floats, Jobs, MachineFacts, State

@@ -11,8 +11,6 @@ import msgspec
 import numpy as np
 
 from assay.errors import AssayError, nearest
-from assay.subjects.usage.queue.policies import NamedModel, model_of, with_sharing
-from assay.subjects.usage.queue.walltimes import RunSteadiness, request_change, variation
 from assay.units import (
     counted,
     format_duration,
@@ -22,6 +20,8 @@ from assay.units import (
     parse_quantity,
 )
 from assay.usage.jobs import Floats, Ints
+from assay.usage.queue.policies import NamedModel, model_of, with_sharing
+from assay.usage.queue.walltimes import RunSteadiness, request_change, variation
 from assay.usage.scheduler.machine import EqualNodes, FailedNodes, Machine, Partition, Reservation
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Workload

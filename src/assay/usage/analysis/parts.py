@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.subjects.usage.distribution import EXACT, Distribution
-from assay.subjects.usage.model import UsagePart
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs
+from assay.usage.analysis.distribution import EXACT, Distribution
+from assay.usage.analysis.model import UsagePart
+from assay.usage.analysis.prepared import JobChunk, Mask, PreparedJobs
 from assay.usage.jobs import Floats, Ints, State
 from assay.usage.use import UseChunk, use_over_time
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.subjects.usage.model import LEVELS, UsageSpread
+from assay.usage.analysis.model import LEVELS, UsageSpread
 from assay.usage.jobs import Floats, Ints
 
 # Values that are kept; of more, how many fall into each class is counted.
