@@ -132,7 +132,7 @@ def python(block: Block, path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", block.text],
         cwd=path,
-        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")},
         capture_output=True,
         text=True,
         timeout=120,

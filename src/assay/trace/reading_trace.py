@@ -11,20 +11,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.trace.calls import FINALIZE, MAKING, chosen, started_form
 from assay.trace.clocks import ROUNDING, ClockTree, in_order, matched_in_order, points_of
-from assay.trace.events import (
-    NO_PEER,
-    NO_REQUEST,
-    NO_TAG,
-    Communicator,
-    Events,
-    Floats,
-    Integers,
-    RankTrace,
-    Trace,
-)
+from assay.trace.events import NO_PEER, NO_REQUEST, NO_TAG, Communicator, Events, RankTrace, Trace
 from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import SourcePlace
 from assay.trace.polling import joined_polls
@@ -162,7 +153,7 @@ class RecordedTimes:
     origin: int
     regions: Regions | None
 
-    def seconds(self, rank: int, local: Integers) -> Floats:
+    def seconds(self, rank: int, local: Ints) -> Floats:
         """Times of a rank's clock, ns."""
         found = 1e-9 * (self.clocks.to_reference(rank, local) - self.origin).astype(np.float64)
         return found if self.regions is None else self.regions.without_gaps(found)
@@ -207,7 +198,7 @@ def _number(file: RankFile, place: int) -> int:
     return file.header.rank if file.header.rank >= 0 else place
 
 
-def _ns(times: Sequence[int]) -> Integers:
+def _ns(times: Sequence[int]) -> Ints:
     return np.array(times, dtype=np.int64)
 
 

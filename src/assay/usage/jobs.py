@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats, Ints
 from assay.usage.columns import ColumnTable, TableWriter, ranges
 from assay.usage.nodes import NodeCollector, NodeLists
 from assay.usage.problems import NAMED, Problems
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NAN = math.nan
 # Latest Unix time that is accepted (the year 2120), and the greatest size of a job.
 LATEST = 4.74e9

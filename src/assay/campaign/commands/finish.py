@@ -20,9 +20,9 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.arrays import Floats
     from assay.report.anonymous.names import Names
     from assay.report.model import ReportModel
-    from assay.stats.core.intervals import Floats
 
 # Maximum number of cells that a message names individually.
 NAMED = 8

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.models.placement.components import (
     BETWEEN,
     COMPONENTS,
@@ -29,7 +30,6 @@ from assay.models.placement.placed import (
     UNKNOWN,
     WAITED,
     EqualRanks,
-    Floats,
     NodeModel,
     Placed,
     computing_of,

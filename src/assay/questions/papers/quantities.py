@@ -17,7 +17,8 @@ from assay.questions.papers.model import Per, Quantity
 from assay.questions.papers.points import RunCells, parsed
 
 if TYPE_CHECKING:
-    from assay.stats.core.intervals import Estimate, Floats
+    from assay.arrays import Floats
+    from assay.stats.core.intervals import Estimate
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.stats.compare.effect_sizes import share_intervals, spans, variance_shares
 from assay.stats.compare.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
-from assay.stats.compare.linear_terms import REDUNDANT, Bases, Ints, Term, combinations_of, f_of
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.compare.linear_terms import REDUNDANT, Bases, Term, combinations_of, f_of
+from assay.stats.core.intervals import Interval, checked
 from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import RELATIVE
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.intervals import Interval, checked
 from assay.stats.core.launches import dependence_of
 from assay.stats.core.warmup import mid_ranks
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.compare.code_factor import without_code
 from assay.stats.compare.group_tests import LEVEL, effective_sample_ratio
 from assay.stats.compare.groups import location_differs
@@ -25,7 +26,7 @@ from assay.stats.compare.two_sides import (
     runs_needed,
     widened,
 )
-from assay.stats.core.intervals import Estimate, Floats, Interval
+from assay.stats.core.intervals import Estimate, Interval
 from assay.stats.core.launches import launch_interval
 from assay.stats.core.multiple import corrected
 

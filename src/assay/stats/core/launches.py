@@ -8,8 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.core.correlation import fractional_rank
-from assay.stats.core.intervals import Floats, Interval, at_rank, checked, median_interval
+from assay.stats.core.intervals import Interval, at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
 
 # Fewer launches don't show how they depend on each other: their interval assumes independence, and

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked
 
 
 @dataclass(frozen=True)

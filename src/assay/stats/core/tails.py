@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.compare.group_tests import thinned
-from assay.stats.core.intervals import Floats, Interval, checked, quantile_interval
+from assay.stats.core.intervals import Interval, checked, quantile_interval
 from assay.stats.core.proportions import clopper_pearson
 
 # Scales the median absolute deviation, and half the interquartile range, to the standard deviation

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.compare.group_tests import effective_sample_ratio
 from assay.stats.core.correlation import effective_size
-from assay.stats.core.intervals import Floats, Interval, checked, median_interval
+from assay.stats.core.intervals import Interval, checked, median_interval
 from assay.stats.core.modes import Mode, find_modes
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.core.tails import Tail, medcouple, robust_deviation, skewness, tails

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from assay.arrays import Ints
 from assay.subjects.usage.model import (
     USAGE_SCHEMA,
     UsageArrays,
@@ -30,7 +31,6 @@ from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery
 from assay.usage.analysis.spans import course_of, hours_of, spans_of
 from assay.usage.analysis.totals import Totals, totals_of
-from assay.usage.jobs import Ints
 from assay.usage.problems import KINDS
 
 # Number of steps of the analysis that are reported to a watcher.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.usage.jobs import Floats
+from assay.arrays import Floats
 from assay.usage.queue.model import Bounds
 
 # Fewest resampled loads, and fewest whole weeks of a load, from which there is an interval.

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.units import counted
 from assay.usage.accounts.reading import Accounts
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.query import UsageQuery
-from assay.usage.jobs import Floats, JobCollector, MachineFacts, State
+from assay.usage.jobs import JobCollector, MachineFacts, State
 from assay.usage.queue.model import QueueLeftOut
 from assay.usage.queue.policies import NamedModel
 from assay.usage.queue.whatif import parse_estimates

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError, nearest
 from assay.stats.repeats.walltime import asked_walltime, fewest_runs
-from assay.usage.jobs import Floats
 
 # Share of runs that must finish within the request, and the confidence in that; as in the answer to
 # "How steady is it?".

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.hostnames import natural
 from assay.models.network.minimum import GROUPS, HOPS
 from assay.models.network.outliers import upper_outliers
@@ -23,8 +23,6 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import SampleSeries
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary
-
-Floats = npt.NDArray[np.float64]
 
 PAIRS = "network.pairs"
 RING = "network.ring"

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.kernels import known_kernel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
@@ -23,8 +23,6 @@ from assay.records.model import Measurement, RunData
 from assay.stats.cells.summarise import find_series, steady
 from assay.stats.core.intervals import smallest_size
 from assay.stats.core.model import CellSummary
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

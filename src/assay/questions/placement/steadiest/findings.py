@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Interval, Point
 from assay.questions.placement.works import costs_of, works_of
-from assay.stats.core.intervals import Floats
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.repeats.spread import cov_interval
 

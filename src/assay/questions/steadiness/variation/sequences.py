@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.questions.steadiness.variation.cells import CellVariation, notable
-from assay.stats.core.intervals import Floats, Interval, median_interval
+from assay.stats.core.intervals import Interval, median_interval
 from assay.stats.repeats.session_labels import sessions
 
 SEQUENCES = 4  # maximum number of lines that stay legible where they cross

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.subjects.usage.queue.model import QueueFindings, QueueLoad, QueuePolicy, QueueWhatIf
 from assay.subjects.usage.queue.words import result_sentence
 from assay.units import counted
-from assay.usage.jobs import Floats
 from assay.usage.queue.intervals import LEAST_RESAMPLES, LEAST_WEEKS, interval_of
 from assay.usage.queue.load import ReplayedLoad
 from assay.usage.queue.measure import agreement_of, measure_of, real_measure
