@@ -11,7 +11,8 @@ from statistics import NormalDist
 import numpy as np
 
 from assay.arrays import Floats
-from assay.stats.core.intervals import Interval, median_interval
+from assay.stats.core.intervals import median_interval
+from assay.units import Interval
 
 # Probability of at least one dip in a curve whose bandwidth never falls.
 FALSE_ALARMS = 0.01

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from assay.arrays import Floats
 from assay.models.network.dips import Dip
 from assay.models.network.minimum import DETERMINED
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 # A change with a step of at least this share of the time is a change of protocol.
 MIN_STEP = 0.05

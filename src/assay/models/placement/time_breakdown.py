@@ -36,7 +36,7 @@ from assay.models.placement.placed import (
     expected,
     share_within,
 )
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 # Minimum share of messages within nodes, or between them, in all messages' loss to be the cause.
 _MOSTLY = 2 / 3

@@ -19,9 +19,8 @@ from assay.stats.attribution.covariates import BESIDE, SESSIONS, unit_of
 from assay.stats.attribution.explanations import ALONE, Explanation, candidates_of, normal_scores
 from assay.stats.attribution.importance import shares_of
 from assay.stats.attribution.selected import conditional_interval
-from assay.stats.core.intervals import Interval
 from assay.stats.repeats.repeats import Repeats
-from assay.units import format_quantity, format_share
+from assay.units import Interval, format_quantity, format_share
 
 # Minimum number of measurements: with 25 covariates tested at 1%, twenty show a correlation of 0.7.
 LEAST = 20

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.stats.attribution.explanations import Explanation
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 RESAMPLES = 500
 # Maximum number of blocks of time that are resampled.

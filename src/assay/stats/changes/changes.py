@@ -48,7 +48,8 @@ from assay.stats.changes.segments import (
     tidied,
 )
 from assay.stats.changes.significance import StepTests, beside, significant_steps
-from assay.stats.core.intervals import Interval, checked
+from assay.stats.core.intervals import checked
+from assay.units import Interval
 
 Kind = Literal["step", "drift", "spread", "modes"]
 

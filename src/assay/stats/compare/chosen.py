@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.arrays import Floats
-from assay.stats.core.intervals import Estimate, Interval, checked
+from assay.stats.core.intervals import Estimate, checked
+from assay.units import Interval
 
 # A result counts as comparable to the best if its median is less than this many standard errors of
 # the difference away. All of 30 equal ones are, nearly always.

@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.arrays import Floats, Ints
 from assay.stats.compare.linear_terms import Bases, Term, explained, f_of
-from assay.stats.core.intervals import Interval
 from assay.stats.repeats.spread import LONGER
+from assay.units import Interval
 
 # Bootstrap resamples for the interval of a share.
 RESAMPLES = 500

@@ -10,9 +10,10 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
-from assay.stats.core.intervals import Interval, checked
+from assay.stats.core.intervals import checked
 from assay.stats.core.launches import dependence_of
 from assay.stats.core.warmup import mid_ranks
+from assay.units import Interval
 
 # Level of differences, and of tests of assumptions.
 LEVEL = 0.05

@@ -30,11 +30,12 @@ from assay.stats.compare.group_tests import (
     normality,
     spread_test,
 )
-from assay.stats.core.intervals import Estimate, Interval, checked, median_interval, ratio_interval
+from assay.stats.core.intervals import Estimate, checked, median_interval, ratio_interval
 from assay.stats.core.multiple import Method, corrected
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.spread import cov_interval
+from assay.units import Interval
 
 Verdict = Literal["differs", "alike", "open"]
 

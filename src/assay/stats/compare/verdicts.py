@@ -26,9 +26,10 @@ from assay.stats.compare.two_sides import (
     runs_needed,
     widened,
 )
-from assay.stats.core.intervals import Estimate, Interval
+from assay.stats.core.intervals import Estimate
 from assay.stats.core.launches import launch_interval
 from assay.stats.core.multiple import corrected
+from assay.units import Interval
 
 PairVerdict = Literal["faster", "slower", "same", "open", "none"]
 # Minimum number of values per side for a test.

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.arrays import Floats
-from assay.stats.core.intervals import Interval, at_rank, checked, interval_ranks
+from assay.stats.core.intervals import at_rank, checked, interval_ranks
+from assay.units import Interval
 
 # In fewer samples correlation can't be distinguished from chance: they count as independent unless
 # the evidence is strong. Standard deviations of the estimated correlation that count as evidence.

@@ -16,8 +16,8 @@ import numpy as np
 from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.stats.core.rounding import RELATIVE
+from assay.units import Interval
 
-Interval = tuple[float, float]
 # Up to this number of trials binomial sums are computed here: importing SciPy takes longer than a
 # launch.
 FEW_TRIALS = 60

@@ -10,8 +10,9 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.stats.core.correlation import fractional_rank
-from assay.stats.core.intervals import Interval, at_rank, checked, median_interval
+from assay.stats.core.intervals import at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
+from assay.units import Interval
 
 # Fewer launches don't show how they depend on each other: their interval assumes independence, and
 # is valid only for the period in which they were made.

@@ -10,8 +10,9 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.stats.compare.group_tests import thinned
-from assay.stats.core.intervals import Interval, checked, quantile_interval
+from assay.stats.core.intervals import checked, quantile_interval
 from assay.stats.core.proportions import clopper_pearson
+from assay.units import Interval
 
 # Scales the median absolute deviation, and half the interquartile range, to the standard deviation
 # of a normal distribution: 1 / z(3/4).

@@ -12,13 +12,14 @@ import numpy as np
 from assay.arrays import Floats
 from assay.stats.compare.group_tests import effective_sample_ratio
 from assay.stats.core.correlation import effective_size
-from assay.stats.core.intervals import Interval, checked, median_interval
+from assay.stats.core.intervals import checked, median_interval
 from assay.stats.core.modes import Mode, find_modes
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.core.tails import Tail, medcouple, robust_deviation, skewness, tails
 from assay.stats.core.trend import Trend, trend
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.variance_components import variance_components as variance_components
+from assay.units import Interval
 
 # Minimum number of values for an interval of the coefficient of variation.
 MIN_VALUES = 5

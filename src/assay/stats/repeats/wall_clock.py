@@ -16,11 +16,11 @@ from assay.arrays import Floats
 from assay.stats.attribution.association import effective_pairs
 from assay.stats.attribution.attribution import LEAST
 from assay.stats.attribution.explanations import normal_scores
-from assay.stats.core.intervals import Interval
 from assay.stats.core.rounding import RELATIVE
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.spread import cov_interval
+from assay.units import Interval
 
 # Level of the test that both clocks vary alike.
 ALPHA = 0.01

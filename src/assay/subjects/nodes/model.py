@@ -15,9 +15,9 @@ from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
 from assay.records.group import MemberState
 from assay.stats.cells.contention import Contention
-from assay.stats.core.intervals import Interval
 from assay.stats.core.model import CellSummary
 from assay.subjects.nodes.diagnosis_rules import SlowCore
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

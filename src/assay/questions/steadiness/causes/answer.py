@@ -7,9 +7,8 @@ from assay.questions.common.parts import Part
 from assay.questions.steadiness.causes.findings import REPORT_ALPHA, CauseFindings, CellCauses
 from assay.stats.attribution.attribution import LEAST, CauseShare
 from assay.stats.attribution.covariates import cause_of
-from assay.stats.core.intervals import Interval
 from assay.stats.repeats.wall_clock import WallClock
-from assay.units import capitalised, counted, format_quantity, format_share
+from assay.units import Interval, capitalised, counted, format_quantity, format_share
 
 # Maximum number of cells in the verdict, and of periodic interruptions in the advice.
 _NAMED = 2
