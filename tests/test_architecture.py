@@ -212,9 +212,8 @@ def test_an_importer_is_a_module_and_a_line() -> None:
 
 
 def test_a_format_of_accounts_is_a_module_and_a_line() -> None:
-    shared = {"__init__", "model", "reading", "packed", "documents", "tables", "refusals"}
-    shared |= {"values", "stated"}
-    modules = {path.stem for path in (PACKAGE / "usage" / "accounts").glob("*.py")} - shared
+    folder = PACKAGE / "usage" / "accounts" / "readers"
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert modules == set(accounts.NAMES)
     assert set(accounts.formats()) == modules
 
@@ -232,7 +231,7 @@ def test_a_scheduler_is_named_in_its_own_files_alone() -> None:
         for path in PACKAGE.rglob("*.py")
         if re.search(r"flux", path.read_text(), re.I)
     }
-    read = {"cli/planning/usage.py", "usage/accounts/__init__.py", "usage/accounts/flux.py"}
+    read = {"cli/planning/usage.py", "usage/accounts/__init__.py", "usage/accounts/readers/flux.py"}
     assert named - read == {"schedulers/__init__.py", "schedulers/flux.py"}
 
 

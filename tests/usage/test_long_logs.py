@@ -12,8 +12,8 @@ import pytest
 from assay.errors import AssayError
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
-from assay.usage import columns, jobs, node_use, use
-from assay.usage.accounts import swf
+from assay.usage import collector, columns, dropped, node_use, use
+from assay.usage.accounts.readers import swf
 from assay.usage.accounts.reading import Accounts, read_accounts
 from assay.usage.analysis import completeness, distribution, prepared
 from assay.usage.analysis.distribution import Distribution
@@ -46,8 +46,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (columns, prepared):
         monkeypatch.setattr(module, "ROWS", 50)
     monkeypatch.setattr(use, "_EVENTS", 40)
-    monkeypatch.setattr(jobs, "_SORTED", 60)
-    monkeypatch.setattr(jobs, "_BUFFER", 30)
+    monkeypatch.setattr(dropped, "_SORTED", 60)
+    monkeypatch.setattr(collector, "_BUFFER", 30)
     monkeypatch.setattr(completeness, "_SORTED", 60)
     monkeypatch.setattr(node_use, "PAIRS", 30)
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from assay.arrays import Floats, Ints
 from assay.usage.accounts.model import LONGEST
+from assay.usage.collector import JobCollector
 from assay.usage.columns import Columns
-from assay.usage.jobs import LATEST, MOST_PROCESSORS, JobCollector, State
+from assay.usage.jobs import LATEST, MOST_PROCESSORS, State
 
 FIELDS = 18
 _MINUS, _DOT, _NEWLINE = ord("-"), ord("."), ord("\n")

@@ -12,7 +12,8 @@ from assay.units import counted
 from assay.usage.accounts.reading import Accounts
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.query import UsageQuery
-from assay.usage.jobs import JobCollector, MachineFacts, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import MachineFacts, State
 from assay.usage.queue.model import QueueLeftOut
 from assay.usage.queue.policies import NamedModel
 from assay.usage.queue.whatif import parse_estimates
