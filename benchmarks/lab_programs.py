@@ -27,6 +27,7 @@ from assay.errors import AssayError
 from assay.kernels.toolchains import select_toolchain
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.placement import Placement
+from assay.processes import POLITE_WAITING
 from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.simgrid import SimGrid
 from assay.subjects.simulation.findings import (
@@ -36,7 +37,6 @@ from assay.subjects.simulation.findings import (
 )
 from assay.trace.events import Trace
 from assay.trace.reading_trace import read_trace
-from assay.waiting import POLITE_WAITING
 from virtual_cluster import VirtualCluster
 
 ROUNDS = 4

@@ -44,7 +44,7 @@ from direct import direct, executable, peak_memory
 from peers import HUGE_PAGES, nothing_written, peer_of
 
 from assay.kernels import known_kernel
-from assay.waiting import POLITE_WAITING
+from assay.processes import POLITE_WAITING
 
 # Ratios to reach beside the reference's best variant: EP's mathematics leaves room for vector code,
 # the others must not be slower.

@@ -36,7 +36,7 @@ from common import (
 from npb import Once, Variant, assay_rate, reference
 from peers import peer_of
 
-from assay.waiting import POLITE_WAITING
+from assay.processes import POLITE_WAITING
 
 # The benchmarks that have plain code, and the ranks up to which they are measured.
 RANKS = {"is": 2, "ft": 2, "bt": 4, "sp": 4}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from assay.waiting import POLITE_WAITING
+from assay.processes import POLITE_WAITING
 from browser import Browser, opened
 from site_free import forget_the_site
 

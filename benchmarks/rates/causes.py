@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from rate import Rate
 
+from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.stats.attribution.attribution import ALPHA, Attribution, attribute
 from assay.stats.attribution.wall_clock import wall_clock
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
 # An attribution takes milliseconds, a coverage needs its bootstrap too.

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from rate import Rate
 
+from assay.arrays import Floats
 from assay.questions.steadiness.variation.cells import DistributionShape, shapes_of
 from assay.stats.compare.groups import correct, location_differs, spread_differs
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.spread import describe
 
 Draw = Callable[[np.random.Generator], Floats]

@@ -20,7 +20,7 @@ ROOTS = {
     r"assay(\.__main__|\.api|\.manual|\.cli\..*|\.report\.findings_page)?": r".*",
     r"assay\.kernels\.\w+(\.\w+)?": r"KERNELS?",
     r"assay\.schedulers\.\w+": r"SYSTEM|SCHEDULERS",
-    r"assay\.usage\.accounts\.\w+": r"FORMAT",
+    r"assay\.usage\.accounts\.readers\.\w+": r"FORMAT",
     r"assay\.importers\.(text|documents)\.\w+": r"IMPORTER",
     r"assay\.trace\.exports\.\w+": r"EXPORT",
     r"assay\.questions\.\w+\.question": r"QUESTION",

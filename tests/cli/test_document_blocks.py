@@ -130,7 +130,12 @@ def python(block: Block, path: Path) -> None:
     lab = InProcessLab(path)
     lab.run("plan.toml")
     done = subprocess.run(
-        [sys.executable, "-c", block.text], cwd=path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", block.text],
+        cwd=path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")},
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
 

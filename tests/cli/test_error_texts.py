@@ -147,7 +147,7 @@ def test_too_little_memory_is_reported_immediately(tmp_path: Path, words: list[s
 FRUGAL = """
 import sys
 from assay.cli.app import main
-from assay.limits import _WITHOUT_LIBRARIES
+from assay.cli.limits import _WITHOUT_LIBRARIES
 for command in _WITHOUT_LIBRARIES:
     try:
         main([command])

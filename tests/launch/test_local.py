@@ -22,8 +22,8 @@ from assay.launch.local import LocalExecutor
 from assay.launch.mpi.mpirun import mpirun_command
 from assay.launch.outcome import KEPT_OUTPUT
 from assay.model.placement import Placement
+from assay.processes import POLITE_WAITING
 from assay.records.schema import Job
-from assay.waiting import POLITE_WAITING
 from open_mpi import OPEN_MPI, PREFIX
 
 DATA = Path(__file__).parents[1] / "data/toolchains"

@@ -10,30 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.model.plan import PlanContext
 from assay.model.rank_order import ORDERS, seats_by_rank
-from assay.plans.fitted_order import (
-    MOST_RANKS,
-    Matrix,
-    cost_of,
-    dense,
-    distances,
-    fit_order,
-    read_matrix,
-)
+from assay.plans.fitted_order import MOST_RANKS, cost_of, dense, distances, fit_order, read_matrix
 from assay.plans.words import plan_from_words
 
 
-def drawn(ranks: int, seed: int, density: float = 0.5) -> Matrix:
+def drawn(ranks: int, seed: int, density: float = 0.5) -> Floats:
     random = np.random.default_rng(seed)
     matrix = random.exponential(1e6, (ranks, ranks)) * (random.random((ranks, ranks)) < density)
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
-def between(matrix: Matrix, order: str, nodes: int, ppn: int) -> float:
+def between(matrix: Floats, order: str, nodes: int, ppn: int) -> float:
     """Bytes from node to node, pair by pair."""
     node_of = [node for node, _ in seats_by_rank(order, nodes, ppn)]
     ranks = range(nodes * ppn)

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from assay.arrays import Floats
 from assay.stats.compare.chosen import chosen_estimate
-from assay.stats.core.intervals import Estimate, Floats, median_interval
+from assay.stats.core.intervals import Estimate, median_interval
 
 
 def best_of(rows: Floats, truth: Floats) -> tuple[Floats, Floats]:

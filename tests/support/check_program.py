@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from assay.waiting import POLITE_WAITING
+from assay.processes import POLITE_WAITING
 from native_build import INSIDE, NATIVE, TOOLS, build_kernels, content, digest, kept_in_cache
 from native_build import OPTIMISED as OPTIMISED_BUILD
 

@@ -17,6 +17,7 @@ from assay.config import Config
 from assay.kernels import building
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Value
+from assay.processes import POLITE_WAITING
 from assay.records.schema import (
     Job,
     MeasurementOrder,
@@ -24,7 +25,6 @@ from assay.records.schema import (
     StreamEnd,
     StreamRecord,
 )
-from assay.waiting import POLITE_WAITING
 from native_build import FOR_TESTS, SANITIZED, TOOLS, build_kernels
 
 # Whole benchmarks: on one rank, on a power of two and on another number; with threads and without;

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.processes import POLITE_WAITING
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.reading import measurement_id, read_run
-from assay.waiting import POLITE_WAITING
 from unforeseen import UNFORESEEN
 
 TOKEN = "ASSAY_TEST_KILL"

@@ -8,10 +8,10 @@ from collections import defaultdict
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.models.program.origins import DelayCost, WaitOrigins
 from assay.models.program.waits import WaitStates
 from assay.trace.calls import ALL_TO_ALL, blocking_form
-from assay.trace.events import Floats
 from assay.trace.matching import FlatTrace, MatchedTrace
 
 # Excesses below this share of the times are rounding.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.usage.jobs import Floats, Ints
+from assay.arrays import Floats, Ints
 from assay.usage.scheduler.policy import Policy, Timing
 from assay.usage.scheduler.replay import replay
 from assay.usage.scheduler.schedule import Schedule, Workload

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.lab.slurm import SlurmCluster
 from assay.usage.accounts.reading import read_accounts
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload.as_slurm import NAME, as_slurm

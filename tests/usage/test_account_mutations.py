@@ -9,8 +9,8 @@ import pytest
 
 from assay.errors import AssayError
 from assay.subjects.usage.findings import find
-from assay.subjects.usage.query import UsageQuery
 from assay.usage.accounts.reading import read_accounts
+from assay.usage.analysis.query import UsageQuery
 from usage_logs import SAMPLES, SLURM_FIXED, sacct_json
 
 _PIECES = (

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.subjects.usage import completeness, distribution, prepared
-from assay.subjects.usage.distribution import Distribution
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.query import UsageQuery
-from assay.usage import columns, jobs, node_use, use
-from assay.usage.accounts import swf
+from assay.usage import collector, columns, dropped, node_use, use
+from assay.usage.accounts.readers import swf
 from assay.usage.accounts.reading import Accounts, read_accounts
+from assay.usage.analysis import completeness, distribution, prepared
+from assay.usage.analysis.distribution import Distribution
+from assay.usage.analysis.query import UsageQuery
 from assay.usage.columns import TableWriter
 from usage_logs import MONDAY, SAMPLES, SLURM_EVENTS, read_text, swf_of
 
@@ -46,8 +46,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (columns, prepared):
         monkeypatch.setattr(module, "ROWS", 50)
     monkeypatch.setattr(use, "_EVENTS", 40)
-    monkeypatch.setattr(jobs, "_SORTED", 60)
-    monkeypatch.setattr(jobs, "_BUFFER", 30)
+    monkeypatch.setattr(dropped, "_SORTED", 60)
+    monkeypatch.setattr(collector, "_BUFFER", 30)
     monkeypatch.setattr(completeness, "_SORTED", 60)
     monkeypatch.setattr(node_use, "PAIRS", 30)
 

@@ -10,9 +10,9 @@ import pytest
 
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.query import UsageQuery
 from assay.usage.accounts.reading import Accounts
 from assay.usage.accounts.values import date
+from assay.usage.analysis.query import UsageQuery
 from assay.usage.jobs import State
 from usage_logs import MONDAY, PBS, lsf_record, read_text
 

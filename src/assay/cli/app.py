@@ -154,8 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: Sequence[str]) -> int:
+    from assay.cli.limits import check_limits
     from assay.conditions import check_surroundings, name_output
-    from assay.limits import check_limits
 
     check_surroundings()
     name_output()

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.design.fabric import Fabric, fabric_of
 from assay.design.parts import Catalogue, Disk, InterconnectPart, MemoryKit, Node
 from assay.design.spec import DesignSpec
 from assay.design.workload import MachineFigures
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,11 @@ class Architecture:
 class PriceFactors:
     """Factors on the catalogue's prices, of one shape; 1 for all: the prices as they stand."""
 
-    node: Array
-    kit: Array
-    disk: Array
-    network: Array
-    room: Array
+    node: Floats
+    kit: Floats
+    disk: Floats
+    network: Floats
+    room: Floats
 
     @classmethod
     def as_quoted(cls) -> PriceFactors:
@@ -89,15 +88,15 @@ class Bill:
     servers). ``racks``: how many. ``power``: W. ``floor``: m².
     """
 
-    nodes: Array
-    network: Array
-    room: Array
-    power: Array
-    racks: Array
-    floor: Array
+    nodes: Floats
+    network: Floats
+    room: Floats
+    power: Floats
+    racks: Floats
+    floor: Floats
 
     @property
-    def price(self) -> Array:
+    def price(self) -> Floats:
         """The whole price."""
         return self.nodes + self.network + self.room
 
@@ -158,7 +157,7 @@ class Builder:
 
     def _switches(
         self, network: InterconnectPart, fabric: Fabric, count: NDArray[np.int64]
-    ) -> tuple[Array, Array, Array]:
+    ) -> tuple[Floats, Floats, Floats]:
         """Price, power and rack units of the switches."""
         price, power, units = (np.zeros(count.shape) for _ in range(3))
         for name, column in fabric.switches.items():

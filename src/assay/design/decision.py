@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.design.candidates import Architecture, Builder, PriceFactors
 from assay.design.figures import PartFigure
 from assay.design.search import BUDGET, combined, within
 from assay.design.spec import DesignSpec
 from assay.design.workload import model_spread, needs_rate, times
-
-Array = NDArray[np.float64]
 
 # Architectures whose score is below this share of the best one's are not drawn.
 LEAST_SHARE = 0.5
@@ -61,8 +60,8 @@ class ArchitectureChoice:
     """
 
     architectures: tuple[int, ...]
-    scores: Array
-    likely: Array
+    scores: Floats
+    likely: Floats
     values: tuple[InputValue, ...]
 
 
@@ -73,9 +72,9 @@ class Draws:
         self._number = number
         self._seed = seed
         self.inputs: dict[tuple[str, str], Input] = {}
-        self.factors: dict[tuple[str, str], Array] = {}
+        self.factors: dict[tuple[str, str], Floats] = {}
 
-    def factor(self, part: str, what: str, figure: PartFigure | None, spread: float) -> Array:
+    def factor(self, part: str, what: str, figure: PartFigure | None, spread: float) -> Floats:
         """Factors on the input, with median 1, the same at every call."""
         key = (part, what)
         if key not in self.factors:
@@ -85,7 +84,7 @@ class Draws:
             self.inputs[key] = Input(part, what, figure)
         return self.factors[key]
 
-    def of(self, part: str, what: str, figure: PartFigure) -> Array:
+    def of(self, part: str, what: str, figure: PartFigure) -> Floats:
         """Factors on a figure."""
         return self.factor(part, what, figure, figure.spread)
 
@@ -109,7 +108,7 @@ def drawn_rates(
     one: Architecture,
     count: NDArray[np.int64],
     draws: Draws,
-) -> dict[str, Array]:
+) -> dict[str, Floats]:
     """Rates of each workload on ``count`` nodes (one number per draw), from drawn figures."""
     node, network = one.node, one.network
     rates = {}
@@ -193,14 +192,14 @@ def _affordable(
     return np.where(low >= 0, possible[np.maximum(low, 0)], 0)
 
 
-def _slowest(one: Architecture, draws: Draws) -> Array | None:
+def _slowest(one: Architecture, draws: Draws) -> Floats | None:
     """Draws of how slow the slowest node is, standard normal; None where all nodes are equal."""
     if one.node.between_nodes <= 0.0:
         return None
     return np.log(draws.factor(one.node.name, "slowest node", None, 1.0))
 
 
-def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Array:
+def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Floats:
     """The model's own error: half of its variance with the node, half with the interconnect."""
     spread = whole / math.sqrt(2.0)
     node = draws.factor(one.node.name, f"model of {name}", None, spread)
@@ -208,7 +207,7 @@ def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Ar
     return np.asarray(node * network)
 
 
-def _values(scores: Array, draws: Draws) -> tuple[InputValue, ...]:
+def _values(scores: Floats, draws: Draws) -> tuple[InputValue, ...]:
     """The value of knowing each input: the expected value of partial perfect information, by bins
     of its draws (Strong & Oakley 2013, 2), less what the same bins give for a random order.
     """
@@ -232,7 +231,7 @@ def _values(scores: Array, draws: Draws) -> tuple[InputValue, ...]:
     return tuple(sorted(found, key=lambda value: (-value.gain, value.input.part)))
 
 
-def _gain(ordered: Array, without: float, chosen: int) -> tuple[float, float]:
+def _gain(ordered: Floats, without: float, chosen: int) -> tuple[float, float]:
     bins = np.array_split(ordered, _BINS, axis=1)
     means = [np.mean(part, axis=1) for part in bins]
     weights = [part.shape[1] / ordered.shape[1] for part in bins]

@@ -7,10 +7,10 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assay.arrays import Floats
 
 
-def pareto_front(price: Array, power: Array, score: Array) -> NDArray[np.int64]:
+def pareto_front(price: Floats, power: Floats, score: Floats) -> NDArray[np.int64]:
     """Indices of the candidates of which no other has a price and a power at most as great and a
     score at least as great, one of them strictly better; by increasing price. Of equal ones, the
     first.

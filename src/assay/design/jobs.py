@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,27 +9,25 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.decoding import UNREADABLE
 from assay.design.figures import read_share
 from assay.design.parts import Node
+from assay.design.program import slowdown
 from assay.design.saturation import BusyShares, JobMix, busy_shares
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument
 from assay.usage.accounts.reading import read_accounts
+from assay.usage.analysis.labels import sizes_of_label
+from assay.usage.analysis.model import LEVELS
 from assay.usage.workload.estimates import LEAST_REQUEST
 from assay.usage.workload.from_log import load_of
-
-Array = NDArray[np.float64]
 
 JOBS = "jobs."  # what the names of these workloads begin with
 # Jobs that a summary is turned into, and those of a log that are used: the last ones.
 _SUMMARY_JOBS, _LOG_JOBS = 4000, 20_000
 _SEED = 20050401
-# The levels of a distribution's quantiles in the findings of ``assay usage``.
-_LEVELS = (0.0, *(k / 50 for k in range(1, 50)), 0.99, 1.0)
-_SIZE = re.compile(r"(\d{1,9})(?: to (\d{1,9}))?")
 
 
 class WrittenJobs(msgspec.Struct, frozen=True):
@@ -58,10 +55,9 @@ class DesignJobs:
     bandwidth: float
     busy: BusyShares
 
-    def slower(self, cores: Array, dgemm: Array, bandwidth: Array) -> Array:
+    def slower(self, cores: Floats, dgemm: Floats, bandwidth: Floats) -> Floats:
         """Run time on a core of a node over that where they ran; ``cores``, rates: of the node."""
-        slower = (1.0 - self.memory) * self.dgemm * cores / dgemm
-        return np.asarray(slower + self.memory * self.bandwidth * cores / bandwidth)
+        return slowdown(self, cores=cores, dgemm=dgemm, bandwidth=bandwidth)
 
 
 def read_jobs(
@@ -144,12 +140,13 @@ def _drawn(data: Mapping[str, Any], path: Path) -> JobMix:
     try:
         quantiles = np.array(data["run"]["quantiles"], dtype=np.float64)
         classes = [
-            (_bounds(part["name"]), int(part["jobs"]), float(part["use"])) for part in data["sizes"]
+            (sizes_of_label(part["name"]), int(part["jobs"]), float(part["use"]))
+            for part in data["sizes"]
         ]
     except (KeyError, TypeError, ValueError):
         classes, quantiles = [], np.empty(0)
     classes = [one for one in classes if one[0] and one[1] > 0 and one[2] > 0.0]
-    usable = quantiles.size == len(_LEVELS) and bool(np.all(quantiles >= 0.0))
+    usable = quantiles.size == len(LEVELS) and bool(np.all(quantiles >= 0.0))
     if not classes or not usable:
         raise AssayError(
             "The findings have no sizes and run times of jobs.",
@@ -160,7 +157,7 @@ def _drawn(data: Mapping[str, Any], path: Path) -> JobMix:
 
 
 def _of_classes(
-    classes: Sequence[tuple[tuple[int, int] | None, int, float]], quantiles: Array
+    classes: Sequence[tuple[tuple[int, int] | None, int, float]], quantiles: Floats
 ) -> JobMix:
     generator = np.random.default_rng(_SEED)
     total = sum(jobs for _, jobs, _ in classes)
@@ -168,7 +165,7 @@ def _of_classes(
         max(round(jobs * _SUMMARY_JOBS / total), 1) for _, jobs, _ in classes
     ])  # fmt: skip
     kind = generator.permutation(kind)
-    run = np.interp(generator.random(kind.size), _LEVELS, quantiles)
+    run = np.interp(generator.random(kind.size), LEVELS, quantiles)
     run = np.maximum(run, 1.0)
     processors = np.ones(kind.size, dtype=np.int64)
     for number, (bounds, jobs, use) in enumerate(classes):
@@ -178,12 +175,3 @@ def _of_classes(
         wanted = use / jobs  # processor × s per job
         run[mine] *= wanted / float(np.mean(processors[mine] * run[mine]))
     return JobMix(processors, run, np.maximum(run, LEAST_REQUEST))
-
-
-def _bounds(name: str) -> tuple[int, int] | None:
-    """``17 to 32``, or one number."""
-    found = _SIZE.fullmatch(name)
-    if not found:
-        return None
-    low = int(found[1])
-    return low, max(int(found[2] or low), low)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.design.figures import FigureReader, Origin, Written, read_share
 from assay.design.parts import Node
 from assay.errors import nearest
 from assay.toml import TomlDocument
 
-Array = NDArray[np.float64]
 PROGRAM = "program."
 _MOST_RANKS = 10_000_000
 
@@ -51,10 +51,10 @@ class DesignProgram:
 class ProgramParts:
     """Seconds of a run by what they are spent on; ``runs``: how many the machine does at once."""
 
-    runs: Array
-    compute: Array
-    latency: Array
-    link: Array
+    runs: Floats
+    compute: Floats
+    latency: Floats
+    link: Floats
 
 
 def read_programs(
@@ -98,15 +98,40 @@ def read_programs(
     return found
 
 
+class MeasuredCore(Protocol):
+    """A core of the measured machine and what ran on it."""
+
+    @property
+    def memory(self) -> float:
+        """The share of the run time that memory bounds."""
+
+    @property
+    def dgemm(self) -> float:
+        """flop/s."""
+
+    @property
+    def bandwidth(self) -> float:
+        """B/s."""
+
+
+def slowdown(measured: MeasuredCore, *, cores: Floats, dgemm: Floats, bandwidth: Floats) -> Floats:
+    """Run time on a core of a node over the run time on the measured core.
+
+    ``cores``, ``dgemm`` (flop/s), ``bandwidth`` (B/s): of the whole node.
+    """
+    compute = (1.0 - measured.memory) * measured.dgemm * cores / dgemm
+    return np.asarray(compute + measured.memory * measured.bandwidth * cores / bandwidth)
+
+
 def program_parts(
     program: DesignProgram,
     *,
-    nodes: Array,
-    cores: Array,
-    dgemm: Array,
-    bandwidth: Array,
-    link: Array,
-    latency: Array,
+    nodes: Floats,
+    cores: Floats,
+    dgemm: Floats,
+    bandwidth: Floats,
+    link: Floats,
+    latency: Floats,
 ) -> ProgramParts:
     """Runs on nodes with a rank per core: as many runs at once as fit, else one that takes longer.
 
@@ -115,8 +140,7 @@ def program_parts(
     """
     needed = np.ceil(program.ranks / cores)
     beside = np.minimum(cores, program.ranks)
-    slower = (1.0 - program.memory) * program.dgemm * cores / dgemm
-    slower = slower + program.memory * program.bandwidth * cores / bandwidth
+    slower = slowdown(program, cores=cores, dgemm=dgemm, bandwidth=bandwidth)
     several = needed > 1.0
     return ProgramParts(
         runs=np.where(nodes >= needed, np.floor(nodes / needed), nodes / needed),

@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.kernels.builds.scheduler import build_scheduler
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.policy import Policy, Timing
 from assay.usage.scheduler.replay import replay_all
 from assay.usage.scheduler.schedule import Schedule, Workload
 from assay.usage.workload.change import at_most
-
-Array = NDArray[np.float64]
 
 POLICY = Policy(backfill="easy", timing=Timing(depth=100))
 STARTED = 0.75  # share of the work
@@ -40,8 +39,8 @@ class JobMix:
     """Jobs in the order of submission: ``processors`` of each, ``run`` and ``limit`` (s)."""
 
     processors: NDArray[np.int64]
-    run: Array
-    limit: Array
+    run: Floats
+    limit: Floats
 
     @property
     def largest(self) -> int:
@@ -49,7 +48,7 @@ class JobMix:
         return int(self.processors.max())
 
     @cached_property
-    def work(self) -> Array:
+    def work(self) -> Floats:
         """Processor × s of each job."""
         return np.asarray(self.processors * self.run)
 
@@ -61,11 +60,11 @@ class BusyShares:
     ``spread``: standard deviation of its logarithm over draws of the mix, the mean over all.
     """
 
-    processors: Array
-    share: Array
+    processors: Floats
+    share: Floats
     spread: float
 
-    def at(self, processors: Array) -> Array:
+    def at(self, processors: Floats) -> Floats:
         """The share for numbers of processors; linear in their logarithm."""
         return np.interp(np.log(np.maximum(processors, 1.0)), np.log(self.processors), self.share)
 

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Bools, Floats
 from assay.design.candidates import Architecture, Bill, Builder, PriceFactors, architectures
 from assay.design.spec import DesignSpec
 from assay.design.workload import LINPACK, STREAM, needs_rate, times
 from assay.errors import AssayError, nearest
 from assay.units import counted
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 # The budget that the value of further money is computed for, relative to the one given.
 MORE_MONEY = 1.1
@@ -35,9 +33,9 @@ class Candidates:
     architectures: tuple[Architecture, ...]
     architecture: NDArray[np.int32]
     count: NDArray[np.int32]
-    price: Array
-    power: Array
-    score: Array
+    price: Floats
+    power: Floats
+    score: Floats
     considered: int
     excluded: Mapping[str, int]
     richer: float
@@ -55,7 +53,7 @@ def search(
     _check_rates(spec)
     limits = spec.limits
     count = np.arange(limits.least, limits.most + 1, spec.step, dtype=np.int64)
-    columns: list[tuple[int, NDArray[np.int64], Array, Array, Array]] = []
+    columns: list[tuple[int, NDArray[np.int64], Floats, Floats, Floats]] = []
     excluded: dict[str, int] = {}
     richer = 0.0
     for index, one in enumerate(every):
@@ -98,7 +96,7 @@ def search(
 
 def scores(
     spec: DesignSpec, builder: Builder, one: Architecture, count: NDArray[np.int64]
-) -> Array:
+) -> Floats:
     """The weighted geometric mean of the predicted rates, as the catalogue has the figures."""
     return combined(
         spec,
@@ -106,7 +104,7 @@ def scores(
     )
 
 
-def combined(spec: DesignSpec, rates: Mapping[str, Array]) -> Array:
+def combined(spec: DesignSpec, rates: Mapping[str, Floats]) -> Floats:
     """One score of several rates: their geometric mean by the workload's weights.
 
     Ratios of geometric means don't depend on the units of the rates (Fleming & Wallace 1986).
@@ -117,8 +115,8 @@ def combined(spec: DesignSpec, rates: Mapping[str, Array]) -> Array:
 
 
 def within(
-    spec: DesignSpec, one: Architecture, bill: Bill, fits: Flags, count: NDArray[np.int64]
-) -> dict[str, Flags]:
+    spec: DesignSpec, one: Architecture, bill: Bill, fits: Bools, count: NDArray[np.int64]
+) -> dict[str, Bools]:
     """By limit: which numbers of nodes are within it."""
     limits = spec.limits
     per_rank = one.memory / one.node.cores >= limits.memory_per_rank
@@ -133,7 +131,7 @@ def within(
     }
 
 
-def _all(tests: Mapping[str, Flags], without: str) -> Flags:
+def _all(tests: Mapping[str, Bools], without: str) -> Bools:
     flags = [passes for name, passes in tests.items() if name != without]
     return np.asarray(np.logical_and.reduce(flags))
 

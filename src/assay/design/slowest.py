@@ -10,15 +10,14 @@ approximated by z((n - 3/8) / (n + 1/4)) (Blom 1958).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-Array = NDArray[np.float64]
+from assay.arrays import Floats
 
 
 def slowest_factor(
-    nodes: Array, between_nodes: float, over_time: float, drawn: Array | None = None
-) -> Array:
+    nodes: Floats, between_nodes: float, over_time: float, drawn: Floats | None = None
+) -> Floats:
     """The factor on the time of computing on ``nodes`` nodes; 1 on one node, in the median.
 
     ``drawn``: standard normal numbers, one for each draw of the cluster's nodes; None for the

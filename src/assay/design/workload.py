@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.arrays import Floats
 from assay.design.jobs import JOBS, DesignJobs
 from assay.design.program import PROGRAM, DesignProgram, program_parts
 from assay.design.slowest import slowest_factor
@@ -29,8 +29,6 @@ from assay.models.linpack.time import (
     fitted_coefficients,
     panel_parts,
 )
-
-Array = NDArray[np.float64]
 
 LINPACK, STREAM = "linpack", "stream"
 # Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
@@ -74,23 +72,23 @@ class MachineFigures:
     ``drawn``: of the slowest node, standard normal numbers, None for the median.
     """
 
-    nodes: Array
-    dgemm: Array
-    bandwidth: Array
-    memory: Array
-    rate: Array
-    link: Array
-    latency: Array
-    bisection: Array
-    processes: Array
-    cores: Array
+    nodes: Floats
+    dgemm: Floats
+    bandwidth: Floats
+    memory: Floats
+    rate: Floats
+    link: Floats
+    latency: Floats
+    bisection: Floats
+    processes: Floats
+    cores: Floats
     program: DesignProgram | None = None
     jobs: DesignJobs | None = None
     between_nodes: float = 0.0
     over_time: float = 0.0
-    drawn: Array | None = None
+    drawn: Floats | None = None
 
-    def slowest(self, nodes: Array) -> Array:
+    def slowest(self, nodes: Floats) -> Floats:
         """The factor on computing in which this many nodes wait for each other (``slowest``)."""
         if not (self.between_nodes or self.over_time):
             return np.ones(1)
@@ -105,19 +103,19 @@ class Times:
     ``link``: bytes through the adapters. ``bisection``: what the middle of the network adds.
     """
 
-    work: Array
-    compute: Array
-    latency: Array
-    link: Array
-    bisection: Array
+    work: Floats
+    compute: Floats
+    latency: Floats
+    link: Floats
+    bisection: Floats
 
     @property
-    def total(self) -> Array:
+    def total(self) -> Floats:
         """The sum of the parts: nothing is assumed to overlap."""
         return self.compute + self.latency + self.link + self.bisection
 
     @property
-    def rate(self) -> Array:
+    def rate(self) -> Floats:
         """Operations per second."""
         return self.work / self.total
 
@@ -324,7 +322,7 @@ def _npb(name: str, machines: MachineFigures) -> Times:
 
 
 @lru_cache(maxsize=64)
-def _npb_demand(kernel: str, problem: str, most: int) -> Mapping[str, Array]:
+def _npb_demand(kernel: str, problem: str, most: int) -> Mapping[str, Floats]:
     """What a class needs on 0 to ``most`` nodes (index), with one process per node, by the
     catalogue of kernels: ``operations``, ``traffic`` (B), ``sent`` (B, all nodes together),
     ``calls`` (messages in a row on one node), ``fill`` (idle share of a pipeline).

@@ -1,7 +1,7 @@
 """Reads plain or compressed files as numbered lines of clean text, in bounded memory.
 
-Compression (gzip, bzip2, xz) and UTF-16 are recognised by the first bytes, and a byte order mark is
-no part of a line.
+Compression (gzip, bzip2, xz), UTF-16 and UTF-32 are recognised by the first bytes, and a byte order
+mark is no part of a line.
 
 Additions of terminals and launchers to a tool's lines are removed: control sequences, carriage
 returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
@@ -10,27 +10,25 @@ returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and In
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
 import re
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 import msgspec
 
+from assay.decoding import LONGEST_MAGIC, damage_errors, decompressed, encoding_of
 from assay.errors import AssayError
 
 # Maximum bytes of a line; longer lines are skipped and reported.
 LONGEST_LINE = 1 << 20
 STDIN = "-"
 
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Bytes by which the encoding is recognised.
+_HEAD = 1024
 _MARK = "\ufeff"  # the byte order mark; concatenated files have one in their middle
 
 
@@ -41,14 +39,6 @@ class _Buffered(Protocol):
     def readline(self, size: int = ..., /) -> bytes: ...
 
 
-# Compressed files by their first bytes.
-_PACKED: dict[bytes, Callable[[BinaryIO], _Buffered]] = {
-    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
-    b"BZh": lambda file: bz2.BZ2File(file),
-    b"\xfd7zXZ\x00": lambda file: lzma.LZMAFile(file),  # noqa: SIM115
-}
-_LONGEST_MAGIC = max(map(len, _PACKED))
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 # ECMA-48 control sequences and operating system commands (such as a window's title).
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
@@ -101,14 +91,13 @@ class SourceFile:
 
     def _read(self, file: BinaryIO) -> Iterator[RawLine]:
         counted = io.BufferedReader(_Counting(file, self._take), 1 << 16)
-        start = counted.peek(_LONGEST_MAGIC)
-        unpack = next((how for magic, how in _PACKED.items() if start.startswith(magic)), None)
-        if unpack is None:
+        content = decompressed(counted, counted.peek(LONGEST_MAGIC))
+        if content is None:
             yield from self._decoded(counted)
             return
         try:
-            yield from self._decoded(unpack(counted))
-        except _DAMAGED:
+            yield from self._decoded(cast("_Buffered", content))
+        except damage_errors():
             self.problem = "The compressed data end early or are damaged."
         except OSError as error:
             if error.errno is not None:
@@ -116,11 +105,12 @@ class SourceFile:
             self.problem = "The compressed data are damaged."  # so says bz2
 
     def _decoded(self, file: _Buffered) -> Iterator[RawLine]:
-        if file.peek(2)[:2] not in _UTF16:
+        encoding = encoding_of(file.peek(_HEAD)[:_HEAD])
+        if encoding == "utf-8-sig":
             yield from self._lines(file.readline)
             return
         bytes_ = cast(BinaryIO, file)
-        text = io.TextIOWrapper(bytes_, encoding="utf-16", errors="replace", newline="\n")
+        text = io.TextIOWrapper(bytes_, encoding=encoding, errors="replace", newline="\n")
         yield from self._lines(lambda most: text.readline(most).encode("utf-8", "replace"))
 
     def _take(self, content: bytes) -> None:

@@ -51,14 +51,20 @@ def linpack_bytes(n: int, nb: int, p: int, ranks: int) -> float:
     q = ranks // p
     width = min(nb, n)
     rows, columns = most_of(n, nb, p), most_of(n + 1, nb, q)
-    panel = 8 + -(-width // 8) * 8 + (_padded(width) + _padded(rows)) * width
-    doubles = _padded(rows) * columns + 2 * panel + 4 * n
+    panel = panel_words(width, rows)
+    doubles = padded_rows(rows) * columns + 2 * panel + 4 * n
     if p > 1:
-        doubles += (_padded(width) + 3 * width) * columns
+        doubles += (padded_rows(width) + 3 * width) * columns
     return 8.0 * doubles
 
 
-def _padded(rows: int) -> int:
+def panel_words(width: int, rows: int) -> int:
+    """Words of a panel with ``rows`` of a grid row: native/linpack/panel.hpp has its layout."""
+    head = 8 + -(-width // 8) * 8
+    return head + (padded_rows(width) + padded_rows(rows)) * width
+
+
+def padded_rows(rows: int) -> int:
     """The leading dimension: an odd number of whole cache lines."""
     return (-(-rows // 8) | 1) * 8
 

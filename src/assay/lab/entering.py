@@ -16,8 +16,8 @@ from assay.errors import AssayError, nearest
 from assay.lab import network
 from assay.lab.cluster import Cluster, Host
 from assay.lab.store import check_root, find_lab, slurm_of
+from assay.processes import POLITE_WAITING
 from assay.schedulers import job_variables
-from assay.waiting import POLITE_WAITING
 
 # A lab may have more hosts than the machine has cores; launches on them can't detect that.
 _POLITE = {

@@ -15,6 +15,7 @@ from assay.errors import AssayError
 from assay.launch import warden
 from assay.launch.output import curb
 from assay.plain_files import writing
+from assay.processes import open_pidfd
 
 # The warden ends a launch in milliseconds, and gives up after 10 s; later it is itself killed.
 _WARDEN_PATIENCE = 15.0
@@ -59,7 +60,7 @@ class LaunchProcess:
                 where=str(out.parent),
                 fix="Check the memory and the number of processes that are left to this user.",
             ) from None
-        self._ended = _open_pidfd(self._warden.pid)
+        self._ended = open_pidfd(self._warden.pid)
         self._output = (out, err)
         self._looked = time.monotonic()
 
@@ -120,11 +121,3 @@ class LaunchProcess:
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-
-
-def _open_pidfd(pid: int) -> int | None:
-    """A descriptor that becomes readable when the process ends; None on an old kernel."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None

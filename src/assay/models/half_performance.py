@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Interval = tuple[float, float]
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

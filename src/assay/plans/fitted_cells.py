@@ -14,7 +14,7 @@ from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import counted
 
 if TYPE_CHECKING:
-    from assay.plans.fitted_order import Matrix
+    from assay.arrays import Floats
 
 
 def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
@@ -47,7 +47,7 @@ def with_fitted_order(cell: Cell, kernel: Kernel, fitting: Fitting) -> Cell:
     return cell
 
 
-def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
+def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Floats | None:
     """The cell's communication matrix; None if all pairs exchange equally.
 
     Raises AssayError for a command without a matrix, Infeasible for another number of ranks.

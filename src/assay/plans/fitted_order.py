@@ -15,16 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.model.rank_order import ORDERS, seats_by_rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Matrix = npt.NDArray[np.float64]
-Seats = npt.NDArray[np.int64]
 
 # Maximum ranks for pairwise exchanges, whose time grows with the cube of the ranks.
 _MOST_EXCHANGED = 64
@@ -62,7 +60,7 @@ class OrderFit:
         return 1.0 - self.between / block if block > 0 else 0.0
 
 
-def dense(peers: Mapping[tuple[int, int], float], ranks: int) -> Matrix:
+def dense(peers: Mapping[tuple[int, int], float], ranks: int) -> Floats:
     """Bytes from each rank (row) to each other rank (column), shape (ranks, ranks)."""
     matrix = np.zeros((ranks, ranks))
     for (one, other), sent in peers.items():
@@ -70,7 +68,7 @@ def dense(peers: Mapping[tuple[int, int], float], ranks: int) -> Matrix:
     return matrix
 
 
-def distances(nodes: int, ppn: int, between: Matrix | None = None) -> Matrix:
+def distances(nodes: int, ppn: int, between: Floats | None = None) -> Floats:
     """Cost of a byte from seat to seat: 0 within a node, 1 between nodes.
 
     ``between``: costs for each pair of nodes in place of 0 and 1, shape (nodes, nodes).
@@ -79,17 +77,17 @@ def distances(nodes: int, ppn: int, between: Matrix | None = None) -> Matrix:
     return np.asarray(np.kron(costs, np.ones((ppn, ppn))), dtype=np.float64)
 
 
-def _plain_seats(order: str, nodes: int, ppn: int) -> Seats:
+def _plain_seats(order: str, nodes: int, ppn: int) -> Ints:
     """The seats of a named order."""
     return np.array([node * ppn + local for node, local in seats_by_rank(order, nodes, ppn)])
 
 
-def cost_of(matrix: Matrix, seats: Seats, costs: Matrix) -> float:
+def cost_of(matrix: Floats, seats: Ints, costs: Floats) -> float:
     """The sum of bytes times their cost; with costs 0 and 1, the bytes between nodes."""
     return float(np.sum(matrix * costs[np.ix_(seats, seats)]))
 
 
-def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = None) -> OrderFit:
+def fit_order(matrix: Floats, nodes: int, ppn: int, between: Floats | None = None) -> OrderFit:
     """The order of least cost that was found; the result is reproducible.
 
     ``matrix``: bytes, shape (nodes * ppn, nodes * ppn). Above ``MOST_RANKS`` ranks only the named
@@ -111,7 +109,7 @@ def fit_order(matrix: Matrix, nodes: int, ppn: int, between: Matrix | None = Non
     return OrderFit(tuple(int(seat) for seat in best), least, plain)
 
 
-def _searched(matrix: Matrix, costs: Matrix, start: Seats) -> Iterable[Seats]:
+def _searched(matrix: Floats, costs: Floats, start: Ints) -> Iterable[Ints]:
     """Seats that the solver finds, from ``start``, the barycentre and random starts.
 
     The solver gets the sum of both directions' bytes, which is exact if ``costs`` is symmetric.
@@ -135,7 +133,7 @@ def _searched(matrix: Matrix, costs: Matrix, start: Seats) -> Iterable[Seats]:
         yield np.asarray(seats, dtype=np.int64)
 
 
-def read_matrix(path: Path, text: str | None = None) -> Matrix:
+def read_matrix(path: Path, text: str | None = None) -> Floats:
     """A communication matrix from a text file: bytes, or numbers proportional to them.
 
     Either a square of numbers with a row per sender and a column per receiver, or lines of three:
@@ -185,7 +183,7 @@ def text_of(path: Path) -> str:
     )
 
 
-def share_between(matrix: Matrix, seats: Sequence[tuple[int, int]]) -> float:
+def share_between(matrix: Floats, seats: Sequence[tuple[int, int]]) -> float:
     """The share of the traffic between ranks that crosses nodes, 0 to 1.
 
     ``seats``: the node of each rank and its place there (``model.rank_order.seats_by_rank``).
@@ -195,7 +193,7 @@ def share_between(matrix: Matrix, seats: Sequence[tuple[int, int]]) -> float:
     return float(matrix[crossing].sum() / (matrix.sum() - np.trace(matrix)))
 
 
-def _with_messages(path: Path, matrix: Matrix) -> Matrix:
+def _with_messages(path: Path, matrix: Floats) -> Floats:
     if matrix.sum() - np.trace(matrix) > 0:
         return matrix
     raise AssayError(
@@ -205,7 +203,7 @@ def _with_messages(path: Path, matrix: Matrix) -> Matrix:
     )
 
 
-def _of_triples(path: Path, rows: list[tuple[int, list[float]]]) -> Matrix:
+def _of_triples(path: Path, rows: list[tuple[int, list[float]]]) -> Floats:
     for number, (one, other, _) in rows:
         if one != int(one) or other != int(other) or max(one, other) >= _MOST_READ:
             raise _wrong(path, number, f"ranks are whole numbers from 0 to {_MOST_READ - 1}")

@@ -11,14 +11,14 @@ from assay.model.placement import Value
 from assay.model.plan import PlanContext
 
 if TYPE_CHECKING:
-    from assay.plans.fitted_order import Matrix
+    from assay.arrays import Floats
 
 
 @dataclass(frozen=True)
 class Messages:
     """A command's communication matrix: bytes, shape (ranks, ranks), and its file."""
 
-    matrix: Matrix
+    matrix: Floats
     where: str
 
     @property

@@ -38,7 +38,7 @@ from assay.toml import TomlDocument, load_toml, parse_toml
 from assay.units import whole_number
 
 if TYPE_CHECKING:
-    from assay.plans.fitted_order import Matrix
+    from assay.arrays import Floats
 
 PLAN_SCHEMA = 1
 _KEYS = (
@@ -96,7 +96,7 @@ class Source:
         self.texts[str(path)] = document.text
         return document
 
-    def matrix(self, path: Path) -> Matrix:
+    def matrix(self, path: Path) -> Floats:
         """Read a communication matrix. Raises AssayError."""
         from assay.plans.fitted_order import read_matrix, text_of
 

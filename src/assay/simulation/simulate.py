@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.simulation.cluster import NodeVariability, SimulatedCluster
 from assay.simulation.platform import hosts_for, options, platform_xml
 from assay.simulation.simgrid import SimGrid, run_simulation
 from assay.trace.exports.simgrid import LIST
 
-Floats = npt.NDArray[np.float64]
 # Intervals of a node's speed over time that are drawn; they are repeated in longer runs.
 _INTERVALS = 500
 

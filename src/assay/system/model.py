@@ -275,6 +275,16 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
                 fix="Read this run with the assay that wrote it, or restore the file from a copy.",
             ) from None
 
+    @classmethod
+    def known(cls, plain: dict[str, object]) -> System | None:
+        """As ``from_dict``; None where another version of assay wrote it in another form."""
+        from assay.errors import AssayError
+
+        try:
+            return cls.from_dict(plain)
+        except AssayError:
+            return None
+
     @property
     def usable_threads(self) -> int | None:
         """Hardware threads that this process may run on: online, in its cpuset and its affinity."""

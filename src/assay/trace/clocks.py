@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
-from assay.trace.events import Floats, Integers, Trace
+from assay.trace.events import Trace
 from assay.trace.matching import FlatTrace, MatchedTrace, match
 from assay.trace.native import put_in_order
 from assay.trace.partners.doubts import without_early
@@ -38,9 +39,9 @@ class ClockPoints:
     """
 
     to: int
-    at: Integers
-    ahead: Integers
-    round_trip: Integers
+    at: Ints
+    ahead: Ints
+    round_trip: Ints
 
 
 class ClockTree:
@@ -56,7 +57,7 @@ class ClockTree:
         for rank in leaders:
             self._path(rank)
 
-    def to_reference(self, rank: int, times: Integers) -> Integers:
+    def to_reference(self, rank: int, times: Ints) -> Ints:
         """Times of a rank's clock (ns) as those of the reference, rank 0's."""
         for points in self._path(rank):
             times = times + np.rint(_interpolated(points, times)).astype(np.int64)
@@ -77,7 +78,7 @@ class ClockTree:
         return path
 
 
-def _interpolated(points: ClockPoints, times: Integers) -> Floats:
+def _interpolated(points: ClockPoints, times: Ints) -> Floats:
     """Offsets between comparisons on straight lines; outside, on the line through the first and the
     last comparison (one comparison: constant).
     """
@@ -160,7 +161,7 @@ def _moved(matched: MatchedTrace) -> MatchedTrace | None:
     return replace(matched, flat=moved)
 
 
-def _chains(flat: FlatTrace) -> tuple[Integers, Integers]:
+def _chains(flat: FlatTrace) -> tuple[Ints, Ints]:
     """Where the events of each thread begin, and the place of each event, if events are put thread
     after thread. What one thread does is in order; between threads times are too close to tell.
     """
@@ -172,7 +173,7 @@ def _chains(flat: FlatTrace) -> tuple[Integers, Integers]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), at
 
 
-def _points(first: Integers, begin: Floats, end: Floats, at: Integers) -> tuple[Integers, Integers]:
+def _points(first: Ints, begin: Floats, end: Floats, at: Ints) -> tuple[Ints, Ints]:
     """Where the begin and the end of the event at each place are among all of its thread in order
     of time; at one time begins come first, but an event's own end after its begin.
     """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.trace.events import Integers
+from assay.arrays import Ints
 
 
-def coded(values: Integers) -> tuple[Integers, Integers]:
+def coded(values: Ints) -> tuple[Ints, Ints]:
     """The distinct values, ascending, and the place of each value among them.
 
     As ``np.unique`` with ``return_inverse``, which sorts all values: where few are distinct, a

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.trace.model import ProfiledRun, SourcePlace
 
@@ -21,9 +22,6 @@ UNKNOWN_PEER = -3
 NO_TAG = -1
 NO_REQUEST = -1
 UNKNOWN_BYTES = -1
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,11 @@ class Events:
     tag: npt.NDArray[np.int32]
     source: npt.NDArray[np.int32]
     source_tag: npt.NDArray[np.int32]
-    sent: Integers
-    received: Integers
-    request: Integers
-    completed_start: Integers
-    completed_request: Integers
+    sent: Ints
+    received: Ints
+    request: Ints
+    completed_start: Ints
+    completed_request: Ints
     count: npt.NDArray[np.uint32]
     thread: npt.NDArray[np.uint16]
 
@@ -94,7 +92,7 @@ class Events:
             completed_request=self.completed_request[: int(starts[-1])],
         )
 
-    def completions(self) -> tuple[Integers, Integers]:
+    def completions(self) -> tuple[Ints, Ints]:
         """For each completed request, the index of the call that completed it; and the request."""
         calls = np.repeat(np.arange(len(self)), np.diff(self.completed_start))
         return calls, self.completed_request

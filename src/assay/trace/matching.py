@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from assay.trace.events import NO_REQUEST, Integers, Trace
+from assay.arrays import Ints
+from assay.trace.events import NO_REQUEST, Trace
 from assay.trace.partners.collectives import match_collectives, match_meetings
 from assay.trace.partners.epochs import match_epochs
 from assay.trace.partners.messages import match_messages
@@ -79,7 +80,7 @@ def flatten(trace: Trace) -> FlatTrace:
     )
 
 
-def _completed_in(trace: Trace, place: int, first: int) -> Integers:
+def _completed_in(trace: Trace, place: int, first: int) -> Ints:
     """Per event of a rank, the event that completed its request, as a flat number."""
     events = trace.ranks[place].events
     number = len(events)

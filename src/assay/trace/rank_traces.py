@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.trace.calls import MAKING, chosen, started_form
 from assay.trace.clocks import ClockTree
-from assay.trace.events import NO_TAG, Events, Floats, Integers, RankTrace
+from assay.trace.events import NO_TAG, Events, RankTrace
 from assay.trace.polling import joined_polls
 from assay.trace.regions import Regions
 from assay.trace.trace_files import RankFile
@@ -28,7 +29,7 @@ class RecordedTimes:
     origin: int
     regions: Regions | None
 
-    def seconds(self, rank: int, local: Integers) -> Floats:
+    def seconds(self, rank: int, local: Ints) -> Floats:
         """Times of a rank's clock, ns."""
         found = 1e-9 * (self.clocks.to_reference(rank, local) - self.origin).astype(np.float64)
         return found if self.regions is None else self.regions.without_gaps(found)
@@ -45,7 +46,7 @@ def last_time(file: RankFile) -> int:
     return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
 
 
-def nanoseconds(times: Sequence[int]) -> Integers:
+def nanoseconds(times: Sequence[int]) -> Ints:
     """These times as an array of whole nanoseconds."""
     return np.array(times, dtype=np.int64)
 

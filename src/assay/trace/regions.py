@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.trace.events import Floats
+from assay.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats, Ints
 from assay.usage.columns import unnamed_file, unwritable
-from assay.usage.jobs import Floats, Ints
 
 # Pairs of a job and a node that are computed with at a time.
 PAIRS = 1 << 20

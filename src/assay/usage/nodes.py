@@ -10,13 +10,12 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.arrays import Ints
 from assay.errors import AssayError
 from assay.hostnames import MOST_HOSTS, expand_hosts, natural
 from assay.usage.columns import ColumnTable, TableWriter, ranges
 
-Ints = NDArray[np.int64]
 NodeRange = tuple[int, int]
 # A name without its last digits, the number of these digits (0 for none), and what follows them.
 Template = tuple[str, int, str]

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
-from assay.usage.jobs import Floats, Jobs, MachineFacts, State
+from assay.usage.jobs import Jobs, MachineFacts, State
 
 # The share of the use that may be missing at the ends of the settled period.
 MISSING_AT_MOST = 0.05

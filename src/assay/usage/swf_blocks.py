@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats, Ints
 from assay.usage.accounts.model import LONGEST
+from assay.usage.collector import JobCollector
 from assay.usage.columns import Columns
-from assay.usage.jobs import LATEST, MOST_PROCESSORS, Floats, Ints, JobCollector, State
+from assay.usage.jobs import LATEST, MOST_PROCESSORS, State
 
 FIELDS = 18
 _MINUS, _DOT, _NEWLINE = ord("-"), ord("."), ord("\n")

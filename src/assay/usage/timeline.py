@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.usage.jobs import Floats
+from assay.arrays import Floats
 
 
 @dataclass(frozen=True)

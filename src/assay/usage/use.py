@@ -12,8 +12,8 @@ from typing import IO
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.usage.columns import ColumnTable, TableWriter, unnamed_file, unwritable
-from assay.usage.jobs import Floats, Ints
 from assay.usage.period import HOUR
 from assay.usage.timeline import StepFunction, occupied
 

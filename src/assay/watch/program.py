@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import AssayError
+from assay.processes import open_pidfd
 from assay.watch import relay
 from assay.watch.signals import forward, hold, release
 
@@ -92,7 +93,7 @@ class Program:
         self._buffer = bytearray()
         self._status: int | None = None
         self.usage: tuple[float, float] | None = None
-        self._ended = _pidfd(self.pid)
+        self._ended = open_pidfd(self.pid)
 
     @property
     def relay_pid(self) -> int:
@@ -252,10 +253,3 @@ def _spawn(
         setsigmask=mask,
         setsigdef=_PIPE_SIGNALS,
     )
-
-
-def _pidfd(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None

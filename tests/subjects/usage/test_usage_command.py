@@ -13,9 +13,9 @@ from assay.report.markdown import to_markdown
 from assay.report.usage.write import build_usage
 from assay.subjects.usage.figures import figures
 from assay.subjects.usage.findings import find
-from assay.subjects.usage.query import UsageQuery
 from assay.subjects.usage.tables import tables
 from assay.usage.accounts.reading import read_accounts
+from assay.usage.analysis.query import UsageQuery
 from browser import Browser, look
 from named_runs import leaks, shown
 from usage_logs import PBS, SAMPLES, SLURM, SWF, read_text, swf_of

@@ -12,9 +12,10 @@ import pytest
 from assay.errors import AssayError
 from assay.subjects.usage.answer import answer
 from assay.subjects.usage.findings import find
-from assay.subjects.usage.model import LEVELS, UsageFindings
-from assay.subjects.usage.query import UsageQuery
+from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.words import quantile
+from assay.usage.analysis.model import LEVELS
+from assay.usage.analysis.query import UsageQuery
 from usage_logs import (
     FLUX,
     LSF,

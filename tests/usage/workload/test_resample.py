@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload.resample import THINK, WEEK, resampled, sessions_of, weeks_of
 from planted_loads import planted_load

@@ -18,9 +18,9 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.arrays import Floats
     from assay.report.anonymous.names import Names
     from assay.report.model import ReportModel
-    from assay.stats.core.intervals import Floats
 
 FailOn = Literal["never", "failure", "precision", "nodes", "expectation"]
 

@@ -125,7 +125,6 @@ def usage(
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
     from assay.report.usage.write import build_usage, present
     from assay.subjects.usage.findings import find
-    from assay.subjects.usage.query import UsageQuery
     from assay.subjects.usage.queue.asking import (
         QueueQuery,
         check_query,
@@ -133,6 +132,7 @@ def usage(
         slurm_script,
     )
     from assay.usage.accounts.reading import read_accounts
+    from assay.usage.analysis.query import UsageQuery
 
     if processors is not None and processors < 1:
         raise AssayError(

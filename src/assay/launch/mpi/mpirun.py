@@ -12,7 +12,7 @@ from assay.launch.mpi.adapter_variables import choose_adapters
 from assay.launch.mpi.host_lists import hydra_hosts, open_mpi_hosts, srun_hosts
 from assay.launch.node_sets import choose_hosts
 from assay.model.placement import Placement
-from assay.waiting import POLITE_WAITING
+from assay.processes import POLITE_WAITING
 
 
 def mpirun_command(

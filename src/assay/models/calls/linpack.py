@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from assay.kernels.linpack import panel_words
 from assay.models.calls.actions import CallSchedule
 from assay.models.calls.linpack_rows import swap_rounds
 from assay.models.linpack.time import Coefficients
@@ -150,7 +151,7 @@ class _Solution:
                 # The pivot's size and place, its row of the panel, and the row that it displaces.
                 self.schedule.allreduce(_WORD * (2 * self.nb + 4), column)
         for row in range(self.p):
-            words = _message(panel.width, self._rows(panel, row))
+            words = panel_words(panel.width, self._rows(panel, row))
             self._send([self._rank(row, panel.column + k) for k in range(self.q)], words)
 
     def _send(self, ranks: list[int], words: int) -> None:
@@ -238,17 +239,6 @@ def _part(count: int, block: int, parts: int, part: int) -> int:
     """How many of ``count`` are a part's, if blocks are dealt to the parts in turn."""
     rounds, rest = divmod(count, block * parts)
     return rounds * block + min(max(rest - part * block, 0), block)
-
-
-def _message(width: int, rows: int) -> int:
-    """Words of a panel with ``rows`` of a grid row: native/linpack/panel.hpp has its layout."""
-    head = 8 + -(-width // 8) * 8
-    return head + (_padded(width) + _padded(rows)) * width
-
-
-def _padded(rows: int) -> int:
-    # An odd number of cache lines.
-    return (-(-rows // 8) | 1) * 8
 
 
 def _pieces(words: int) -> int:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from assay.arrays import Floats
+
 _WORD = 8
 _FILE = Path(__file__).with_name("coefficients.json")
 # Memory that is filled by default: HPL's documents advise about 80% of it.
@@ -63,21 +63,21 @@ class ProcessFigures:
     next in its row and to all others of its column.
     """
 
-    dgemm: Array
-    latency: Array
-    adapter: Array
-    along: Array
-    exchanged: Array
+    dgemm: Floats
+    latency: Floats
+    adapter: Floats
+    along: Floats
+    exchanged: Floats
 
 
 @dataclass(frozen=True)
 class PanelParts:
     """Seconds; ``panel`` and ``broadcast`` without what is hidden."""
 
-    update: Array
-    panel: Array
-    broadcast: Array
-    swap: Array
+    update: Floats
+    panel: Floats
+    broadcast: Floats
+    swap: Floats
 
 
 def grids_of(processes: int) -> list[tuple[int, int]]:
@@ -87,10 +87,10 @@ def grids_of(processes: int) -> list[tuple[int, int]]:
 
 
 def panel_parts(
-    n: Array,
+    n: Floats,
     nb: int,
-    p: Array,
-    q: Array,
+    p: Floats,
+    q: Floats,
     of: ProcessFigures,
     coefficients: Coefficients,
     steps: int,

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.models.network.pair_times import Bools, Floats, Ints, PairTimes, node_quantiles
+from assay.arrays import Bools, Floats, Ints
+from assay.models.network.pair_times import PairTimes, node_quantiles
 
 # Repetitions of node effects and cut, and of the assignment of nodes.
 _FITS = 3

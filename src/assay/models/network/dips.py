@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.stats.core.intervals import Interval, median_interval
-
-Floats = npt.NDArray[np.float64]
+from assay.arrays import Floats
+from assay.stats.core.intervals import median_interval
+from assay.units import Interval
 
 # Probability of at least one dip in a curve whose bandwidth never falls.
 FALSE_ALARMS = 0.01

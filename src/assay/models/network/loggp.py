@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.models.network.dips import MIN_DEPTH, Dip, dip_at, valleys
 from assay.models.network.message_model import (
     LogGP,
@@ -34,8 +35,6 @@ from assay.models.network.piecewise_linear import (
     relative,
 )
 from assay.stats.core.intervals import median_interval
-
-Floats = npt.NDArray[np.float64]
 
 # In place of infinity, which intervals can't hold; any interval that reaches it is undetermined.
 _UNBOUNDED = 1e300

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
+from assay.arrays import Floats
 from assay.models.network.dips import Dip
 from assay.models.network.minimum import DETERMINED
-from assay.stats.core.intervals import Interval
-
-Floats = npt.NDArray[np.float64]
+from assay.units import Interval
 
 # A change with a step of at least this share of the time is a change of protocol.
 MIN_STEP = 0.05

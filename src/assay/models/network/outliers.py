@@ -11,9 +11,8 @@ times that covers tails up to Pareto's; for lighter tails the test is conservati
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from assay.arrays import Floats
 
 # Minimum number of values per outlier, and maximum number of outliers.
 _VALUES_PER_OUTLIER = 5

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.intp]
+from assay.arrays import Floats, Indexes
 
 # Probability of at least one change or outlier too many in a curve that has none.
 FALSE_ALARMS = 0.01
@@ -105,7 +103,7 @@ def _best_of_each(
     costs = (whole, without)
     best: dict[tuple[int, int], Floats] = {(0, 0): np.full(n + 1, np.inf)}
     best[0, 0][0] = 0.0
-    back: dict[tuple[int, int], tuple[Whole, Whole]] = {}
+    back: dict[tuple[int, int], tuple[Indexes, Indexes]] = {}
     orders = [
         (pieces, outliers)
         for pieces in range(1, most + 1)
@@ -135,8 +133,8 @@ def _best_of_each(
 
 def _trace(
     order: tuple[int, int],
-    back: dict[tuple[int, int], tuple[Whole, Whole]],
-    worst: Whole,
+    back: dict[tuple[int, int], tuple[Indexes, Indexes]],
+    worst: Indexes,
     residual: float,
     n: int,
 ) -> Cut:
@@ -154,7 +152,7 @@ def _trace(
     return Cut(tuple(reversed(firsts)), tuple(sorted(left_out)), max(residual, 0.0), freedom)
 
 
-def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, Whole]:
+def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, Indexes]:
     """Misfit of a line through points i to j, and without the point that fits worst.
 
     The third array holds the index of that point. A misfit is a sum of squared relative residuals;

@@ -12,17 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.models.network.communities import Kinds, communities, kinds_of
 from assay.models.network.minimum import AGREEING_LAUNCHES, GROUPS
 from assay.models.network.outliers import upper_outliers
-from assay.models.network.pair_times import (
-    Floats,
-    Ints,
-    PairTimes,
-    depths,
-    labels_of,
-    node_quantiles,
-)
+from assay.models.network.pair_times import PairTimes, depths, labels_of, node_quantiles
 from assay.models.network.topology import (
     FALSE_ALARMS,
     FAST_PART,

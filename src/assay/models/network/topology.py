@@ -25,10 +25,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.models.network.minimum import AGREEING_LAUNCHES, GROUPS
 from assay.models.network.outliers import upper_outliers
 
-Floats = npt.NDArray[np.float64]
 Grouping = tuple[tuple[int, ...], ...]
 
 # The probability of finding groups where there are none, and that of any slow node or pair.

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.stats.core.intervals import smallest_size
 
-Floats = npt.NDArray[np.float64]
 Row = tuple[int, ...]
 
 # Columns of the measured times of a launch.

@@ -26,12 +26,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Indexes
 from assay.stats.core.one_thread import one_thread
-
-Ints = npt.NDArray[np.intp]
 
 # Degrees of freedom of the noise: heavy tails for disturbed launches.
 TAILS = 4.0
@@ -184,7 +181,7 @@ def _block(candidates: int) -> int:
     return min(max(4, -(-candidates // 24)), 16)
 
 
-def _placed(trials: Sequence[PlacementTrial], alive: Ints) -> list[PlacementTrial]:
+def _placed(trials: Sequence[PlacementTrial], alive: Indexes) -> list[PlacementTrial]:
     places = {int(candidate): place for place, candidate in enumerate(alive)}
     return [PlacementTrial(places[t.candidate], t.block, t.cost) for t in trials]
 
@@ -272,7 +269,7 @@ class _Process:
     def __init__(
         self, candidates: Sequence[PlacementCandidate], trials: Sequence[PlacementTrial]
     ) -> None:
-        self.where: Ints = np.array([t.candidate for t in trials], dtype=np.intp)
+        self.where: Indexes = np.array([t.candidate for t in trials], dtype=np.intp)
         logs = np.log(np.array([t.cost for t in trials]))
         self._level = float(np.median(logs))
         self._values: Floats = logs - self._level

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.models.placement.components import (
     BETWEEN,
     COMPONENTS,
@@ -29,14 +30,13 @@ from assay.models.placement.placed import (
     UNKNOWN,
     WAITED,
     EqualRanks,
-    Floats,
     NodeModel,
     Placed,
     computing_of,
     expected,
     share_within,
 )
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 # Minimum share of messages within nodes, or between them, in all messages' loss to be the cause.
 _MOSTLY = 2 / 3

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.models.program.graph import (
     Edges,
@@ -22,7 +23,6 @@ from assay.models.program.graph import (
 )
 from assay.models.program.links import BETWEEN, ProgramNetwork
 from assay.models.program.replay import costs, replay
-from assay.trace.events import Floats, Integers
 
 # Orders nearly always settle within three repetitions. Of random programs on a slower network some
 # need eight, and an order before that can be wrong by 10% of the time.
@@ -36,7 +36,7 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
     far = graph.far
     if len(far.size) < 2:
         return graph
-    before: tuple[Integers, Integers] | None = None
+    before: tuple[Ints, Ints] | None = None
     for _ in range(_MOST_REPEATS):
         times = replay(graph, network).times
         orders = _orders(graph, network, times)
@@ -71,7 +71,7 @@ def with_burst(graph: ProgramGraph, burst: float) -> ProgramGraph:
 
 def _orders(
     graph: ProgramGraph, network: ProgramNetwork, times: Floats, *, by_rank: bool = True
-) -> tuple[Integers, Integers]:
+) -> tuple[Ints, Ints]:
     """Messages by the time at which they are ready to leave, and at which they come.
 
     ``by_rank``: of the same time by rank and order of sending, otherwise first those that others
@@ -88,13 +88,11 @@ def _orders(
     return _sorted(ready, far.injection), _sorted(comes, far.injection)
 
 
-def _sorted(times: Floats, then: Integers) -> Integers:
+def _sorted(times: Floats, then: Ints) -> Ints:
     return np.lexsort((then, times)).astype(np.int64)
 
 
-def _chained(
-    graph: ProgramGraph, out: Integers, into: Integers, times: Floats
-) -> ProgramGraph | None:
+def _chained(graph: ProgramGraph, out: Ints, into: Ints, times: Floats) -> ProgramGraph | None:
     """The graph with other chains; None if these are a circle. ``times``: of its nodes before."""
     along, far = graph.along, graph.far
     source, size, link = along.source.copy(), along.bytes.copy(), along.link.copy()
@@ -131,7 +129,7 @@ def _chained(
     )
 
 
-def _in_time(times: Floats, one: Integers, other: Integers) -> Integers | None:
+def _in_time(times: Floats, one: Ints, other: Ints) -> Ints | None:
     """Nodes by time, if each then comes after those that it depends on; otherwise None.
 
     It does unless an adapter's order has changed, and takes a fraction of the search for an order.

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.models.program.links import BETWEEN, WITHIN, LinkParameters, ProgramNetwork
 from assay.models.program.schedules import schedule_of
 from assay.models.program.waits import CAUSES, WaitStates, eager_sizes
 from assay.trace.calls import ALL_TO_ALL, SENDS, blocking_form
 from assay.trace.codes import coded
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 
 # Bytes up to which a send's own time is its overhead.
@@ -101,7 +101,7 @@ def calibrate(matched: MatchedTrace, waits: WaitStates) -> CalibratedNetwork:
     return CalibratedNetwork(*estimates)
 
 
-def _overhead(matched: MatchedTrace, hosts: Integers, link: int, eager: int) -> float:
+def _overhead(matched: MatchedTrace, hosts: Ints, link: int, eager: int) -> float:
     flat, of = matched.flat, matched.messages
     near = hosts[flat.rank[of.send]] == hosts[flat.rank[of.receive]]
     limit = min(_SHORT, eager)
@@ -112,7 +112,7 @@ def _overhead(matched: MatchedTrace, hosts: Integers, link: int, eager: int) -> 
 
 
 def _messages(
-    matched: MatchedTrace, waits: WaitStates, hosts: Integers, link: int, eager: int
+    matched: MatchedTrace, waits: WaitStates, hosts: Ints, link: int, eager: int
 ) -> tuple[_Observations, _Observations]:
     """Calls that received one message, and calls that received several."""
     flat, of = matched.flat, matched.messages
@@ -140,7 +140,7 @@ def _messages(
 
 
 def _burst(
-    matched: MatchedTrace, hosts: Integers, which: Integers, came: Floats
+    matched: MatchedTrace, hosts: Ints, which: Ints, came: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Of each message: the begin of the sends right before it through its host's adapter, their
     bytes, and their number.
@@ -176,7 +176,7 @@ def _burst(
     return began, bytes_, sends
 
 
-def _meetings(matched: MatchedTrace, hosts: Integers, link: int) -> _Observations:
+def _meetings(matched: MatchedTrace, hosts: Ints, link: int) -> _Observations:
     """All-to-all collectives of ranks on one host, or on one host each."""
     flat = matched.flat
     sent = np.concatenate([rank.events.sent for rank in flat.trace.ranks])
@@ -206,7 +206,7 @@ def _meetings(matched: MatchedTrace, hosts: Integers, link: int) -> _Observation
     return _Observations(*(np.concatenate(c) if c else np.empty(0) for c in columns))
 
 
-def _kinds(keys: Floats) -> tuple[Floats, Integers]:
+def _kinds(keys: Floats) -> tuple[Floats, Ints]:
     """The distinct columns of a table, and which of them each column is."""
     code = np.zeros(keys.shape[1], dtype=np.int64)
     rows = []

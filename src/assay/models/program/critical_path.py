@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.models.program.origins import DelayKind
 from assay.models.program.waits import WaitStates
 from assay.trace.codes import coded
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace
 
 _START = -1
@@ -27,7 +27,7 @@ _PART = 1 << 20
 class CriticalPath:
     """Pieces of the path in order of time: ``rank`` (places), ``begin`` and ``end`` in s."""
 
-    rank: Integers
+    rank: Ints
     begin: Floats
     end: Floats
 
@@ -62,7 +62,7 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
     last = int(np.argmax([one.end for one in flat.trace.ranks]))
     moment = flat.trace.ranks[last].end
 
-    def before(times: Floats, rank: int) -> Integers:
+    def before(times: Floats, rank: int) -> Ints:
         """The last wait of a rank that ends before each time; -1: none does."""
         low, high = int(by_rank[rank]), int(by_rank[rank + 1])
         found = np.searchsorted(ends[low:high], times, side="left") - 1
@@ -111,12 +111,10 @@ def critical_shares(flat: FlatTrace, path: CriticalPath) -> list[CriticalShare]:
 
 
 # Kind (0: computing, 1: communication), ranks, sites after and before, s.
-_Part = tuple[int, Integers, Integers, Integers, Floats]
+_Part = tuple[int, Ints, Ints, Ints, Floats]
 
 
-def _of_calls(
-    flat: FlatTrace, path: CriticalPath, piece: Integers, event: Integers
-) -> tuple[_Part, _Part]:
+def _of_calls(flat: FlatTrace, path: CriticalPath, piece: Ints, event: Ints) -> tuple[_Part, _Part]:
     """The parts of the path before and in each call; ``piece``: that each is in."""
     begin, end = path.begin[piece], path.end[piece]
     rank = path.rank[piece]
@@ -133,7 +131,7 @@ def _of_calls(
     )
 
 
-def _behind(flat: FlatTrace, path: CriticalPath, first: Integers, last: Integers) -> _Part:
+def _behind(flat: FlatTrace, path: CriticalPath, first: Ints, last: Ints) -> _Part:
     """Behind the last call of each piece: the end of a rank, unless the next call begins there."""
     opened = np.array([one.begin for one in flat.trace.ranks])[path.rank]
     some = last > flat.first[path.rank]
@@ -149,9 +147,9 @@ def _add(
     sums: dict[int, float],
     width: int,
     kind: int,
-    rank: Integers,
-    after: Integers,
-    before: Integers,
+    rank: Ints,
+    after: Ints,
+    before: Ints,
     seconds: Floats,
 ) -> None:
     """Add s by rank, kind and sites, coded as one number."""
@@ -162,7 +160,7 @@ def _add(
         sums[one] += float(total)
 
 
-def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Integers, Integers]:
+def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Ints, Ints]:
     """For each piece its first call, and the first one behind it."""
     first = np.zeros(len(path.rank), dtype=np.int64)
     last = np.zeros(len(path.rank), dtype=np.int64)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.trace.events import Floats, Trace
+from assay.arrays import Floats
+from assay.trace.events import Trace
 
 
 @dataclass(frozen=True)

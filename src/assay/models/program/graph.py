@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.models.program.links import BETWEEN, WITHIN
 from assay.models.program.meetings import Meeting, meetings_of, messages_of, width_of
 from assay.trace.calls import FINALIZE
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import MatchedTrace
 from assay.trace.native import topological
 
@@ -44,10 +44,10 @@ class Edges:
     ``link`` (`WITHIN` or `BETWEEN`).
     """
 
-    source: Integers
+    source: Ints
     seconds: Floats
     latencies: npt.NDArray[np.int8]
-    bytes: Integers
+    bytes: Ints
     overheads: npt.NDArray[np.int8]
     link: npt.NDArray[np.int8]
 
@@ -59,12 +59,12 @@ class FarMessages:
     ``order``: ascending by sending rank, and of one rank as it sent them.
     """
 
-    injection: Integers
-    arrival: Integers
-    size: Integers
-    source: Integers
-    target: Integers
-    order: Integers
+    injection: Ints
+    arrival: Ints
+    size: Ints
+    source: Ints
+    target: Ints
+    order: Ints
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class ProgramGraph:
 
     along: Edges
     across: Edges
-    event: Integers
+    event: Ints
     begins: npt.NDArray[np.bool_]
-    ends: Integers
+    ends: Ints
     messages: int
     unknown: tuple[str, ...]
     far: FarMessages
-    sent_at: Integers
-    received_at: Integers
+    sent_at: Ints
+    received_at: Ints
 
     def __len__(self) -> int:
         return len(self.event)
@@ -97,10 +97,10 @@ class ProgramGraph:
 
 @dataclass
 class _Columns:
-    source: Integers
+    source: Ints
     seconds: Floats
     latencies: npt.NDArray[np.int8]
-    bytes: Integers
+    bytes: Ints
     overheads: npt.NDArray[np.int8]
     link: npt.NDArray[np.int8]
 
@@ -115,7 +115,7 @@ class _Columns:
             np.full(number, BETWEEN, dtype=np.int8),
         )
 
-    def ordered(self, order: Integers, place: Integers) -> Edges:
+    def ordered(self, order: Ints, place: Ints) -> Edges:
         return reordered(
             Edges(self.source, self.seconds, self.latencies, self.bytes, self.overheads, self.link),
             order,
@@ -127,25 +127,25 @@ class _Columns:
 class _Items:
     """Parts of calls: ``width`` nodes each, of event ``event``, ordered by ``order`` within it."""
 
-    event: Integers
-    order: Integers
-    width: Integers
+    event: Ints
+    order: Ints
+    width: Ints
 
 
 @dataclass(frozen=True)
 class _Flights:
     """Messages: nodes of the ready sender, the posted receive, the completed receive and send."""
 
-    ready: Integers
-    posted: Integers
-    received: Integers
-    sent: Integers  # -1: nothing waits for it
-    size: Integers
-    source: Integers  # ranks
-    target: Integers
+    ready: Ints
+    posted: Ints
+    received: Ints
+    sent: Ints  # -1: nothing waits for it
+    size: Ints
+    source: Ints  # ranks
+    target: Ints
 
 
-def reordered(edges: Edges, order: Integers, place: Integers) -> Edges:
+def reordered(edges: Edges, order: Ints, place: Ints) -> Edges:
     """The edges of nodes in another order; ``place`` is its inverse."""
     source = edges.source[order]
     return Edges(
@@ -229,7 +229,7 @@ class _Layout:
         ranks = len(flat.trace.ranks)
         # A node for each begin, and one for the end of each rank behind its calls.
         before = np.concatenate([[0], np.cumsum(1 + widths)])
-        self.node_of: Integers = before[:-1] + flat.rank.astype(np.int64)
+        self.node_of: Ints = before[:-1] + flat.rank.astype(np.int64)
         self.ends = before[flat.first[1:]] + np.arange(ranks)
         self.size = int(before[-1]) + ranks
         self.has_items = widths > 0
@@ -261,7 +261,7 @@ class _Layout:
         shape = meeting.rows.shape
         block = self.blocks[number].reshape(shape)
         members = meeting.group.members
-        columns: list[list[Integers]] = [[] for _ in range(7)]
+        columns: list[list[Ints]] = [[] for _ in range(7)]
         for flight in messages_of(meeting.schedule):
             size = np.rint(meeting.sizes[:, flight.block] * flight.share).astype(np.int64)
             ones = np.ones(shape[0], dtype=np.int64)
@@ -397,7 +397,7 @@ def _without_waiting(matched: MatchedTrace) -> Floats:
     return np.asarray(durations)
 
 
-def topological_order(one: Integers, other: Integers) -> Integers | None:
+def topological_order(one: Ints, other: Ints) -> Ints | None:
     """An order of nodes with up to two edges each, given their sources (-1: none).
 
     None if there is a circle (Kahn 1962).

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.models.program.schedules import CollectiveSchedule, ScheduleStep, schedule_of
 from assay.models.program.waits import roots
 from assay.trace.calls import FROM_ROOT, TO_ROOT, blocking_form
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace, MatchedCollectives, MatchedTrace
 
 
@@ -22,8 +22,8 @@ class Meeting:
 
     schedule: CollectiveSchedule
     group: MatchedCollectives
-    rows: Integers
-    calls: Integers  # the events that complete them
+    rows: Ints
+    calls: Ints  # the events that complete them
     sizes: Floats
 
 
@@ -114,7 +114,7 @@ def meetings_of(matched: MatchedTrace) -> tuple[list[Meeting], set[str]]:
 
 def _by_root(
     flat: FlatTrace, group: MatchedCollectives, which: npt.NDArray[np.bool_], name: str
-) -> Iterator[tuple[int, Integers]]:
+) -> Iterator[tuple[int, Ints]]:
     index = np.flatnonzero(which)
     if not len(index):
         return

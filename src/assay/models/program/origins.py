@@ -23,9 +23,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.models.program.waits import WaitStates
 from assay.trace.calls import ALL_TO_ALL, blocking_form
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace, MatchedTrace
 from assay.trace.native import OriginEvents, OriginMoments, OriginWaits, find_origins
 
@@ -130,7 +130,7 @@ def _result(
     return WaitOrigins(tuple(costs), unknown, float(own.sum()))
 
 
-def _pair_moments(flat: FlatTrace, waits: WaitStates) -> tuple[Integers, Integers, Floats]:
+def _pair_moments(flat: FlatTrace, waits: WaitStates) -> tuple[Ints, Ints, Floats]:
     """When one rank of a pair had waited for the other: keys of the pairs, ascending; where the
     moments of each begin, and the end; the moments of each in order of time.
     """
@@ -146,7 +146,7 @@ def _pair_moments(flat: FlatTrace, waits: WaitStates) -> tuple[Integers, Integer
 
 def _collective_moments(
     matched: MatchedTrace,
-) -> tuple[npt.NDArray[np.uint8], Integers, Floats]:
+) -> tuple[npt.NDArray[np.uint8], Ints, Floats]:
     """Per communicator, when all its ranks had begun an all-to-all collective: whether it has each
     rank, a row per communicator; where its moments begin, and the end; the moments.
     """

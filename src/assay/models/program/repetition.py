@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.trace.codes import coded
-from assay.trace.events import Events, Floats, Integers, RankTrace
+from assay.trace.events import Events, RankTrace
 
 # Distances that are tried as periods, those that may cover most first.
 _MOST_CANDIDATES = 96
@@ -56,7 +57,7 @@ class IterationTimes:
         return np.asarray(np.diff(self.begins))
 
 
-def signs(events: Events) -> Integers:
+def signs(events: Events) -> Ints:
     """A number per call that is the same for calls alike."""
     code = events.communicator.astype(np.int64)
     code = code * (int(events.site.max(initial=0)) + 1) + events.site
@@ -64,7 +65,7 @@ def signs(events: Events) -> Integers:
     return coded(code)[1].astype(np.int64)
 
 
-def find_repetition(sequence: Integers, least: int = 2) -> Repetition | None:
+def find_repetition(sequence: Ints, least: int = 2) -> Repetition | None:
     """The repetition that covers most of a sequence; None if nothing repeats three times.
 
     ``least``: the shortest period.
@@ -102,7 +103,7 @@ def iterations(rank: RankTrace) -> IterationTimes | None:
     return IterationTimes(found, np.append(before, events.end[found.end - 1]))
 
 
-def _candidates(sequence: Integers) -> Integers:
+def _candidates(sequence: Ints) -> Ints:
     if len(sequence) < _LEAST_TIMES:
         return np.empty(0, dtype=np.int64)
     order = np.argsort(sequence, kind="stable")

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.models.program.graph import Edges, ProgramGraph
 from assay.models.program.links import BETWEEN, WITHIN, ProgramNetwork
-from assay.trace.events import Floats, Integers
 from assay.trace.native import longest_path, replay_times
 
 _MOST_STEPS = 200
@@ -56,7 +56,7 @@ class Replay:
 
     seconds: float
     times: Floats
-    path: Integers
+    path: Ints
     by_message: npt.NDArray[np.bool_]
     slopes: Slopes
 
@@ -83,7 +83,7 @@ def replay(graph: ProgramGraph, network: ProgramNetwork) -> Replay:
     return Replay(float(times[last]), times, path, by_message, _slopes(graph, path, by_message))
 
 
-def _slopes(graph: ProgramGraph, path: Integers, by_message: npt.NDArray[np.bool_]) -> Slopes:
+def _slopes(graph: ProgramGraph, path: Ints, by_message: npt.NDArray[np.bool_]) -> Slopes:
     def total(name: str, link: int | None) -> float:
         found = 0.0
         for edges, part in ((graph.along, path[~by_message]), (graph.across, path[by_message])):

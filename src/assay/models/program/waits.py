@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.trace.calls import (
     ALL_TO_ALL,
     BUFFERED,
@@ -24,7 +25,6 @@ from assay.trace.calls import (
     TO_ROOT,
     blocking_form,
 )
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace, MatchedCollectives, MatchedTrace
 from assay.trace.partners.model import Meetings
 
@@ -49,15 +49,15 @@ class WaitStates:
     the end of the former. ``cause``: index into `CAUSES`.
     """
 
-    event: Integers
-    late: Integers
+    event: Ints
+    late: Ints
     seconds: Floats
     cause: npt.NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.event)
 
-    def part(self, which: npt.NDArray[np.bool_] | Integers) -> WaitStates:
+    def part(self, which: npt.NDArray[np.bool_] | Ints) -> WaitStates:
         """Some of them."""
         return WaitStates(
             self.event[which], self.late[which], self.seconds[which], self.cause[which]
@@ -71,8 +71,8 @@ class WaitStates:
 
 @dataclass(frozen=True)
 class _Found:
-    event: Integers
-    late: Integers
+    event: Ints
+    late: Ints
     seconds: Floats
     cause: WaitCause
 
@@ -104,7 +104,7 @@ def wait_states(matched: MatchedTrace) -> WaitStates:
     return states.part(last)
 
 
-def _until(flat: FlatTrace, waiting: Integers, late: Integers) -> Floats:
+def _until(flat: FlatTrace, waiting: Ints, late: Ints) -> Floats:
     """s from the begin of each waiting call to that of the late one, within the former."""
     length = flat.end[waiting] - flat.begin[waiting]
     return np.asarray(np.clip(flat.begin[late] - flat.begin[waiting], 0.0, length))
@@ -237,8 +237,8 @@ def _at_meeting(flat: FlatTrace, meeting: Meetings) -> _Found:
 
 
 def _collective_pairs(
-    flat: FlatTrace, group: MatchedCollectives, rows: Integers, cause: str
-) -> tuple[Integers, Integers]:
+    flat: FlatTrace, group: MatchedCollectives, rows: Ints, cause: str
+) -> tuple[Ints, Ints]:
     """The calls that may wait, and the last call that each needs."""
     every = np.arange(len(rows))
     begin = flat.begin[rows]
@@ -259,8 +259,8 @@ def _collective_pairs(
 
 
 def roots(
-    flat: FlatTrace, group: MatchedCollectives, rows: Integers
-) -> tuple[npt.NDArray[np.bool_], Integers]:
+    flat: FlatTrace, group: MatchedCollectives, rows: Ints
+) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Which collectives have a known root, and the column of each of these."""
     # Of an intercommunicator only the group without the root, and the root itself, name it.
     peer = flat.column("peer")[rows].max(axis=1)

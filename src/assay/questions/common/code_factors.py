@@ -20,9 +20,9 @@ from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.model import RunData
 from assay.stats.compare.code_factor import CodeFactor, code_factor
-from assay.stats.core.intervals import Interval
 from assay.stats.core.launches import launch_interval
 from assay.stats.repeats.repeats import Repeats, repeats_of
+from assay.units import Interval
 
 # Names of codes, with versions and further words; those that fit the same one are versions of it.
 _PROGRAMS = tuple(

@@ -15,9 +15,9 @@ import msgspec
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name, placement_text
 from assay.questions.common.answer import Answer, Bound, Confidence, Evidence, ImpossibleValue
-from assay.questions.common.selection import Interval, Point, quantity_text
+from assay.questions.common.selection import Point, quantity_text
 from assay.stats.core.model import CellSummary
-from assay.units import counted, format_share
+from assay.units import Interval, counted, format_share
 
 # A share above this, with its whole interval, can't be: 1, plus 2% for the limit's own error (the
 # clock rate that a peak is computed with is measured to a per cent or two). A limit measured in the

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.questions.common.answer import Evidence
-from assay.questions.common.selection import Interval, Point, ratio
+from assay.questions.common.selection import Point, ratio
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

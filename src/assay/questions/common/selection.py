@@ -13,9 +13,7 @@ from assay.model.placement import Placement, Value
 from assay.questions.common.answer import Bound, Evidence
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import format_memory, format_quantity
-
-Interval = tuple[float, float]
+from assay.units import Interval, format_memory, format_quantity
 
 _PER_RATE = "/(flop/s)"
 # The share of the best value from which a curve counts as having reached it: "N that reaches 95% of

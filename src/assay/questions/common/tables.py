@@ -10,8 +10,8 @@ import msgspec
 
 from assay.charts.figure import Datum
 from assay.questions.common.answer import Evidence
-from assay.questions.common.selection import Interval, Point, measured_text, quantity_text
-from assay.units import MISSING, format_share, format_signed
+from assay.questions.common.selection import Point, measured_text, quantity_text
+from assay.units import MISSING, Interval, format_share, format_signed
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
 R = TypeVar("R")

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from assay.hostnames import natural
 from assay.model.placement import Value
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Interval, Point, ratio
+from assay.questions.common.selection import Point, ratio
 from assay.questions.papers.model import ExhibitCurve
 from assay.questions.papers.points import RunCells, named_value
 from assay.questions.papers.quantities import PaperValue, launches_of, per_value
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

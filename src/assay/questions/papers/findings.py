@@ -11,7 +11,6 @@ from assay.questions.common.answer import Bound
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.gate import MOST
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval
 from assay.questions.papers.curves import PaperCurve, curve_of, up_to
 from assay.questions.papers.loading import chosen_figures, exhibits_of
 from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
@@ -22,6 +21,7 @@ from assay.reference.papers.loading import clusters_by_id, figures_of, paper
 from assay.reference.papers.model import PublishedFigure
 from assay.stats.compare.code_factor import without_code
 from assay.stats.core.intervals import Estimate
+from assay.units import Interval
 
 Kind = Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
 

@@ -27,7 +27,7 @@ from assay.questions.common.selection import Point, points
 from assay.units import counted, format_size
 
 if TYPE_CHECKING:
-    from assay.stats.core.intervals import Floats
+    from assay.arrays import Floats
 
 _NAMED = {"order", "adapter", "kernel"}
 Names = Mapping[str, Value]

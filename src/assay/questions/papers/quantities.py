@@ -11,13 +11,15 @@ from assay.kernels import find_kernel
 from assay.kernels.naming import cell_title
 from assay.kernels.npb import is_phase
 from assay.model.placement import Value
-from assay.questions.common.selection import Interval, Point
+from assay.questions.common.selection import Point
 from assay.questions.papers.facts import fact_of, fact_units
 from assay.questions.papers.model import Per, Quantity
 from assay.questions.papers.points import RunCells, parsed
+from assay.units import Interval
 
 if TYPE_CHECKING:
-    from assay.stats.core.intervals import Estimate, Floats
+    from assay.arrays import Floats
+    from assay.stats.core.intervals import Estimate
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from assay.questions.common.selection import Interval, quantity_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.model import Statement
 from assay.questions.papers.quantities import PaperValue
 from assay.stats.core.intervals import Estimate, difference_interval
-from assay.units import format_share
+from assay.units import Interval, format_share
 
 Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
 # Of all pairs of points, three quarters more in order than not.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from assay.questions.common.selection import Interval, quantity_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.statements import StatementFound, number_text, value_text
+from assay.units import Interval
 
 _BOUNDS = {
     "": "",

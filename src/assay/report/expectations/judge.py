@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.config.expectation import FEWEST_RUNS, Expectation, unmatched
 from assay.errors import AssayError
 from assay.kernels import is_search, known_kernel
 from assay.kernels.naming import cell_name
 from assay.records.model import RunData, system_name
-from assay.stats.core.intervals import Floats
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_change, format_quantity, parse_quantity
 

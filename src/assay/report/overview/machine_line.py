@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from assay.errors import AssayError
 from assay.records.model import Manifest
 from assay.system.model import Adapter, System
 from assay.units import counted, format_memory, format_quantity
@@ -19,9 +18,8 @@ def machine_line(manifest: Manifest) -> str:
 
     Empty where nothing is known of the machine. Nodes are those of the plan's largest placement.
     """
-    try:
-        system = System.from_dict(manifest.system)
-    except AssayError:
+    system = System.known(manifest.system)
+    if system is None:
         return ""
     nodes = max((cell.placement.nodes for cell in manifest.plan.cells), default=1)
     processor = system.processor

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from assay.arrays import Ints
 from assay.report.timeline.model import Arrows
 from assay.report.timeline.packing import Packed
 from assay.report.timeline.windows import Span
 from assay.trace.events import Events, Trace
 
-Integers = npt.NDArray[np.int64]
 _KIND = (
     *("function", "site", "communicator", "peer", "tag", "source", "source_tag"),
     *("sent", "received", "count", "thread"),
@@ -28,7 +28,7 @@ _KIND = (
 _SIGNED = ("tag", "source_tag", "sent", "received")
 
 
-def nanoseconds(times: npt.ArrayLike, origin: float) -> Integers:
+def nanoseconds(times: npt.ArrayLike, origin: float) -> Ints:
     """Times (s) as whole nanoseconds since the origin."""
     return np.rint((np.asarray(times, np.float64) - origin) * 1e9).astype(np.int64)
 
@@ -40,9 +40,9 @@ class Kept:
     """
 
     spans: Sequence[Span]
-    first: Integers
-    last: Integers
-    offset: Integers
+    first: Ints
+    last: Ints
+    offset: Ints
 
     @property
     def calls(self) -> int:
@@ -94,7 +94,7 @@ def _kinds(events: Events, part: slice, rank: int) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _relative(peer: Integers, rank: int) -> Integers:
+def _relative(peer: Ints, rank: int) -> Ints:
     """0 none, 1 MPI_PROC_NULL, 2 unknown; other ranks as the difference, by zigzag, from 3."""
     shift = peer - rank
     return np.asarray(np.where(peer < 0, -1 - peer, 3 + ((shift << 1) ^ (shift >> 63))))
@@ -129,7 +129,7 @@ def pack_arrows(packed: Packed, trace: Trace, kept: Kept, arrows: Arrows | None)
     return len(receive)
 
 
-def _arrows_of(kept: Kept, place: int, arrows: Arrows) -> tuple[Integers, Integers, Integers]:
+def _arrows_of(kept: Kept, place: int, arrows: Arrows) -> tuple[Ints, Ints, Ints]:
     """Sorted by receiving call: its place in the page's list, the sender relative to the
     receiver, the sending call's place relative to the receiving one's.
     """

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-Integers = npt.NDArray[np.int64]
+from assay.arrays import Ints
 
 
 @dataclass(frozen=True)
@@ -19,10 +16,10 @@ class Arrows:
     events. ``receive``: index of the call that completed the receive, among the receiver's.
     """
 
-    sender: Integers
-    send: Integers
-    receiver: Integers
-    receive: Integers
+    sender: Ints
+    send: Ints
+    receiver: Ints
+    receive: Ints
 
     def __len__(self) -> int:
         return len(self.sender)

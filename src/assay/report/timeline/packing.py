@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
 _LEVEL = 7  # of zlib: 9 takes three times as long for 1% fewer bytes
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.report.timeline.states import STATES
 from assay.trace.events import Events, Trace
 
 WHOLE = 255  # a share of 1 as a byte
 _MOST_BINS = 8192
 _LEAST_BINS = 64
-
-Floats = npt.NDArray[np.float64]
 
 
 def bins_for(ranks: int, states: int, cells: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.trace.events import Trace
 
 _SAMPLES = 400_000  # begins of calls that the windows are derived from
@@ -14,7 +15,6 @@ _MOST_WINDOWS = 8192
 # A file holds at least this many windows, so that each part of a run has some in detail.
 _KEPT_WINDOWS = 64
 
-Floats = npt.NDArray[np.float64]
 Span = tuple[float, float]
 
 

@@ -9,7 +9,7 @@ from assay.errors import AssayError
 
 if TYPE_CHECKING:
     from assay.subjects.usage.queue.findings import Replay
-    from assay.subjects.usage.queue.walltimes import RunSteadiness
+    from assay.usage.queue.walltimes import RunSteadiness
     from assay.usage.scheduler.machine import Machine
     from assay.usage.scheduler.policy import Policy
     from assay.usage.scheduler.schedule import Schedule, Workload
@@ -43,7 +43,7 @@ def steadiness_of_run(run: Path) -> RunSteadiness:
     from assay.records.reading import read_run
     from assay.report.earlier_runs import read_history
     from assay.stats.cells.summarise import summarise_cells
-    from assay.subjects.usage.queue.walltimes import steadiness_of
+    from assay.subjects.usage.queue.steadiness import steadiness_of
 
     data = read_run(run)
     return steadiness_of(Measured(data, summarise_cells(data), tuple(read_history(data))))

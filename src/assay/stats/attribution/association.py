@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.attribution.explanations import Explanation, fenced, normal_scores
 from assay.stats.core.correlation import integrated_time
-from assay.stats.core.intervals import Floats
 from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import PROJECTED, RELATIVE
 

@@ -12,18 +12,15 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Bools, Floats
 from assay.stats.attribution.association import Tested, choose, effective_pairs
 from assay.stats.attribution.covariates import BESIDE, SESSIONS, unit_of
 from assay.stats.attribution.explanations import ALONE, Explanation, candidates_of, normal_scores
 from assay.stats.attribution.importance import shares_of
 from assay.stats.attribution.selected import conditional_interval
-from assay.stats.core.intervals import Floats, Interval
 from assay.stats.repeats.repeats import Repeats
-from assay.units import format_quantity, format_share
-
-Mask = npt.NDArray[np.bool_]
+from assay.units import Interval, format_quantity, format_share
 
 # Minimum number of measurements: with 25 covariates tested at 1%, twenty show a correlation of 0.7.
 LEAST = 20
@@ -167,14 +164,14 @@ def _thinned(repeats: Repeats) -> Repeats:
     return repeats.take(np.linspace(0, n - 1, MOST_MEASUREMENTS).astype(np.int64))
 
 
-def _quarters(log_cost: Floats) -> tuple[Mask, Mask]:
+def _quarters(log_cost: Floats) -> tuple[Bools, Bools]:
     """Masks of the quickest and of the slowest quarter of the measurements."""
     low, high = np.quantile(log_cost, (0.25, 0.75))
     return log_cost <= low, log_cost >= high
 
 
 def _share(
-    tested: Tested, share: float, ci95: Interval, quarters: tuple[Mask, Mask], log_cost: Floats
+    tested: Tested, share: float, ci95: Interval, quarters: tuple[Bools, Bools], log_cost: Floats
 ) -> CauseShare:
     candidate = tested.candidate
     cause = candidate.cause

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.records.model import Measurement, RunData
 from assay.records.summary import last_moment
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
 # Run, launch and time of a measurement, which identify a result of ``Repeats``.

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 from assay.stats.repeats.repeats import Repeats
 
 # A difference over the sampling is divided by the sampling time; a level is used unchanged.

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.hostnames import compress_hosts, expand_hosts, natural
 from assay.stats.attribution.covariates import (
     BESIDE,
@@ -22,8 +23,7 @@ from assay.stats.attribution.covariates import (
     scaled_covariate,
 )
 from assay.stats.attribution.lost_time import most_lost
-from assay.stats.compare.levels import Ints, numbered
-from assay.stats.core.intervals import Floats
+from assay.stats.compare.levels import numbered
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.repeats import Repeats
 

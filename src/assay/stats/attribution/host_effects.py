@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.core.rounding import LEAST_DIVISOR, PROJECTED
 from assay.stats.fleet.fleet import LEVEL

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.attribution.explanations import Explanation
-from assay.stats.core.intervals import Floats, Interval
+from assay.units import Interval
 
 RESAMPLES = 500
 # Maximum number of blocks of time that are resampled.

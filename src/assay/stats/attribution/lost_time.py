@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.attribution.covariates import KNOWN, Cause, CovariateReading, scaled_covariate
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 _TAIL = 0.025
 _NORMAL = 1.959963984540054

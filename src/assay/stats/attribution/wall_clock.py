@@ -12,13 +12,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.attribution.association import effective_pairs
 from assay.stats.attribution.attribution import LEAST
 from assay.stats.attribution.explanations import normal_scores
-from assay.stats.core.intervals import Floats, Interval
 from assay.stats.core.rounding import RELATIVE
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.stats.repeats.repeats import Repeats
+from assay.units import Interval
 
 # Level of the test that both clocks vary alike.
 ALPHA = 0.01

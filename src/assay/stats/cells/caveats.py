@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.kernels import is_search, known_kernel
 from assay.model.cell import Cell
 from assay.records.model import Measurement
 from assay.records.stream import sent_by_adapter
 from assay.stats.cells.contention import Contention, contention_of
 from assay.stats.core.correlation import effective_size
-from assay.stats.core.intervals import Floats, smallest_size
+from assay.stats.core.intervals import smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks

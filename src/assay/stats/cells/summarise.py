@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts, natural
 from assay.kernels import is_search, known_kernel
@@ -18,7 +19,7 @@ from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
 from assay.stats.cells.launch_rule import relative_half_width
 from assay.stats.cells.resolution import resolution_of
-from assay.stats.core.intervals import Floats, at_least, checked
+from assay.stats.core.intervals import at_least, checked
 from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation

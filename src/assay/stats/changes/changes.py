@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.stats.changes.mode_share import ModeShare, mean_shift, mode_share
 from assay.stats.changes.reordering import (
@@ -47,7 +48,8 @@ from assay.stats.changes.segments import (
     tidied,
 )
 from assay.stats.changes.significance import StepTests, beside, significant_steps
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.intervals import checked
+from assay.units import Interval
 
 Kind = Literal["step", "drift", "spread", "modes"]
 

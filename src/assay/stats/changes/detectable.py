@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.changes.reordering import critical_gain, gains_of, reordered
 from assay.stats.changes.scan import (
     FIRST,
@@ -33,7 +34,6 @@ from assay.stats.changes.scan import (
     thresholds,
 )
 from assay.stats.core.combinations import can_reach
-from assay.stats.core.intervals import Floats
 
 # Probability with which the smallest detectable step is detected; permutations; sizes, in standard
 # deviations of a run.

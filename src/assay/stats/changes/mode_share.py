@@ -7,9 +7,9 @@ import math
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.changes.scan import inflation
 from assay.stats.changes.segments import CONFIDENCE, SegmentDifference
-from assay.stats.core.intervals import Floats
 from assay.stats.core.modes import find_modes
 
 # Minimum number of runs on both sides together; minimum number and share of runs of each mode on a

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.changes.scan import FLOOR, SPLITS, clip_of, robust_scale
 from assay.stats.core.combinations import least_p
-from assay.stats.core.intervals import Floats
 
 # Permutations of the test for a change, and the share of them that the tail is fitted to.
 ORDERS, _TAIL = 999, 0.05

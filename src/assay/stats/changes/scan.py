@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 
 # Minimum number of runs before the first change, and between successive changes.
 FIRST, NEXT = 8, 6

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.changes.scan import (
     FLOOR,
     OUTLIER,
@@ -22,7 +23,7 @@ from assay.stats.changes.scan import (
     inflation,
     robust_scale,
 )
-from assay.stats.core.intervals import Floats, Interval
+from assay.units import Interval
 
 CONFIDENCE = 0.95
 # By how much the Bayesian information criterion must favour a drift over one step, over several.

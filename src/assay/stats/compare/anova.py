@@ -9,13 +9,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.stats.compare.effect_sizes import share_intervals, spans, variance_shares
 from assay.stats.compare.group_tests import EQUAL_SPREAD, Check, checks_text, normality, spread_test
-from assay.stats.compare.linear_terms import REDUNDANT, Bases, Ints, Term, combinations_of, f_of
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.compare.linear_terms import REDUNDANT, Bases, Term, combinations_of, f_of
+from assay.stats.core.intervals import checked
 from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import RELATIVE
+from assay.units import Interval
 
 # Level of the test of equal spread. It is high because a small difference, which few values don't
 # refute, misleads F where the wider level has fewer values, and allowing for it costs little.

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.stats.core.intervals import Estimate, Floats, Interval, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import Estimate, checked
+from assay.units import Interval
 
 # A result counts as comparable to the best if its median is less than this many standard errors of
 # the difference away. All of 30 equal ones are, nearly always.

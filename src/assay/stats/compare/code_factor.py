@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.arrays import Floats
 from assay.stats.compare.two_sides import ratio_of_sides
-from assay.stats.core.intervals import Estimate, Floats, Interval, ratio_interval
+from assay.stats.core.intervals import Estimate, ratio_interval
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.stats.compare.linear_terms import Bases, Ints, Term, explained, f_of
-from assay.stats.core.intervals import Floats, Interval
+from assay.arrays import Floats, Ints
+from assay.stats.compare.linear_terms import Bases, Term, explained, f_of
 from assay.stats.core.summary import LONGER
+from assay.units import Interval
 
 # Bootstrap resamples for the interval of a share.
 RESAMPLES = 500

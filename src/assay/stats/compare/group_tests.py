@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked
 from assay.stats.core.summary import thinned
+from assay.units import Interval
 
 # Level of differences, and of tests of assumptions.
 LEVEL = 0.05

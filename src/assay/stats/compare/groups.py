@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.stats.compare.anova import Anova as Anova
 from assay.stats.compare.anova import Effect as Effect
@@ -28,18 +29,12 @@ from assay.stats.compare.group_tests import (
     normality,
     spread_test,
 )
-from assay.stats.core.intervals import (
-    Estimate,
-    Floats,
-    Interval,
-    checked,
-    median_interval,
-    ratio_interval,
-)
+from assay.stats.core.intervals import Estimate, checked, median_interval, ratio_interval
 from assay.stats.core.launches import effective_sample_ratio
 from assay.stats.core.multiple import Method, corrected
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.stats.core.warmup import mid_ranks
+from assay.units import Interval
 
 Verdict = Literal["differs", "alike", "open"]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
-
-Ints = npt.NDArray[np.int64]
+from assay.arrays import Floats, Ints
 
 # Up to this number of codes per result a table of all codes is cheaper than sorting.
 _TABLE = 4

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
 # A factor, or several together.
 Term = tuple[str, ...]
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats, Interval
+from assay.arrays import Floats
+from assay.units import Interval
 
 # Fewer degrees of freedom permit no useful interval: Student's t with two needs 4.3 standard
 # errors for a single comparison.

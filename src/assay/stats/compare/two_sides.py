@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.compare.group_tests import hodges_lehmann
 from assay.stats.compare.run_scatter import RunDifference
 from assay.stats.core.combinations import least_p
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.intervals import checked
+from assay.units import Interval
 
 # More launches per side than this are not proposed.
 MOST_LAUNCHES = 1000

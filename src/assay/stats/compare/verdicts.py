@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.compare.code_factor import without_code
 from assay.stats.compare.group_tests import LEVEL
 from assay.stats.compare.groups import location_differs
@@ -25,9 +26,10 @@ from assay.stats.compare.two_sides import (
     runs_needed,
     widened,
 )
-from assay.stats.core.intervals import Estimate, Floats, Interval
+from assay.stats.core.intervals import Estimate
 from assay.stats.core.launches import effective_sample_ratio, launch_interval
 from assay.stats.core.multiple import corrected
+from assay.units import Interval
 
 PairVerdict = Literal["faster", "slower", "same", "open", "none"]
 # Minimum number of values per side for a test.

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats, Interval, at_rank, checked, interval_ranks
+from assay.arrays import Floats
+from assay.stats.core.intervals import at_rank, checked, interval_ranks
+from assay.units import Interval
 
 # In fewer samples correlation can't be distinguished from chance: they count as independent unless
 # the evidence is strong. Standard deviations of the estimated correlation that count as evidence.

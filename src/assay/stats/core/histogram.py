@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 
 # Fewer bins show no shape, and more are no easier to read.
 MIN_BINS, MAX_BINS = 5, 50

@@ -12,13 +12,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.stats.core.rounding import RELATIVE
+from assay.units import Interval
 
-Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
 # Up to this number of trials binomial sums are computed here: importing SciPy takes longer than a
 # launch.
 FEW_TRIALS = 60

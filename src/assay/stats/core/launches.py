@@ -8,13 +8,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.core.correlation import (
     evidence_of_dependence,
     fractional_rank,
     integrated_time,
 )
-from assay.stats.core.intervals import Floats, Interval, at_rank, checked, median_interval
+from assay.stats.core.intervals import at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
+from assay.units import Interval
 
 # Fewer launches don't show how they depend on each other: their interval assumes independence, and
 # is valid only for the period in which they were made.

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.core.intervals import Floats, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked
 
 # Fewer values count as one mode without a test.
 MIN_VALUES = 10

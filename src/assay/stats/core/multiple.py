@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
-from assay.stats.core.intervals import Floats
 
 Method = Literal["holm", "bh"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import AssayError
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 
 def clopper_pearson(found: int, of: int, confidence: float = 0.95) -> Interval:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked
+from assay.units import Interval
 
 # Minimum number of values for an interval of the coefficient of variation.
 MIN_VALUES = 5

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from assay.stats.core.intervals import Floats, Interval, checked, quantile_interval
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked, quantile_interval
 from assay.stats.core.proportions import clopper_pearson
 from assay.stats.core.summary import thinned
+from assay.units import Interval
 
 # Scales the median absolute deviation, and half the interquartile range, to the standard deviation
 # of a normal distribution: 1 / z(3/4).

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.core.correlation import integrated_time
-from assay.stats.core.intervals import Floats, checked
+from assay.stats.core.intervals import checked
 
 _DRAWS = 1000
 _MOST_BLOCKS = 4000

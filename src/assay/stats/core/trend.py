@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.stats.core.correlation import integrated_time
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.intervals import checked
 from assay.stats.core.warmup import mid_ranks
+from assay.units import Interval
 
 # Fewer values can't have a trend at the 5% level: of four the steepest order has p = 0.09.
 MIN_TIMES = 5

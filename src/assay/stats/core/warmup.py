@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats, checked
+from assay.arrays import Floats
+from assay.stats.core.intervals import checked
 
 # A series of fewer samples has no warm-up.
 SHORTEST = 2

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
-from assay.stats.fleet.fleet import LEVEL, Fleet, Ints, compare, logarithms
+from assay.arrays import Floats, Ints
+from assay.stats.fleet.fleet import LEVEL, Fleet, compare, logarithms
 
 # Number of simulated clean fleets, and the share of them in which a node may be named.
 FLEETS, NAMED = 60, 0.05

@@ -17,12 +17,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
 from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.fleet.fleet import FLOOR, LEVEL, logarithms
 from assay.stats.fleet.peers import against_peers, median_down, reach
-
-Ints = npt.NDArray[np.int64]
 
 # Minimum number of occasions for a drift, and on each side of a step.
 MIN_OCCASIONS = 4

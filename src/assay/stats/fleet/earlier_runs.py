@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.group import GroupData
 from assay.records.store import RunFilter, Store
-from assay.stats.core.intervals import Floats
 from assay.stats.fleet.peers import MIN_VALUES
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in

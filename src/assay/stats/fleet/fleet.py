@@ -20,14 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
 from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.fleet.kinds import find_kinds
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
-Ints = npt.NDArray[np.int64]
 # The level of the procedure is half of the false-discovery rate that is stated (STATED): a clearly
 # slow node doubles the number of false ones that are allowed, and data aren't exactly normal.
 LEVEL, STATED = 0.025, 0.05

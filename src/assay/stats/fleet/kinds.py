@@ -11,10 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
 from assay.stats.core.rounding import LEAST_DIVISOR
-
-Ints = npt.NDArray[np.int64]
 
 # A side with at most this share of the nodes, or with fewer than LEAST_NODES, is not a kind.
 LEAST_SHARE = 0.25

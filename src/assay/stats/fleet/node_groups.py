@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
 from assay.stats.fleet.calibration import MIN_LAUNCHES
-from assay.stats.fleet.fleet import FLOOR, HUBER, Fleet, Ints, compare, logarithms
+from assay.stats.fleet.fleet import FLOOR, HUBER, Fleet, compare, logarithms
 from assay.stats.fleet.peers import ROBUST, median_down
 
 # Minimum number of nodes of a group, and of groups of a partition: of two groups it can't be

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
-
-Ints = npt.NDArray[np.int64]
+from assay.arrays import Floats, Ints
 
 # Minimum number of values for a comparison of one with the others.
 MIN_VALUES = 3

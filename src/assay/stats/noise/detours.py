@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.records.model import Measurement
 from assay.records.schema import MeasurementRecord, SampleSeries
-from assay.stats.core.intervals import Floats
 from assay.stats.noise.spectrum import Spectrum, spectrum
 
 FWQ, FTQ, BARRIER = "noise.fwq", "noise.ftq", "noise.barrier"

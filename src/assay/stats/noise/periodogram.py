@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 
 # Minimum number of periods in a trace: a longer period can't be distinguished from drift.
 LEAST_CYCLES = 8

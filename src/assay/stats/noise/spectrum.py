@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 from assay.stats.core.rounding import LEAST_DIVISOR
 from assay.stats.noise.periodogram import (
     LEAST_CYCLES,

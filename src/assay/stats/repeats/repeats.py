@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.hostnames import compress_hosts, natural
 from assay.kernels import known_kernel
@@ -22,8 +23,6 @@ from assay.model.sessions import session_of
 from assay.records.model import Measurement, RunData
 from assay.records.schema import RankRecord
 from assay.stats.cells.summarise import LeftOut, find_series, metrics_of, steady, work_of
-from assay.stats.compare.levels import Ints
-from assay.stats.core.intervals import Floats
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.stats.compare.levels import Ints, combined, numbered
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats, Ints
+from assay.stats.compare.levels import combined, numbered
 from assay.stats.repeats.repeats import Repeats
 
 # A pause longer than PAUSE seconds and longer than _PAUSES times the median pause starts another

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.stats.core.correlation import effective_size
-from assay.stats.core.intervals import Floats, Interval, checked, median_interval
+from assay.stats.core.intervals import checked, median_interval
 from assay.stats.core.launches import effective_sample_ratio
 from assay.stats.core.modes import Mode, find_modes
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
@@ -16,6 +17,7 @@ from assay.stats.core.tails import Tail, medcouple, robust_deviation, skewness, 
 from assay.stats.core.trend import Trend, trend
 from assay.stats.core.warmup import mid_ranks
 from assay.stats.repeats.variance_components import variance_components as variance_components
+from assay.units import Interval
 
 
 class Spread(msgspec.Struct, frozen=True):

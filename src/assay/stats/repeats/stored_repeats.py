@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.kernels import known_kernel
 from assay.kernels.catalogue import Kernel, Metric
 from assay.model.cell import Cell
 from assay.records.tables import COVARIATE
 from assay.stats.cells.summarise import LeftOut, work_of
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats, headline, host_set, number
 
 if TYPE_CHECKING:

@@ -7,15 +7,13 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.stats.core.correlation import correlated_interval
-from assay.stats.core.intervals import Floats
 from assay.stats.core.tails import robust_deviation
 from assay.stats.repeats.repeats import Repeats
 
 Level = Literal["samples", "launches", "hosts", "days"]
-Ints = npt.NDArray[np.int64]
 
 # Values are clipped to this number of robust deviations from the median.
 PULLED = 6.0

@@ -9,11 +9,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
-from assay.stats.core.intervals import Floats, Interval, checked
+from assay.stats.core.intervals import checked
 from assay.stats.core.launches import effective_sample_ratio
 from assay.stats.core.proportions import clopper_pearson
 from assay.stats.core.rounding import RELATIVE
+from assay.units import Interval
 
 Basis = Literal["order statistic", "tail model", "slowest seen"]
 

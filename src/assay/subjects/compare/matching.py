@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.questions.common.code_factors import CellFactor
 from assay.questions.common.contention import disturbs
 from assay.stats.cells.contention import Contention
 from assay.stats.compare.run_scatter import RunScatter
 from assay.stats.compare.verdicts import SidePair
-from assay.stats.core.intervals import Floats
 from assay.subjects.compare.codes import CodeRatio, code_ratio, side_factors
 from assay.subjects.compare.model import CompareUnit
 from assay.subjects.compare.other_runs import OtherRuns

@@ -8,7 +8,7 @@ from typing import Literal
 from assay.model.cell import Cell
 from assay.stats.cells.contention import Contention
 from assay.stats.compare.verdicts import PairVerdict as CompareVerdict
-from assay.stats.core.intervals import Interval
+from assay.units import Interval
 
 CompareUnit = Literal["launches", "sessions", "nodes"]
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.arrays import Floats
 from assay.records.model import system_name
 from assay.records.store import RunFilter, Store
 from assay.records.summary import Identity, machine_identity
 from assay.stats.compare.levels import numbered, places_of
 from assay.stats.compare.run_scatter import RunScatter, run_scatter
-from assay.stats.core.intervals import Floats
 from assay.stats.core.one_thread import one_thread
 from assay.stats.repeats.stored_repeats import repeats_in
 from assay.subjects.compare.sides import AnySide, Side

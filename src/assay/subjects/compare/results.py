@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
 from assay.stats.cells.contention import Contention
-from assay.stats.compare.levels import Ints
-from assay.stats.core.intervals import Floats
 
 # The codes of assay's own kernels (``code=plain`` is one of its own), and of programs that assay
 # measures (``--app``).

@@ -10,6 +10,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_title
 from assay.kernels.npb.common import is_plain
@@ -19,7 +20,6 @@ from assay.questions.common.contention import together
 from assay.records.model import Measurement, RunData
 from assay.stats.cells.contention import Contention, contention_of
 from assay.stats.compare.levels import combined, numbered
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats, joined, repeats_of
 from assay.subjects.compare.results import (
     OUTSIDE_CODE,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.hostnames import expand_hosts
 from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
 from assay.records.directory import Facts, RunDirectory
 from assay.stats.cells.contention import Contention
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in
 from assay.subjects.history.snapshots import Snapshot, snapshot

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.kernels import known_kernel
 from assay.records.model import Manifest, RunData
-from assay.stats.core.intervals import Floats
-from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.peers import against_peers
 from assay.subjects.nodes.diagnosis_rules import CovariateDeviation, SlowCore
 

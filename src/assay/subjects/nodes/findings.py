@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.arrays import Ints
 from assay.kernels.naming import cell_name
 from assay.questions.common.confidence import why_broken
 from assay.questions.common.findings import INTERNAL
@@ -14,7 +15,6 @@ from assay.records.group import GroupData, Member
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
-from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.peers import MOST_BAD
 from assay.subjects.nodes.by_node import by_node, gains, measured_nodes
 from assay.subjects.nodes.fleet import examine

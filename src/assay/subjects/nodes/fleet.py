@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.hostnames import compress_hosts, natural
-from assay.stats.core.intervals import Floats
 from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
 from assay.stats.fleet.drift import Drift, find_drifts
 from assay.stats.fleet.earlier_runs import EarlierRun, with_now
 from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, interval, logarithms
-from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.node_groups import (
     NODES_NAMED,
     GroupComparison,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Ints
 from assay.hostnames import expand_hosts
-from assay.stats.fleet.kinds import Ints
 from assay.stats.fleet.node_groups import MIN_GROUP, MIN_GROUPS
 
 # What groups from host names are called if the name has no word for it.

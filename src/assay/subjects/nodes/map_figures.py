@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
 from assay.hostnames import natural, short_names
-from assay.stats.core.intervals import Floats
 from assay.subjects.nodes.model import NodeDeviations
 from assay.units import counted
 

@@ -10,13 +10,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.kernels.naming import cell_title
 from assay.model.cell import Cell
 from assay.records.group import MemberState
 from assay.stats.cells.contention import Contention
-from assay.stats.core.intervals import Floats, Interval
 from assay.stats.core.model import CellSummary
 from assay.subjects.nodes.diagnosis_rules import SlowCore
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

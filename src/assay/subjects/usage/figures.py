@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, duration_axis
-from assay.subjects.usage.model import LEVELS, UsageFindings, UsagePart, UsageSpread
+from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.time_figures import gantt, hourly, node_map
 from assay.subjects.usage.words import quantile
 from assay.units import counted, format_share
+from assay.usage.analysis.model import LEVELS, UsagePart, UsageSpread
 
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 # More days than this are drawn as weeks.

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from assay.subjects.usage.completeness import distinct, records_of, utilisation_of
+from assay.arrays import Ints
 from assay.subjects.usage.model import (
     USAGE_SCHEMA,
     UsageArrays,
@@ -22,15 +22,15 @@ from assay.subjects.usage.model import (
     UsagePeriod,
     UsageProblem,
 )
-from assay.subjects.usage.node_findings import by_node, nodes_of, shared_jobs
-from assay.subjects.usage.parts import PartBuilder, gpus_at_once, share
-from assay.subjects.usage.prepared import PreparedJobs, prepare
-from assay.subjects.usage.query import UsageQuery
-from assay.subjects.usage.spans import course_of, hours_of, spans_of
-from assay.subjects.usage.totals import Totals, totals_of
 from assay.subjects.usage.unknown import unknown_of
 from assay.usage.accounts.reading import Accounts, Watch
-from assay.usage.jobs import Ints
+from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
+from assay.usage.analysis.completeness import distinct, records_of, utilisation_of
+from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
+from assay.usage.analysis.prepared import PreparedJobs, prepare
+from assay.usage.analysis.query import UsageQuery
+from assay.usage.analysis.spans import course_of, hours_of, spans_of
+from assay.usage.analysis.totals import Totals, totals_of
 from assay.usage.problems import KINDS
 
 # Number of steps of the analysis that are reported to a watcher.

@@ -13,14 +13,7 @@ from assay.questions.common.tables import (
     fact_table,
     share,
 )
-from assay.subjects.usage.model import (
-    NodeDown,
-    UsageFindings,
-    UsagePart,
-    UsageSpan,
-    UsageSpread,
-)
-from assay.subjects.usage.parts import MOST_PARTS
+from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.words import (
     NOT_RECORDED,
     day_of,
@@ -32,6 +25,8 @@ from assay.subjects.usage.words import (
     summary_line,
 )
 from assay.units import counted, format_duration, format_quantity, format_share
+from assay.usage.analysis.model import NodeDown, UsagePart, UsageSpan, UsageSpread
+from assay.usage.analysis.parts import MOST_PARTS
 
 
 def tables(found: UsageFindings) -> list[Table]:

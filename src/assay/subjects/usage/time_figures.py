@@ -6,8 +6,9 @@ import numpy as np
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec
-from assay.subjects.usage.model import UsageByNode, UsageCourse, UsageFindings
+from assay.subjects.usage.model import UsageFindings
 from assay.units import counted, format_duration, format_share
+from assay.usage.analysis.model import UsageByNode, UsageCourse
 
 # Steps of the course, and rows and cells of the map, that are drawn; of more, several become one. A
 # report draws 1,000 points of a figure.

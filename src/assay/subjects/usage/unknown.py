@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.subjects.usage.prepared import PreparedJobs
+from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.jobs import State
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import zoneinfo
 
-from assay.subjects.usage.model import LEVELS, UsageFindings, UsagePeriod, UsageSpread
+from assay.subjects.usage.model import UsageFindings, UsagePeriod
 from assay.units import counted, format_duration, format_share
+from assay.usage.analysis.model import LEVELS, UsageSpread
 
 NOT_RECORDED = "not recorded"
 # Bounds that differ by less than this are one number.

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from assay.trace.events import Integers, Trace
+from assay.arrays import Ints
+from assay.trace.events import Trace
 from assay.trace.model import SourcePlace
 
 
@@ -25,7 +26,7 @@ class TraceExport:
     write: Callable[[Trace, Path], list[str]]
 
 
-def nanoseconds(times: npt.ArrayLike, origin: float) -> Integers:
+def nanoseconds(times: npt.ArrayLike, origin: float) -> Ints:
     """Times (s) as whole nanoseconds since ``origin``."""
     return np.rint((np.asarray(times, np.float64) - origin) * 1e9).astype(np.int64)
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Ints
 from assay.trace.calls import COLLECTIVES, MAKERS, MEETINGS, SPLIT, blocking_form, chosen
-from assay.trace.events import NO_TAG, Integers
+from assay.trace.events import NO_TAG
 from assay.trace.partners.model import NONE, FlatTrace, MatchedCollectives, Meetings, UnmatchedCalls
 
 # The calls of each rank by its place, in order.
-_Calls = dict[int, Integers]
+_Calls = dict[int, Ints]
 
 
 def match_collectives(
@@ -25,7 +26,7 @@ def match_collectives(
 ) -> tuple[list[MatchedCollectives], list[UnmatchedCalls]]:
     """The collectives of MPI's data."""
     trace = flat.trace
-    found: dict[tuple[int, tuple[int, ...]], list[Integers]] = {}
+    found: dict[tuple[int, tuple[int, ...]], list[Ints]] = {}
     problems = []
     for number, calls in _by_communicator(flat, COLLECTIVES):
         order = _order(flat, number, calls)
@@ -68,7 +69,7 @@ def match_meetings(flat: FlatTrace) -> list[Meetings]:
     return found
 
 
-def _meetings(flat: FlatTrace, function: str, events: Integers) -> Iterator[Meetings]:
+def _meetings(flat: FlatTrace, function: str, events: Ints) -> Iterator[Meetings]:
     yield Meetings(
         events, np.where(flat.completed_in[events] >= 0, flat.completed_in[events], NONE)
     )
@@ -79,7 +80,7 @@ def _meetings(flat: FlatTrace, function: str, events: Integers) -> Iterator[Meet
             yield Meetings(events, ends)
 
 
-def _ends_of(flat: FlatTrace, events: Integers, function: str) -> Integers:
+def _ends_of(flat: FlatTrace, events: Ints, function: str) -> Ints:
     """The next call of a function behind each event, on the same rank; -1: there is none."""
     ends = np.flatnonzero(flat.is_one_of(frozenset((function,))))
     if not len(ends):
@@ -103,7 +104,7 @@ def _two_sides(flat: FlatTrace) -> Iterator[Meetings]:
     )
 
 
-def _same_tag(flat: FlatTrace, index: Integers) -> Iterator[Meetings]:
+def _same_tag(flat: FlatTrace, index: Ints) -> Iterator[Meetings]:
     made = flat.column("tag")[index]
     index, made = index[made != NO_TAG], made[made != NO_TAG]
     for number in np.unique(made):
@@ -143,13 +144,13 @@ def _order(flat: FlatTrace, communicator: int, calls: _Calls) -> list[int]:
     return [places[member] for member in members if member in places] or sorted(calls)
 
 
-def _in_order(parts: list[Integers]) -> Integers:
+def _in_order(parts: list[Ints]) -> Ints:
     """Rows of events in the order of the first member's calls."""
     rows = np.concatenate(parts)
     return rows if len(parts) == 1 else rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _same_function(flat: FlatTrace, events: Integers) -> npt.NDArray[np.bool_]:
+def _same_function(flat: FlatTrace, events: Ints) -> npt.NDArray[np.bool_]:
     """Whether the ranks of each row call the same function (blocking or not)."""
     names = [blocking_form(name) for name in flat.trace.functions]
     codes = {name: code for code, name in enumerate(sorted(set(names)))}

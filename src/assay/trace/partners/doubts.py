@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Ints
 from assay.trace.calls import BOTH_WAYS
-from assay.trace.events import UNKNOWN_BYTES, Integers
+from assay.trace.events import UNKNOWN_BYTES
 from assay.trace.partners.model import (
     NONE,
     FlatTrace,
@@ -31,20 +32,20 @@ class Pairs:
     """Sends and receives that may belong together, in order of ``key``, and of their turn in it."""
 
     flat: FlatTrace
-    send: Integers
-    receive: Integers
-    key: Integers
+    send: Ints
+    receive: Ints
+    key: Ints
 
     def part(self, which: npt.NDArray[np.bool_]) -> Pairs:
         """Some of them."""
         return Pairs(self.flat, self.send[which], self.receive[which], self.key[which])
 
-    def sizes(self) -> Integers:
+    def sizes(self) -> Ints:
         """Bytes sent; of a send whose bytes are unknown, those received."""
         sent, received = self.flat.column("sent")[self.send], self._received()
         return np.asarray(np.maximum(np.where(sent >= 0, sent, received), 0), dtype=np.int64)
 
-    def _received(self) -> Integers:
+    def _received(self) -> Ints:
         return self.flat.column("received")[self.receive]
 
     def impossible(self) -> npt.NDArray[np.bool_]:
@@ -83,14 +84,14 @@ def paired_by_end(pairs: Pairs) -> Pairs:
     return Pairs(flat, pairs.send, receive, pairs.key)
 
 
-def _keys_with_several(key: Integers, of: Integers) -> Integers:
+def _keys_with_several(key: Ints, of: Ints) -> Ints:
     """The keys with more than one value of ``of``."""
     pairs = np.unique(np.stack([key, of]), axis=1)
     keys, counts = np.unique(pairs[0], return_counts=True)
     return np.asarray(keys[counts > 1])
 
 
-def doubtful_keys(pairs: Pairs, taken: Integers) -> Integers:
+def doubtful_keys(pairs: Pairs, taken: Ints) -> Ints:
     """The keys of messages that can't be told apart; ``taken``: those that are known to be."""
     return np.unique(np.concatenate([pairs.key[pairs.impossible()], taken]))
 
@@ -112,7 +113,7 @@ def without_early(
     return messages.part(~bad), _by_communicator(flat, lost.send, lost.receive)
 
 
-def _by_communicator(flat: FlatTrace, send: Integers, receive: Integers) -> list[LeftOutMessages]:
+def _by_communicator(flat: FlatTrace, send: Ints, receive: Ints) -> list[LeftOutMessages]:
     if not len(send):
         return []
     communicator = flat.column("communicator")[send]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.trace.events import NO_TAG, UNKNOWN_BYTES, Integers
+from assay.arrays import Ints
+from assay.trace.events import NO_TAG, UNKNOWN_BYTES
 from assay.trace.partners.model import FlatTrace, PairWaits
 
 _EXCLUSIVE = 1
@@ -108,8 +109,8 @@ def _locks(flat: FlatTrace) -> Iterator[PairWaits]:
     communicator = flat.column("communicator")[index].astype(np.int64)
     known = (target >= 0) & np.array([one.real for one in trace.communicators])[communicator]
     index, target, communicator = index[known], target[known], communicator[known]
-    waiting: list[Integers] = []
-    late: list[Integers] = []
+    waiting: list[Ints] = []
+    late: list[Ints] = []
     width = int(target.max(initial=0)) + 1
     key = communicator * width + target
     order = np.argsort(key, kind="stable")
@@ -125,7 +126,7 @@ def _locks(flat: FlatTrace) -> Iterator[PairWaits]:
     )
 
 
-def _contention(flat: FlatTrace, calls: Integers) -> tuple[Integers, Integers]:
+def _contention(flat: FlatTrace, calls: Ints) -> tuple[Ints, Ints]:
     """The calls to one target that waited for a lock, and the unlocks that they waited for."""
     functions = np.array(flat.trace.functions)[flat.function[calls]]
     exclusive = _of_epochs(flat, calls, functions)
@@ -157,9 +158,7 @@ def _contention(flat: FlatTrace, calls: Integers) -> tuple[Integers, Integers]:
 _CLOSE = 1e-4
 
 
-def _held_since(
-    flat: FlatTrace, calls: Integers, functions: np.ndarray, unlocks: Integers
-) -> np.ndarray:
+def _held_since(flat: FlatTrace, calls: Ints, functions: np.ndarray, unlocks: Ints) -> np.ndarray:
     """s, since when each unlock's rank certainly held the lock: the end of the first flush.
 
     MPI_Win_lock proves nothing, since it may return before the lock is granted; a flush returns
@@ -174,7 +173,7 @@ def _held_since(
     return np.where(inside, flat.end[flush], np.inf)
 
 
-def _of_epochs(flat: FlatTrace, calls: Integers, functions: np.ndarray) -> np.ndarray:
+def _of_epochs(flat: FlatTrace, calls: Ints, functions: np.ndarray) -> np.ndarray:
     """Whether the last lock of each call's rank is exclusive; ``calls`` are ascending."""
     locks = np.flatnonzero(functions == "Win_lock")
     tag = flat.column("tag")[calls]

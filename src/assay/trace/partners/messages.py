@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Ints
 from assay.trace.calls import (
     BOTH_WAYS,
     MATCHED_PROBES,
@@ -25,7 +26,7 @@ from assay.trace.calls import (
     SENDS,
     chosen,
 )
-from assay.trace.events import NO_TAG, PROC_NULL, UNKNOWN_BYTES, UNKNOWN_PEER, Integers
+from assay.trace.events import NO_TAG, PROC_NULL, UNKNOWN_BYTES, UNKNOWN_PEER
 from assay.trace.partners.doubts import Pairs, doubtful_keys, left_out, paired_by_end
 from assay.trace.partners.model import (
     NONE,
@@ -43,14 +44,14 @@ class _Halves:
     communicator; ``order``: the event at which each takes its turn.
     """
 
-    event: Integers
-    source: Integers
-    destination: Integers
-    tag: Integers
-    communicator: Integers
-    order: Integers
+    event: Ints
+    source: Ints
+    destination: Ints
+    tag: Ints
+    communicator: Ints
+    order: Ints
 
-    def part(self, kept: npt.NDArray[np.bool_] | Integers) -> _Halves:
+    def part(self, kept: npt.NDArray[np.bool_] | Ints) -> _Halves:
         return _Halves(
             self.event[kept], self.source[kept], self.destination[kept], self.tag[kept],
             self.communicator[kept], self.order[kept],
@@ -62,7 +63,7 @@ class MessageMatch:
     """What `match_messages` found."""
 
     messages: MatchedMessages
-    sent: Integers
+    sent: Ints
     probes: MatchedProbes
     unmatched: list[UnmatchedCalls]
     left_out: list[LeftOutMessages]
@@ -119,13 +120,13 @@ class _Columns:
     """Columns of all events, with places in place of world ranks (-1: a rank without a trace)."""
 
     flat: FlatTrace
-    peer: Integers
-    tag: Integers
-    source: Integers
-    source_tag: Integers
-    received: Integers
-    communicator: Integers
-    places: Integers
+    peer: Ints
+    tag: Ints
+    source: Ints
+    source_tag: Ints
+    received: Ints
+    communicator: Ints
+    places: Ints
     real: npt.NDArray[np.bool_]
 
     @classmethod
@@ -172,7 +173,7 @@ class _Columns:
         communicator = communicator + np.where(apart, len(self.real), 0)
         return _Halves(index, *ends, tag, communicator, index)
 
-    def _unknown_receives(self) -> Integers:
+    def _unknown_receives(self) -> Ints:
         """Receives whose source or tag isn't known, though they may have got a message."""
         flat, names = self.flat, self.flat.trace.functions
         both = chosen(names, BOTH_WAYS)[flat.function]
@@ -188,9 +189,7 @@ class _Columns:
         pending = (self.flat.completed_in[unknown] == NONE) & (self.peer[unknown] >= 0)
         return int(pending.sum())
 
-    def taken_by_unknown(
-        self, sends: _Halves, order: Integers, surplus: Integers, key: Integers
-    ) -> Integers:
+    def taken_by_unknown(self, sends: _Halves, order: Ints, surplus: Ints, key: Ints) -> Ints:
         """The keys with more sends than receives, where a receive with an unknown source or tag may
         have taken one.
         """
@@ -204,7 +203,7 @@ class _Columns:
         return surplus[np.isin(here, at)]
 
 
-def _keys(flat: FlatTrace, *halves: _Halves) -> list[Integers]:
+def _keys(flat: FlatTrace, *halves: _Halves) -> list[Ints]:
     """One number per communicator, source, destination and tag."""
     ranks = len(flat.trace.ranks)
     tags = np.unique(np.concatenate([np.unique(one.tag) for one in halves]))
@@ -216,7 +215,7 @@ def _keys(flat: FlatTrace, *halves: _Halves) -> list[Integers]:
 
 
 def _taken_by_probes(
-    flat: FlatTrace, receives: _Halves, key: Integers, probes: _Halves, probe_key: Integers
+    flat: FlatTrace, receives: _Halves, key: Ints, probes: _Halves, probe_key: Ints
 ) -> _Halves:
     """Receives of probed messages take their turn at the probe: the k-th at the k-th of its key."""
     names = flat.trace.functions
@@ -233,7 +232,7 @@ def _taken_by_probes(
     return replace(receives, order=order)
 
 
-def _have_partner(mine: Integers, theirs: Integers) -> npt.NDArray[np.bool_]:
+def _have_partner(mine: Ints, theirs: Ints) -> npt.NDArray[np.bool_]:
     """Of sorted keys: whether the k-th of a key has a k-th one on the other side."""
     # Keys are few, so that searches are for each key and not for each message.
     starts = np.flatnonzero(np.concatenate([[True], mine[1:] != mine[:-1]])[: len(mine)])
@@ -243,7 +242,7 @@ def _have_partner(mine: Integers, theirs: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(ordinal < np.repeat(others, lengths))
 
 
-def _without(flat: FlatTrace, halves: _Halves, which: Integers, what: str) -> list[UnmatchedCalls]:
+def _without(flat: FlatTrace, halves: _Halves, which: Ints, what: str) -> list[UnmatchedCalls]:
     """The unmatched by their two ranks, most first."""
     if which.size == 0:
         return []
@@ -261,12 +260,12 @@ def _without(flat: FlatTrace, halves: _Halves, which: Integers, what: str) -> li
 def _probed(
     flat: FlatTrace,
     receives: _Halves,
-    receive_order: Integers,
-    receive_key: Integers,
+    receive_order: Ints,
+    receive_key: Ints,
     sends: _Halves,
-    send_order: Integers,
-    send_key: Integers,
-    probed: tuple[_Halves, Integers, Integers],
+    send_order: Ints,
+    send_key: Ints,
+    probed: tuple[_Halves, Ints, Ints],
 ) -> MatchedProbes:
     """What each probe found: the message behind those of the receives that had their turn."""
     probes, probe_key, bad = probed

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.trace.calls import chosen
-from assay.trace.events import Floats, Integers, Trace
+from assay.trace.events import Trace
 
 NONE = -1
 
@@ -24,19 +25,19 @@ class FlatTrace:
     """
 
     trace: Trace
-    first: Integers
+    first: Ints
     begin: npt.NDArray[np.float64]
     end: npt.NDArray[np.float64]
     function: npt.NDArray[np.uint16]
     site: npt.NDArray[np.uint32]
     rank: npt.NDArray[np.int32]
-    completed_in: Integers
+    completed_in: Ints
 
     def is_one_of(self, names: frozenset[str]) -> npt.NDArray[np.bool_]:
         """Whether each event is a call of one of these functions."""
         return chosen(self.trace.functions, names)[self.function]
 
-    def column(self, name: str) -> Integers:
+    def column(self, name: str) -> Ints:
         """Another column of all events."""
         return np.concatenate([getattr(rank.events, name) for rank in self.trace.ranks])
 
@@ -51,12 +52,12 @@ class MatchedMessages:
     in order, by communicator, source, destination and tag.
     """
 
-    send: Integers
-    receive: Integers
-    sent_in: Integers
-    received_in: Integers
-    size: Integers
-    key: Integers
+    send: Ints
+    receive: Ints
+    sent_in: Ints
+    received_in: Ints
+    size: Ints
+    key: Ints
 
     def __len__(self) -> int:
         return len(self.send)
@@ -77,8 +78,8 @@ class MatchedMessages:
 class MatchedProbes:
     """Probes that found a message: ``probe``, and the ``send`` of that message."""
 
-    probe: Integers
-    send: Integers
+    probe: Ints
+    send: Ints
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class MatchedCollectives:
     """
 
     communicator: int
-    members: Integers
-    events: Integers
+    members: Ints
+    events: Ints
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class Meetings:
     that may wait for the others then (-1: none).
     """
 
-    events: Integers
-    waiting: Integers
+    events: Ints
+    waiting: Ints
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ class PairWaits:
     """
 
     what: str
-    waiting: Integers
-    late: Integers
+    waiting: Ints
+    late: Ints
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class MatchedTrace:
     probes: MatchedProbes
     meetings: tuple[Meetings, ...]
     pairs: tuple[PairWaits, ...]
-    sent: Integers
+    sent: Ints
 
     @property
     def trace(self) -> Trace:
@@ -160,6 +161,6 @@ class MatchedTrace:
         return self.flat.trace
 
 
-def ends_before(flat: FlatTrace, send: Integers, receive: Integers) -> Floats:
+def ends_before(flat: FlatTrace, send: Ints, receive: Ints) -> Floats:
     """s by which the end of each receiving call precedes the begin of its send."""
     return np.asarray(flat.begin[send] - flat.end[receive])

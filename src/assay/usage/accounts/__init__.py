@@ -1,4 +1,4 @@
-"""Formats of schedulers' accounts: one module per format, listed in ``NAMES``.
+"""Formats of schedulers' accounts: one module of ``readers/`` per format, listed in ``NAMES``.
 
 A module defines ``FORMAT`` (``model.AccountFormat``). The first format that takes a file reads it.
 """
@@ -25,4 +25,4 @@ NAMES = (
 @cache
 def formats() -> dict[str, AccountFormat]:
     """The formats by the names of their modules, in the order in which they are tried."""
-    return {name: import_module(f"assay.usage.accounts.{name}").FORMAT for name in NAMES}
+    return {name: import_module(f"assay.usage.accounts.readers.{name}").FORMAT for name in NAMES}

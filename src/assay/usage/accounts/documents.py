@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from assay.usage.jobs import JobCollector
+from assay.usage.collector import JobCollector
 
 _CHUNK = 1 << 18
 # Characters of the longest value (a job), and of the longest name of a member.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from assay.usage.accounts.documents import objects_of
-from assay.usage.jobs import JobCollector
+from assay.usage.collector import JobCollector
 
 # Characters of the longest line that is read.
 LONGEST = 1 << 20

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
-import zlib
 from pathlib import Path
 from typing import IO, TextIO, cast
 
+from assay.decoding import damage_errors, decompressed, encoding_of
 from assay.errors import AssayError
 
 # Bytes at the beginning of a file by which its text is recognised.
 _HEAD = 1 << 16
-# What readers of a damaged file raise (that of bzip2 also an OSError without a number).
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 # Compressed files that can't be read, and the command that unpacks them.
 _OTHERS = (
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "zstd -d"),
@@ -27,8 +22,6 @@ _OTHERS = (
     (b"PAR1", "a Parquet file", "duckdb, writing CSV with the names of sacct, reads"),
 )
 _TAR_AT, _TAR = 257, b"ustar"
-# Share of zeros among every second byte that is UTF-16's, of mostly ASCII letters.
-_OF_UTF_16 = 0.7
 
 
 class Unpacked(io.BufferedIOBase):
@@ -52,7 +45,7 @@ class Unpacked(io.BufferedIOBase):
             return b""
         try:
             return cast("io.BufferedIOBase", self._stream).read1(size)
-        except _DAMAGE:
+        except damage_errors():
             pass
         except OSError as error:
             if error.errno is not None:
@@ -75,7 +68,7 @@ def text_of(raw: IO[bytes], path: Path) -> tuple[TextIO, Unpacked]:
     if head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         raise AssayError("It is a tar archive.", where=str(path), fix="Unpack it (tar -xf) first.")
     stream.rewind()
-    encoding = _encoding(head)
+    encoding = encoding_of(head)
     # Names of before UTF-8 stay apart.
     codecs.register_error("assay-windows", _as_windows)
     # Only a line feed ends a line, as names may hold other separators; unless there is none.
@@ -88,34 +81,15 @@ def text_of(raw: IO[bytes], path: Path) -> tuple[TextIO, Unpacked]:
 def _unpacked(raw: IO[bytes], path: Path) -> Unpacked:
     begin = raw.read(8)
     raw.seek(0)
-    # Each reads from ``raw``, which who opened it closes.
-    if begin.startswith(b"\x1f\x8b"):
-        return Unpacked(cast("IO[bytes]", gzip.GzipFile(fileobj=raw)))
-    if begin.startswith(b"\xfd7zXZ\0"):
-        return Unpacked(cast("IO[bytes]", lzma.LZMAFile(raw)))
-    if begin.startswith(b"BZh"):
-        return Unpacked(cast("IO[bytes]", bz2.BZ2File(raw)))
+    content = decompressed(raw, begin)
+    if content is not None:
+        return Unpacked(content)
     for magic, what, command in _OTHERS:
         if begin.startswith(magic):
             raise AssayError(
                 f"It is {what}.", where=str(path), fix=f"Unpack it first: `{command} {path.name}`."
             )
     return Unpacked(raw)
-
-
-def _encoding(head: bytes) -> str:
-    """UTF-8, or what a byte order mark or many zeros say."""
-    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    begin = head[:1024]
-    even, odd = begin[0::2], begin[1::2]
-    if odd.count(0) > _OF_UTF_16 * len(odd) > 0 and even.count(0) < len(even) / 10:
-        return "utf-16-le"
-    if even.count(0) > _OF_UTF_16 * len(even) > 0 and odd.count(0) < len(odd) / 10:
-        return "utf-16-be"
-    return "utf-8-sig"
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:

@@ -18,7 +18,8 @@ from assay.usage.accounts import formats
 from assay.usage.accounts.model import AHEAD, AccountFormat, Log
 from assay.usage.accounts.packed import text_of
 from assay.usage.accounts.refusals import unknown, wrong_fields
-from assay.usage.jobs import JobCollector, Jobs, MachineFacts
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import Jobs, MachineFacts
 from assay.usage.problems import Problems
 
 # Gets the name of a stage, how much of it is done, and how much there is.

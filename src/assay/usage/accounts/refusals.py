@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assay.errors import AssayError
 from assay.usage.accounts.model import AccountFormat, OtherOutput
-from assay.usage.accounts.slurm import COMMAND, missing, state_of, table_of
-from assay.usage.accounts.swf import numbers_of
-from assay.usage.jobs import shortened
+from assay.usage.accounts.readers.slurm import COMMAND, missing, state_of, table_of
+from assay.usage.accounts.readers.swf import numbers_of
+from assay.usage.collector import shortened
 from assay.usage.swf_blocks import FIELDS
 
 _SACCT = f"Print the accounts with `{COMMAND}`."

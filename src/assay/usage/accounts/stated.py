@@ -18,7 +18,8 @@ from assay.usage.accounts.values import (
     seconds,
     zero_date,
 )
-from assay.usage.jobs import NAN, JobCollector, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, State
 
 # Fields are rounded to seconds, each on its own.
 _ROUNDED = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.usage.jobs import Floats, Ints
+from assay.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

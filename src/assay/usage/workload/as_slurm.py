@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.units import counted
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.machine import Machine
 from assay.usage.scheduler.schedule import Workload
 

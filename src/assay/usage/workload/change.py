@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload.estimates import LEAST_REQUEST
 

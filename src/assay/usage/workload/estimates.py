@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.schedule import Workload
 
 _MINUTE, _HOUR = 60.0, 3600.0

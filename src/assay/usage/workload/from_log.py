@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.usage.capacity import CapacitySource, known_capacity, most_in_use
-from assay.usage.jobs import Floats, Ints, Jobs, MachineFacts, State
+from assay.usage.jobs import Jobs, MachineFacts, State
 from assay.usage.period import period_of
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.schedule import Workload

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
-from assay.usage.jobs import Floats, Ints
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload.estimates import LEAST_REQUEST

@@ -12,11 +12,11 @@ import pytest
 
 from assay.cli.app import main
 from assay.report.usage.replaying import native_replay
-from assay.subjects.usage.query import UsageQuery
 from assay.subjects.usage.queue.asking import QueueQuery, find_with_queue
 from assay.subjects.usage.queue.findings import Replay
-from assay.subjects.usage.queue.measure import measure_of
-from assay.subjects.usage.queue.policies import POLICIES
+from assay.usage.analysis.query import UsageQuery
+from assay.usage.queue.measure import measure_of
+from assay.usage.queue.policies import POLICIES
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.workload.change import with_limits
 from assay.usage.workload.estimates import modal

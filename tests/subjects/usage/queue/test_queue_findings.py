@@ -12,16 +12,16 @@ from assay.errors import AssayError
 from assay.report.usage.write import build_usage
 from assay.subjects.usage.answer import answer
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.query import UsageQuery
 from assay.subjects.usage.queue.asking import QueueQuery, check_query, find_with_queue
 from assay.subjects.usage.queue.figures import figures
 from assay.subjects.usage.queue.findings import find_queue
-from assay.subjects.usage.queue.load import ReplayedLoad
 from assay.subjects.usage.queue.model import QueueFindings
-from assay.subjects.usage.queue.policies import model_of
 from assay.subjects.usage.queue.tables import tables
-from assay.subjects.usage.queue.whatif import WhatIfContext, parse_what_if
 from assay.usage.accounts.reading import read_accounts
+from assay.usage.analysis.query import UsageQuery
+from assay.usage.queue.load import ReplayedLoad
+from assay.usage.queue.policies import model_of
+from assay.usage.queue.whatif import WhatIfContext, parse_what_if
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.workload.resample import WEEK
 from plain_scheduler import first_come

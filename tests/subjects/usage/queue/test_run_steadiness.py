@@ -7,14 +7,9 @@ import pytest
 
 from assay.questions.common.question import Measured
 from assay.stats.cells.summarise import summarise_cells
-from assay.subjects.usage.queue.walltimes import (
-    RunSteadiness,
-    VariedProgram,
-    asked,
-    request_change,
-    steadiness_of,
-)
-from assay.subjects.usage.queue.whatif import WhatIfContext, parse_what_if
+from assay.subjects.usage.queue.steadiness import steadiness_of
+from assay.usage.queue.walltimes import RunSteadiness, VariedProgram, asked, request_change
+from assay.usage.queue.whatif import WhatIfContext, parse_what_if
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from variation_builder import normal, npb, run_of
 

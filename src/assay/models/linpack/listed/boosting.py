@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from assay.arrays import Floats, Ints
+
 # Values of leaves and bounds of splits are stored in this unit.
 UNIT = 1e-4
 

@@ -20,11 +20,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.models.linpack.listed.names import ListedSystem, SystemNames, read_names
 
-Floats = npt.NDArray[np.float64]
 BLOCK = 128
 # Orders below this are not plausible for a listed system (lists have a few in thousands).
 _LEAST_ORDER = 500

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Floats, Ints
 from assay.models.linpack.listed.boosting import UNIT, Forest, ForestSettings, fit_forest
 from assay.models.linpack.listed.columns import (
     fit_orders,
@@ -23,8 +24,6 @@ from assay.models.linpack.listed.columns import (
 from assay.models.linpack.listed.names import ListedSystem, SystemNames, computer_key
 from assay.models.linpack.listed.prediction import Listed, group_of
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 EFFICIENCY = (ForestSettings(trees=500, depth=6, rate=0.06),)
 HALF = (ForestSettings(trees=300, depth=4, rate=0.06),)
 # Words count if this many computers have them.

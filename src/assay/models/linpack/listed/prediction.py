@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.models.linpack.listed.boosting import UNIT, Forest
 from assay.models.linpack.listed.columns import (
     OrderRule,
@@ -30,7 +30,6 @@ from assay.models.linpack.listed.columns import (
 )
 from assay.models.linpack.listed.names import UNKNOWN, ListedSystem, SystemNames, read_names
 
-Floats = npt.NDArray[np.float64]
 _FILE = Path(__file__).with_name("coefficients.json.gz")
 
 

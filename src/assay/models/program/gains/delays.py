@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.models.program.adapters import with_adapters
 from assay.models.program.prediction import ModelledRun
 from assay.models.program.replay import replay
 from assay.models.program.waits import WaitStates
-from assay.trace.events import Floats
 from assay.trace.matching import FlatTrace
 
 

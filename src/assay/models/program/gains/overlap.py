@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Bools, Floats
 from assay.models.program.critical_path import CriticalPath
 from assay.trace.calls import (
     ALL_TO_ALL,
@@ -29,10 +30,8 @@ from assay.trace.calls import (
     begins_request,
     chosen,
 )
-from assay.trace.events import Floats
 from assay.trace.matching import FlatTrace, MatchedTrace
 
-_Mask = npt.NDArray[np.bool_]
 _DATA = (ALL_TO_ALL | TO_ROOT | FROM_ROOT | PREFIX) - {"Barrier"}
 _BLOCKING = (RECEIVES & {"Recv", "Mrecv"}) | (BOTH_WAYS & {"Sendrecv", "Sendrecv_replace"})
 # Computing between two calls, as a share of the first one's transfer, below which both come
@@ -103,7 +102,7 @@ def _by_site(
     return sorted(found, key=lambda one: -one.seconds)
 
 
-def _brings(matched: MatchedTrace) -> _Mask:
+def _brings(matched: MatchedTrace) -> Bools:
     """Blocking calls after which a rank has data of others."""
     flat = matched.flat
     names = flat.trace.functions
@@ -137,7 +136,7 @@ def _computing_behind(flat: FlatTrace) -> Floats:
 
 
 def _side_by_side(
-    flat: FlatTrace, brings: _Mask, transfer: Floats, behind: Floats
+    flat: FlatTrace, brings: Bools, transfer: Floats, behind: Floats
 ) -> npt.NDArray[np.int64]:
     """Numbers of groups of calls that come right before the same computing, ascending."""
     joined = brings[1:] & brings[:-1] & (flat.rank[1:] == flat.rank[:-1])

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from assay.arrays import Bools, Floats, Ints
 from assay.models.program.adapters import with_adapters
 from assay.models.program.graph import ProgramGraph
 from assay.models.program.links import LinkParameters
@@ -33,10 +34,8 @@ from assay.trace.calls import (
     begins_request,
     chosen,
 )
-from assay.trace.events import Floats, Integers
 from assay.trace.matching import FlatTrace, MatchedTrace
 
-_Mask = npt.NDArray[np.bool_]
 # Bytes up to which a message's time is that of the message, not of its bytes (as in calibration).
 SMALL = 4096
 # Messages that make a row, and s of computing between two of them that are no reason to send early,
@@ -109,9 +108,9 @@ class MessageRows:
     number of each one's row, ascending; ``last``: whether it is the last of its row.
     """
 
-    message: Integers
-    row: Integers
-    last: _Mask
+    message: Ints
+    row: Ints
+    last: Bools
 
 
 def message_rows(
@@ -147,7 +146,7 @@ def message_rows(
     return MessageRows(which, row, np.diff(row, append=-1) != 0)
 
 
-def _turns(matched: MatchedTrace, *, received: bool) -> Integers:
+def _turns(matched: MatchedTrace, *, received: bool) -> Ints:
     """Of each event how many collectives, and calls that ``received``, come before it."""
     turns = matched.flat.is_one_of(COLLECTIVES | MEETINGS).astype(np.int64)
     if received:
@@ -165,7 +164,7 @@ def _computed(flat: FlatTrace) -> Floats:
 
 
 def _of_messages(
-    run: ModelledRun, rows: MessageRows, mine: _Mask, *, answered: bool
+    run: ModelledRun, rows: MessageRows, mine: Bools, *, answered: bool
 ) -> SmallMessages:
     flat, of = run.matched.flat, run.matched.messages
     message = rows.message[mine]
@@ -190,7 +189,7 @@ def _saved(run: ModelledRun, graph: ProgramGraph) -> float:
     return run.saved(replay(with_adapters(graph, network), network))
 
 
-def joined_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> ProgramGraph:
+def joined_messages(run: ModelledRun, rows: MessageRows, mine: Bools) -> ProgramGraph:
     """The graph without the messages ``mine`` of rows, but the last one of each row, which carries
     their bytes.
     """
@@ -214,7 +213,7 @@ def joined_messages(run: ModelledRun, rows: MessageRows, mine: _Mask) -> Program
     return _without_calls(run, _without_cost(changed, nodes), gone)
 
 
-def _without_cost(graph: ProgramGraph, nodes: Integers) -> ProgramGraph:
+def _without_cost(graph: ProgramGraph, nodes: Ints) -> ProgramGraph:
     """The graph in which nothing is sent or received at these nodes of ranks."""
     along, across = graph.along, graph.across
     overheads, source = along.overheads.copy(), across.source.copy()
@@ -229,7 +228,7 @@ def _without_cost(graph: ProgramGraph, nodes: Integers) -> ProgramGraph:
     )
 
 
-def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Integers) -> ProgramGraph:
+def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Ints) -> ProgramGraph:
     """Without the time of calls that only post or complete messages which are ``gone``."""
     flat, of = run.matched.flat, run.matched.messages
     number = len(flat.begin)
@@ -256,9 +255,9 @@ class CollectiveRows:
     ``length``: of the row, in calls of one rank.
     """
 
-    event: Integers
-    last: _Mask
-    length: Integers
+    event: Ints
+    last: Bools
+    length: Ints
 
 
 def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
@@ -294,7 +293,7 @@ def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
     )
 
 
-def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: _Mask) -> SmallMessages:
+def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: Bools) -> SmallMessages:
     flat = run.matched.flat
     event = rows.event[mine]
     return SmallMessages(
@@ -310,7 +309,7 @@ def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: _Mask) -> Smal
     )
 
 
-def _without_collectives(run: ModelledRun, gone: Integers) -> ProgramGraph:
+def _without_collectives(run: ModelledRun, gone: Ints) -> ProgramGraph:
     """The graph without these calls. Bytes of the kept ones remain: they are small."""
     graph = run.graph
     removed = np.zeros(len(run.matched.flat.begin) + 1, dtype=bool)

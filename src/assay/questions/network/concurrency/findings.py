@@ -11,10 +11,11 @@ from assay.models.network.minimum import SENDERS as SENDERS_MINIMUM
 from assay.models.network.minimum import SHARES, MinimumData, MissingData
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
-from assay.questions.common.selection import Interval, Point, points, ratio, scaled
+from assay.questions.common.selection import Point, points, ratio, scaled
 from assay.questions.network.parameters import integer, message_bytes
 from assay.questions.speed.messages import blocking
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 PAIRS = "network.multi_pingpong"
 SENDERS = "network.concurrent"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.questions.common.selection import Interval, Point, points, ratio, scaled
+from assay.questions.common.selection import Point, points, ratio, scaled
 from assay.questions.network.parameters import integer, message_bytes
 from assay.records.model import RunData
 from assay.stats.cells.contention import shared_cpus
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 BISECTION = "network.bisection"
 _CUTS = ("worst", "random", "given", "best")

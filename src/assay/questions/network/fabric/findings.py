@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Bools, Floats
 from assay.models.network.minimum import GROUPS, HOPS, SHARES, SLOW_MEMBERS, MissingData
-from assay.models.network.pair_times import Bools, PairTimes, depths, labels_of
+from assay.models.network.pair_times import PairTimes, depths, labels_of
 from assay.models.network.topology import PairSample, SlowNode, SwitchLevel
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
@@ -19,7 +20,6 @@ from assay.questions.network.fabric.bisections import (
     bisection_points,
 )
 from assay.questions.network.fabric.matrices import (
-    Floats,
     LaunchRatio,
     PairMatrix,
     RingHops,

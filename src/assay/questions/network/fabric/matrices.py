@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.hostnames import natural
 from assay.models.network.minimum import GROUPS, HOPS
 from assay.models.network.outliers import upper_outliers
@@ -17,14 +17,13 @@ from assay.models.network.pair_times import PairTimes, pair_times
 from assay.models.network.sampled import analyse_sample
 from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, agreed, analyse
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Interval, Point, points
+from assay.questions.common.selection import Point, points
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import Measurement, RunData
 from assay.records.schema import SampleSeries
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary
-
-Floats = npt.NDArray[np.float64]
+from assay.units import Interval
 
 PAIRS = "network.pairs"
 RING = "network.ring"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from assay.models.network.minimum import MissingData
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
-from assay.questions.common.selection import Interval, Point, points, scaled
+from assay.questions.common.selection import Point, points, scaled
 from assay.questions.network.messages.message_limits import LinkLimit, message_limit
 from assay.questions.network.messages.sweeps import KERNEL, MIN_SIZES, MessageSweep, Reach, sweeps
 from assay.questions.network.messages.tuning import threshold_variable
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 if TYPE_CHECKING:
     from assay.models.network.message_model import ParameterEstimate

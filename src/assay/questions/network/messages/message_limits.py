@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from assay.questions.common.answer import Bound
 from assay.questions.common.selection import best, points
-from assay.questions.network.messages.sweeps import MessageSweep, system_of
+from assay.questions.network.messages.sweeps import MessageSweep
 from assay.records.model import RunData
 from assay.reference.messages import published_messages
 from assay.stats.core.model import CellSummary
-from assay.system.model import Adapter
+from assay.system.model import Adapter, System
 from assay.units import counted, format_quantity
 
 _UP = ("up", "active")
@@ -43,7 +43,7 @@ def message_limit(
 
 def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
     """The link speed of the adapter in use, as the run's manifest reports it."""
-    system = system_of(run)
+    system = System.known(run.manifest.system)
     adapters = [
         adapter for adapter in (system.adapters if system else []) if adapter.speed is not None
     ]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.network import ONE_SIDED
 from assay.model.placement import Placement, Value
@@ -27,10 +26,10 @@ from assay.questions.network.parameters import message_bytes
 from assay.records.model import Measurement, RunData
 from assay.records.schema import RankRecord
 from assay.stats.core.model import CellSummary
+from assay.system.model import System
 
 if TYPE_CHECKING:
     from assay.models.network.message_model import LogGP
-    from assay.system.model import System
 
 KERNEL = "network.pingpong"
 Reach = Literal["between nodes", "within a node", "within a core"]
@@ -168,7 +167,7 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
 
 def _virtual(run: RunData) -> bool:
     """Whether the nodes have no physical adapter that is up, as virtual clusters have none."""
-    system = system_of(run)
+    system = System.known(run.manifest.system)
     up = [one for one in (system.adapters if system else []) if one.state in (None, "up", "active")]
     own = [one for one in up if one.kind != "loopback"]
     return bool(own) and all(one.physical is False for one in own)
@@ -254,20 +253,10 @@ def _rank_at(point: Point, name: str, ranks: int) -> int:
 
 
 def _share_a_core(one: RankRecord, other: RankRecord, run: RunData) -> bool:
-    system = system_of(run)
+    system = System.known(run.manifest.system)
     if system is None or not (one.pinned and other.pinned):
         return False
     return any(
         set(one.cpus) <= set(core) and set(other.cpus) <= set(core)
         for core in system.processor.siblings
     )
-
-
-def system_of(run: RunData) -> System | None:
-    """The system's description; None where another version of assay wrote it in another form."""
-    from assay.system.model import System
-
-    try:
-        return System.from_dict(run.manifest.system)
-    except AssayError:
-        return None

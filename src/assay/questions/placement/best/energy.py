@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Interval
 from assay.records.model import RunData
 from assay.stats.cells.summarise import launch_value
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 if TYPE_CHECKING:
     from assay.system.model import System

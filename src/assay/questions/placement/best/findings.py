@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from assay.errors import AssayError
 from assay.questions.common.question import Measured
 from assay.questions.placement.best.choices import (
     CheapestPlacement,
@@ -26,9 +24,7 @@ from assay.questions.placement.best.outcomes import PlacementOutcome, failures, 
 from assay.questions.placement.ratios.findings import same_ranks
 from assay.questions.placement.works import costs_of, work_key, works_of
 from assay.records.model import RunData
-
-if TYPE_CHECKING:
-    from assay.system.model import System
+from assay.system.model import System
 
 # The price of one node per hour, in assay.toml.
 PRICE = "node_hour"
@@ -99,7 +95,7 @@ def find(measured: Measured) -> BestFindings | None:
     searched = {work_key(outcome.work) for outcome in outcomes}
     own = [cell for cell in cells if work_key(cell.cell) in searched and cell.metrics]
     works = works_of(cells)
-    system = _system(run)
+    system = System.known(run.manifest.system)
     return BestFindings(
         outcomes=outcomes,
         choices=find_choices(known, cells, failed, energy),
@@ -126,12 +122,3 @@ def _price(run: RunData) -> NodePrice | None:
     prices = run.manifest.prices
     amount = prices.amounts.get(PRICE)
     return None if amount is None else NodePrice(amount, prices.currency)
-
-
-def _system(run: RunData) -> System | None:
-    from assay.system.model import System
-
-    try:
-        return System.from_dict(run.manifest.system)
-    except AssayError:  # written by another version
-        return None

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError
 from assay.records.model import Measurement, RunData
 
 if TYPE_CHECKING:
@@ -33,9 +32,8 @@ def cpus_of(run: RunData) -> Cpus:
     """The CPUs of the node in the run's system description; all hosts are assumed to be equal."""
     from assay.system.model import System
 
-    try:
-        system = System.from_dict(run.manifest.system)
-    except AssayError:  # written by another version
+    system = System.known(run.manifest.system)
+    if system is None:
         return Cpus()
     return Cpus(
         {cpu: min(core) for core in system.processor.siblings for cpu in core},

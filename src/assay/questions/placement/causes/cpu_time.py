@@ -12,19 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Floats
 from assay.kernels import known_kernel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
-from assay.questions.common.selection import Interval, Point
+from assay.questions.common.selection import Point
 from assay.questions.placement.works import works_of
 from assay.records.model import Measurement, RunData
 from assay.stats.cells.summarise import find_series, steady
 from assay.stats.core.intervals import smallest_size
 from assay.stats.core.model import CellSummary
-
-Floats = npt.NDArray[np.float64]
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.selection import Interval
 from assay.questions.placement.causes.cpu_time import COVARIATES, PARTS, CpuTimeShares
-from assay.units import counted, format_duration, format_share
+from assay.units import Interval, counted, format_duration, format_share
 
 # Minimum share of the time of a cause.
 _MIN_LOSS = 0.05

@@ -15,12 +15,12 @@ from assay.kernels.naming import cell_name, short_order
 from assay.model.cell import Cell
 from assay.model.rank_order import ORDERS, seats_by_rank
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval, Point, points
+from assay.questions.common.selection import Point, points
 from assay.questions.network.collectives import points as collective_points
 from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
-from assay.units import format_size
+from assay.units import Interval, format_size
 
 # Maximum p, corrected for all comparisons, of a significant difference.
 SIGNIFICANT = 0.05

@@ -22,10 +22,10 @@ from assay.charts.marks import (
 )
 from assay.kernels.naming import cell_name
 from assay.questions.common.figure_rows import intervals_text
-from assay.questions.common.selection import Interval, Point
+from assay.questions.common.selection import Point
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.questions.placement.works import METRIC, size_of
-from assay.units import counted
+from assay.units import Interval, counted
 
 # Maximum number of lines per work in figures of ratios; of more, 2 ranks per node and the maximum
 # are drawn.

@@ -14,9 +14,10 @@ import msgspec
 from assay.kernels.naming import cell_name
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval, Point, ratio
+from assay.questions.common.selection import Point, ratio
 from assay.questions.placement.works import works_of
 from assay.stats.core.intervals import Estimate
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

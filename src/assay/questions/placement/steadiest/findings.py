@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval, Point
+from assay.questions.common.selection import Point
 from assay.questions.placement.works import costs_of, works_of
-from assay.stats.core.intervals import Floats
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
+from assay.units import Interval
 
 # Fewest launches of a placement: below, the 95th percentile is hardly more than the slowest one.
 LEAST_LAUNCHES = 12

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.model.placement import Placement
 from assay.questions.common.answer import Bound
@@ -45,9 +44,8 @@ def theoretical_peak(run: RunData, found: Sequence[Point]) -> PeakLimit | None:
     from assay.system.model import System
     from assay.system.peak import peak_flops
 
-    try:
-        system = System.from_dict(run.manifest.system)
-    except AssayError:  # described by another version of assay: no peak, but still a report
+    system = System.known(run.manifest.system)
+    if system is None:  # no peak, but still a report
         return None
     clock = covariate(run, (point.summary.id for point in found), "clock_rate")
     peak = peak_flops(system, _physical_cores(found[0].summary.cell.placement, system), clock)

@@ -14,7 +14,6 @@ from assay.model.placement import Placement
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import (
-    Interval,
     Point,
     best_by,
     leading,
@@ -46,6 +45,7 @@ from assay.questions.speed.benchmarks.scaling import (
 )
 from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 PROCESSES = "processes"
 # Parallel efficiency below which a cause is searched for.

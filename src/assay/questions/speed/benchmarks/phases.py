@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from assay.kernels import known_kernel
 from assay.kernels.npb import is_phase
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Interval, Point
+from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary, MetricSummary
+from assay.units import Interval
 
 COMPUTE = "compute"
 

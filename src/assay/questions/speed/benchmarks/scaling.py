@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import AssayError
 from assay.kernels import known_kernel
 from assay.kernels.npb import CLASS_ORDER
 from assay.model.placement import Placement
@@ -114,10 +113,10 @@ def chip_of(run: RunData) -> Chip:
     """Caches and cores by the run's manifest."""
     from assay.system.model import System
 
-    try:
-        processor = System.from_dict(run.manifest.system).processor
-    except AssayError:  # described by another version of assay
+    system = System.known(run.manifest.system)
+    if system is None:
         return Chip()
+    processor = system.processor
     known = [cache for cache in processor.caches if cache.size and cache.kind != "instruction"]
     return Chip(tuple(sorted(known, key=lambda cache: -cache.level)), processor.cores or 0)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from assay.kernels.naming import kernel_name
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval, Point, best, points
+from assay.questions.common.selection import Point, best, points
 from assay.reference.papers.loading import clusters_by_id, figures
 from assay.reference.papers.model import PublishedFigure
 from assay.stats.compare.code_factor import without_code
 from assay.stats.core.intervals import Estimate
+from assay.units import Interval
 
 LINPACK = "linpack"
 _NPB = "npb."

@@ -9,7 +9,7 @@ from assay.models.half_performance import HalfOrder
 from assay.models.linpack.sizing import KERNEL, LargestOrder
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Interval, Point, best_by, points, ratio, rivals
+from assay.questions.common.selection import Point, best_by, points, ratio, rivals
 from assay.questions.common.speedups import Speedup, speedup_of
 from assay.questions.speed.arithmetic.peak import DGEMM, PeakLimit, theoretical_peak
 from assay.questions.speed.benchmarks.phases import CellPhases, cell_phases
@@ -36,6 +36,7 @@ from assay.questions.speed.linpack.top500_own_kind import OwnKind, own_kinds
 from assay.questions.speed.linpack.top500_places import Top500Places, find_places
 from assay.records.model import RunData, system_name
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 # Parallel efficiency below which the phase that causes the loss is searched for.
 POOR_EFFICIENCY = 0.75

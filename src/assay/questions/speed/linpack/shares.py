@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 from assay.config import Prices
 from assay.models.linpack.sizing import KERNEL
-from assay.questions.common.selection import (
-    Interval,
-    Point,
-    best,
-    points,
-    quantity_text,
-    ratio,
-    scaled,
-)
+from assay.questions.common.selection import Point, best, points, quantity_text, ratio, scaled
 from assay.questions.speed.arithmetic.peak import DGEMM, PEAK, PeakLimit
 from assay.questions.speed.linpack.results import Results, alike, order_of
 from assay.stats.core.model import CellSummary
-from assay.units import counted
+from assay.units import Interval, counted
 
 THEORETICAL_PEAK = "peak"
 MEASURED_PEAK = "measured peak"

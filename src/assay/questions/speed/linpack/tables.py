@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.kernels.linpack import OWN_CODE
-from assay.questions.common.selection import Interval, quantity_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import NOTHING, Column, Entry, Table, TableBuilder
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.shares import (
@@ -20,7 +20,7 @@ from assay.questions.speed.linpack.top500_figures import RANKS
 from assay.questions.speed.linpack.top500_places import rank_text
 from assay.reference.linpack import PUBLISHED, PublishedLinpack
 from assay.reference.top500 import SOURCE
-from assay.units import format_quantity, format_share
+from assay.units import Interval, format_quantity, format_share
 
 # Significant digits that lists and papers give.
 _DIGITS = 4

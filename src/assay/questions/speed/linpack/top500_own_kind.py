@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.errors import AssayError
 from assay.records.model import RunData
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import (
@@ -56,16 +55,9 @@ def own_kinds(run: RunData, rate: float, nodes: int) -> tuple[OwnKind, ...]:
     last = last_within(rate, _LAST_RANK)
     if last is None:
         return ()
-    kinds = kinds_of_system(_system_of(run), several=nodes > 1)
+    kinds = kinds_of_system(System.known(run.manifest.system), several=nodes > 1)
     found = [_place(kind, rate) for kind in (*kinds, SELF_MADE)]
     return tuple(one for one in found if one.of)
-
-
-def _system_of(run: RunData) -> System | None:
-    try:
-        return System.from_dict(run.manifest.system)
-    except AssayError:
-        return None
 
 
 def kinds_of_system(system: System | None, *, several: bool) -> list[Kind]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Interval
 from assay.reference.top500 import TopList, last_within, places
+from assay.units import Interval
 
 LAST_RANK = 500
 

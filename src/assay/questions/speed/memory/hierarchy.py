@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assay.errors import AssayError
 from assay.questions.common.selection import Point, on_any_memory, points
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
@@ -71,10 +70,8 @@ def memory_levels(run: RunData) -> list[MemoryLevel]:
     """The levels that hold data, nearest first; main memory is last, and alone if none is known."""
     from assay.system.model import System
 
-    try:
-        caches = System.from_dict(run.manifest.system).processor.caches
-    except AssayError:  # described by another version of assay: the sizes are not known
-        caches = []
+    system = System.known(run.manifest.system)
+    caches = system.processor.caches if system else []
     sizes: dict[int, int] = {}
     for cache in caches:
         if cache.size and cache.kind != "instruction":

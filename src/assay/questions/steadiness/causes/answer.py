@@ -8,8 +8,7 @@ from assay.questions.steadiness.causes.findings import REPORT_ALPHA, CauseFindin
 from assay.stats.attribution.attribution import LEAST, CauseShare
 from assay.stats.attribution.covariates import cause_of
 from assay.stats.attribution.wall_clock import WallClock
-from assay.stats.core.intervals import Interval
-from assay.units import capitalised, counted, format_quantity, format_share
+from assay.units import Interval, capitalised, counted, format_quantity, format_share
 
 # Maximum number of cells in the verdict, and of periodic interruptions in the advice.
 _NAMED = 2

@@ -12,8 +12,7 @@ from assay.questions.steadiness.causes.findings import CauseFindings, CellCauses
 from assay.questions.steadiness.causes.scatter import CovariateScatter
 from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import cause_of
-from assay.stats.core.intervals import Interval
-from assay.units import counted, format_share, listed
+from assay.units import Interval, counted, format_share, listed
 
 # Maximum number of cells, and of causes with a colour of their own; the others are pooled.
 _CELLS, _COLOURS = 24, 5

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.records.model import RunData
-from assay.stats.core.intervals import Floats
 from assay.stats.repeats.repeats import Repeats
 
 # Minimum share of a cell's sample variance of a periodic interruption that is named.

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.hostnames import natural
 from assay.kernels.naming import cell_name, kernel_code
 from assay.model.cell import Cell
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
-from assay.stats.compare.levels import Ints, combined, numbered, places_of, relative
-from assay.stats.core.intervals import Floats, Interval, quantile_interval
+from assay.stats.compare.levels import combined, numbered, places_of, relative
+from assay.stats.core.intervals import quantile_interval
 from assay.stats.repeats.session_labels import sessions
-from assay.units import counted
+from assay.units import Interval, counted
 
 if TYPE_CHECKING:
     from assay.stats.compare.anova import Anova

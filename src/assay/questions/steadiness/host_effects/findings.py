@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from assay.hostnames import expand_hosts
 from assay.kernels.naming import cell_title
 from assay.stats.attribution.host_effects import MIN_SETS, find_host_effects
-from assay.stats.core.intervals import Interval
 from assay.stats.repeats.repeats import Repeats
+from assay.units import Interval
 
 
 @dataclass(frozen=True)

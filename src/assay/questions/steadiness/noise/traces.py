@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.stats.core.intervals import Floats
+from assay.arrays import Floats
 from assay.stats.noise.detours import NoiseTrace, detours
 from assay.stats.noise.spectrum import PeriodicComponent, Spectrum
 

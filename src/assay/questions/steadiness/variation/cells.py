@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.questions.common.findings import INTERNAL
-from assay.stats.core.intervals import Floats
 
 if TYPE_CHECKING:
     from assay.stats.core.modes import Mode

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.questions.steadiness.variation.cells import CellVariation, notable
 from assay.stats.core.histogram import Histogram, density, histogram
-from assay.stats.core.intervals import Floats
 
 # Maximum number of histograms; maximum number of curves whose colours can be distinguished.
 HISTOGRAMS, CURVES = 8, 6

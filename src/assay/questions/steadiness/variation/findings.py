@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.kernels import is_search, known_kernel
 from assay.kernels.naming import cell_labels
 from assay.model.cell import Cell
@@ -33,7 +34,7 @@ from assay.questions.steadiness.variation.distributions import (
 from assay.questions.steadiness.variation.sequences import RunSequences, sequences_of
 from assay.questions.steadiness.variation.walltime import WalltimeRequest, walltimes_of
 from assay.records.model import RunData
-from assay.stats.core.intervals import Floats, smallest_size
+from assay.stats.core.intervals import smallest_size
 from assay.stats.repeats.repeats import Repeats
 from assay.units import format_duration
 

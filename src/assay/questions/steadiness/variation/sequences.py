@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.questions.steadiness.variation.cells import CellVariation, notable
-from assay.stats.core.intervals import Floats, Interval, median_interval
+from assay.stats.core.intervals import median_interval
 from assay.stats.repeats.session_labels import sessions
+from assay.units import Interval
 
 SEQUENCES = 4  # maximum number of lines that stay legible where they cross
 # Minimum number of runs in a window: with fewer, the median has no interval.

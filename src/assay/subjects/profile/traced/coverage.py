@@ -12,8 +12,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.arrays import Bools
 from assay.models.program.waits import WaitStates
 from assay.trace.calls import (
     BOTH_WAYS,
@@ -28,8 +28,6 @@ from assay.trace.calls import (
 )
 from assay.trace.events import NO_REQUEST, PROC_NULL, UNKNOWN_BYTES
 from assay.trace.matching import FlatTrace, MatchedTrace
-
-_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def coverage_of(matched: MatchedTrace, waits: WaitStates) -> Coverage:
     return Coverage(float(length.sum()), float(done.sum()), dict(rest))
 
 
-def _known(matched: MatchedTrace) -> _Mask:
+def _known(matched: MatchedTrace) -> Bools:
     """The calls whose partners are all known."""
     flat = matched.flat
     begun = _begun(matched)
@@ -82,17 +80,17 @@ def _known(matched: MatchedTrace) -> _Mask:
     return known
 
 
-def _chosen_later(flat: FlatTrace) -> _Mask:
+def _chosen_later(flat: FlatTrace) -> Bools:
     """Calls that begin a collective which a request completes."""
     return np.array([begins_request(name) for name in flat.trace.functions])[flat.function]
 
 
-def _idle(flat: FlatTrace) -> _Mask:
+def _idle(flat: FlatTrace) -> Bools:
     lengths = [np.diff(rank.events.completed_start) for rank in flat.trace.ranks]
     return np.asarray(np.concatenate(lengths) == 0)
 
 
-def _begun(matched: MatchedTrace) -> _Mask:
+def _begun(matched: MatchedTrace) -> Bools:
     """The calls, or what they begin, with known partners."""
     flat, of = matched.flat, matched.messages
     names = flat.trace.functions
@@ -123,7 +121,7 @@ def _begun(matched: MatchedTrace) -> _Mask:
     return np.asarray(known)
 
 
-def _alone(matched: MatchedTrace) -> _Mask:
+def _alone(matched: MatchedTrace) -> Bools:
     """Calls on communicators of one rank."""
     trace = matched.trace
     single = np.array([one.members is not None and len(one.members) == 1
@@ -131,7 +129,7 @@ def _alone(matched: MatchedTrace) -> _Mask:
     return np.asarray(single[matched.flat.column("communicator")])
 
 
-def _completions_known(flat: FlatTrace, begun: _Mask) -> _Mask:
+def _completions_known(flat: FlatTrace, begun: Bools) -> Bools:
     """Calls that completed requests, all of which have known partners."""
     completed = np.zeros(len(flat.begin), dtype=np.int64)
     good = np.zeros(len(flat.begin), dtype=np.int64)

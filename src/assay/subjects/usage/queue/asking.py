@@ -10,14 +10,14 @@ import msgspec
 from assay.errors import AssayError
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.prepared import prepare
-from assay.subjects.usage.query import UsageQuery
 from assay.subjects.usage.queue.findings import Replay, Report, find_queue, policy_of
-from assay.subjects.usage.queue.load import ReplayedLoad, accounts_of, log_load, synthetic_load
-from assay.subjects.usage.queue.policies import NamedModel, model_of
-from assay.subjects.usage.queue.walltimes import RunSteadiness
-from assay.subjects.usage.queue.whatif import WhatIfContext, parse_what_if, refers_to_run
 from assay.usage.accounts.reading import Accounts
+from assay.usage.analysis.prepared import prepare
+from assay.usage.analysis.query import UsageQuery
+from assay.usage.queue.load import ReplayedLoad, accounts_of, log_load, synthetic_load
+from assay.usage.queue.policies import NamedModel, model_of
+from assay.usage.queue.walltimes import RunSteadiness
+from assay.usage.queue.whatif import WhatIfContext, parse_what_if, refers_to_run
 from assay.usage.workload.as_slurm import SlurmScript, as_slurm
 
 DEFAULT_MODEL = "easy"

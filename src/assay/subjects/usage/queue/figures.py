@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, duration_axis
-from assay.subjects.usage.model import LEVELS
-from assay.subjects.usage.queue.model import QueueFindings, QueueMeasure
+from assay.subjects.usage.queue.model import QueueFindings
 from assay.subjects.usage.queue.words import percent, seconds, wait_at
+from assay.usage.analysis.model import LEVELS
+from assay.usage.queue.model import QueueMeasure
 
 REAL = "real"
 

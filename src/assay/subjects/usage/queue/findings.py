@@ -11,27 +11,17 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
-from assay.subjects.usage.queue.intervals import (
-    LEAST_RESAMPLES,
-    LEAST_WEEKS,
-    interval_of,
-)
-from assay.subjects.usage.queue.load import ReplayedLoad
-from assay.subjects.usage.queue.measure import agreement_of, measure_of, real_measure
-from assay.subjects.usage.queue.model import (
-    Bounds,
-    QueueFindings,
-    QueueLoad,
-    QueueMeasure,
-    QueuePolicy,
-    QueueWhatIf,
-)
-from assay.subjects.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
-from assay.subjects.usage.queue.whatif import Case, WhatIf
+from assay.subjects.usage.queue.model import QueueFindings, QueueLoad, QueuePolicy, QueueWhatIf
 from assay.subjects.usage.queue.words import result_sentence
 from assay.units import counted
-from assay.usage.jobs import Floats
+from assay.usage.queue.intervals import LEAST_RESAMPLES, LEAST_WEEKS, interval_of
+from assay.usage.queue.load import ReplayedLoad
+from assay.usage.queue.measure import agreement_of, measure_of, real_measure
+from assay.usage.queue.model import Bounds, QueueMeasure
+from assay.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
+from assay.usage.queue.whatif import Case, WhatIf
 from assay.usage.scheduler.machine import Machine
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Schedule, Workload

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from assay.questions.common.answer import Answer, Evidence
-from assay.subjects.usage.queue.intervals import LEAST_RESAMPLES
 from assay.subjects.usage.queue.model import QueueFindings
 from assay.subjects.usage.queue.words import replay_sentence, signed
 from assay.units import counted, format_share
+from assay.usage.queue.intervals import LEAST_RESAMPLES
 
 TITLE = "How busy is it, and what does the queue cost?"
 # What-ifs up to which each has its sentence.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.questions.common.tables import Entry, Table, TableBuilder, count, share
-from assay.subjects.usage.queue.model import Bounds, QueueFindings, QueueMeasure, QueueWhatIf
+from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
 from assay.subjects.usage.queue.words import seconds, signed, wait_at
 from assay.units import format_duration, format_quantity, format_share
+from assay.usage.queue.model import Bounds, QueueMeasure
 
 
 def tables(found: QueueFindings) -> list[Table]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assay.subjects.usage.model import LEVELS
-from assay.subjects.usage.queue.model import Bounds, QueueFindings, QueueMeasure, QueueWhatIf
-from assay.subjects.usage.queue.whatif import WhatIf
+from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
 from assay.units import MISSING, counted, format_change, format_duration, format_share
+from assay.usage.analysis.model import LEVELS
+from assay.usage.queue.model import Bounds, QueueMeasure
+from assay.usage.queue.whatif import WhatIf
 
 # Relative changes from which factors are easier to read than percentages.
 MANY = 2.0

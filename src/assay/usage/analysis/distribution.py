@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.subjects.usage.model import LEVELS, UsageSpread
-from assay.usage.jobs import Floats, Ints
+from assay.arrays import Floats, Ints
+from assay.usage.analysis.model import LEVELS, UsageSpread
 
 # Values that are kept; of more, how many fall into each class is counted.
 EXACT = 1 << 22

@@ -13,7 +13,8 @@ import re
 import numpy as np
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 from assay.usage.swf_blocks import FIELDS, PlainRows, job_columns, odd_rows, plain_rows
 
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")

@@ -7,9 +7,9 @@ from collections import Counter
 
 import numpy as np
 
-from assay.subjects.usage.model import UsageCourse, UsageHour, UsageSpan
-from assay.subjects.usage.prepared import PreparedJobs
-from assay.usage.jobs import Floats, Ints
+from assay.arrays import Floats, Ints
+from assay.usage.analysis.model import UsageCourse, UsageHour, UsageSpan
+from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.period import DAY, HOUR
 
 _WEEK = 7

@@ -7,20 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.arrays import Bools, Floats
 from assay.errors import AssayError
-from assay.subjects.usage.query import UsageQuery, moment
 from assay.usage.accounts.reading import Accounts
+from assay.usage.analysis.query import UsageQuery, moment
 from assay.usage.capacity import Capacity, known_capacity, most_in_use
 from assay.usage.columns import ROWS
-from assay.usage.jobs import Floats, Jobs, MachineFacts, State
+from assay.usage.jobs import Jobs, MachineFacts, State
 from assay.usage.period import LocalTime, LogPeriod, period_of
 from assay.usage.problems import NAMED, Problems
 from assay.usage.timeline import StepFunction
 from assay.usage.use import UseChunk, UseOverTime, Window, use_over_time
 
-Mask = NDArray[np.bool_]
 # Run times below this count as this, in s, in the bounded slowdown.
 SHORTEST = 10.0
 _UNIT = 2.0**-20
@@ -49,10 +48,10 @@ class JobChunk:
     slowdown: Floats
     processors: Floats
     use: Floats
-    counted: Mask
-    running: Mask
-    chosen: Mask
-    picked: Mask
+    counted: Bools
+    running: Bools
+    chosen: Bools
+    picked: Bools
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _per_node(jobs: Jobs) -> int:
     return int(np.ceil(most))
 
 
-def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Mask]:
+def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Bools]:
     """Submissions, starts, ends, and which jobs still ran: these end with the log."""
     submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
     running = (jobs.code("state") == State.RUNNING) & ~np.isnan(start) & np.isnan(end)
@@ -211,8 +210,8 @@ def _active(jobs: Jobs, start: Floats, end: Floats) -> Floats:
     return share
 
 
-def _usable(start: Floats, end: Floats, processors: Floats, largest: float) -> Mask:
-    usable: Mask = ~np.isnan(start) & ~np.isnan(end) & (processors > 0) & (processors <= largest)
+def _usable(start: Floats, end: Floats, processors: Floats, largest: float) -> Bools:
+    usable: Bools = ~np.isnan(start) & ~np.isnan(end) & (processors > 0) & (processors <= largest)
     return usable
 
 
@@ -265,10 +264,10 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
         )
 
 
-def ran_unseen(jobs: Jobs) -> Mask:
+def ran_unseen(jobs: Jobs) -> Bools:
     """Jobs without a start that ran by their state, or whose start can't be read."""
     missing = np.isnan(jobs.number("start"))
-    unseen: Mask = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
+    unseen: Bools = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
     return unseen
 
 

@@ -9,8 +9,8 @@ import statistics
 import numpy as np
 import pytest
 
-from assay.subjects.usage.queue.measure import agreement_of, measure_of, real_measure, same_order
 from assay.subjects.usage.queue.words import wait_at
+from assay.usage.queue.measure import agreement_of, measure_of, real_measure, same_order
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Workload

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
-from assay.subjects.usage.prepared import PreparedJobs
-from assay.subjects.usage.query import UsageQuery
-from assay.subjects.usage.queue.model import QueueLeftOut
-from assay.subjects.usage.queue.policies import NamedModel
-from assay.subjects.usage.queue.whatif import parse_estimates
 from assay.units import counted
 from assay.usage.accounts.reading import Accounts
-from assay.usage.jobs import Floats, JobCollector, MachineFacts, State
+from assay.usage.analysis.prepared import PreparedJobs
+from assay.usage.analysis.query import UsageQuery
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import MachineFacts, State
+from assay.usage.queue.model import QueueLeftOut
+from assay.usage.queue.policies import NamedModel
+from assay.usage.queue.whatif import parse_estimates
 from assay.usage.scheduler.machine import Machine
 from assay.usage.scheduler.schedule import Schedule, Workload
 from assay.usage.workload.change import rescaled

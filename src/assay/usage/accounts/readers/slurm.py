@@ -34,7 +34,8 @@ from assay.usage.accounts.values import (
     resources,
     whole,
 )
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 STATES = {
     "COMPLETED": State.COMPLETED,

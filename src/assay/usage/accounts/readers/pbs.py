@@ -13,7 +13,8 @@ from datetime import datetime
 from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
 from assay.usage.accounts.stated import duration_in, memory_in, time_in
 from assay.usage.accounts.values import exit_status, hosts, whole
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);(.*)", re.DOTALL)
 _ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)

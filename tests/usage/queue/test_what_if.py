@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
-from assay.subjects.usage.queue.walltimes import (
+from assay.usage.queue.walltimes import (
     RunSteadiness,
     VariedProgram,
     asked,
@@ -20,7 +20,7 @@ from assay.subjects.usage.queue.walltimes import (
     times_with,
     variation,
 )
-from assay.subjects.usage.queue.whatif import KINDS, Case, WhatIf, WhatIfContext, parse_what_if
+from assay.usage.queue.whatif import KINDS, Case, WhatIf, WhatIfContext, parse_what_if
 from assay.usage.scheduler.machine import EqualNodes, Machine, Partition
 from assay.usage.scheduler.policy import Policy
 from planted_loads import planted_load

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from assay.subjects.usage.model import UsageRecords, Utilisation
-from assay.subjects.usage.prepared import PreparedJobs
-from assay.subjects.usage.spans import day_name, local_day
+from assay.arrays import Floats, Ints
 from assay.units import counted, format_share
-from assay.usage.jobs import Floats, Ints
+from assay.usage.analysis.model import UsageRecords, Utilisation
+from assay.usage.analysis.prepared import PreparedJobs
+from assay.usage.analysis.spans import day_name, local_day
 from assay.usage.period import DAY, HOUR
 from assay.usage.problems import Problem
 from assay.usage.use import Window

@@ -13,7 +13,8 @@ import math
 from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.stated import time_in
 from assay.usage.accounts.values import absent, resources, whole
-from assay.usage.jobs import JobCollector, Outage
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import Outage
 
 _CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
 

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
 from assay.usage.accounts.values import hosts, whole
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)')
 _HOSTS = re.compile(r"(\d{1,6})\*(.+)", re.ASCII)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import numpy as np
 
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError, nearest
-from assay.subjects.usage.queue.policies import NamedModel, model_of, with_sharing
-from assay.subjects.usage.queue.walltimes import RunSteadiness, request_change, variation
 from assay.units import (
     counted,
     format_duration,
@@ -21,7 +20,8 @@ from assay.units import (
     parse_duration,
     parse_quantity,
 )
-from assay.usage.jobs import Floats, Ints
+from assay.usage.queue.policies import NamedModel, model_of, with_sharing
+from assay.usage.queue.walltimes import RunSteadiness, request_change, variation
 from assay.usage.scheduler.machine import EqualNodes, FailedNodes, Machine, Partition, Reservation
 from assay.usage.scheduler.policy import Policy
 from assay.usage.scheduler.schedule import Workload

@@ -14,7 +14,8 @@ from typing import Any
 from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
 from assay.usage.accounts.stated import Stated, settle
 from assay.usage.accounts.values import absent, date, hosts, whole
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 # By name, and by number as the job manager stores it.
 _RESULTS = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.subjects.usage.model import LEVELS
-from assay.subjects.usage.prepared import SHORTEST
-from assay.subjects.usage.queue.model import QueueAgreement, QueueMeasure
-from assay.usage.jobs import Floats, Ints, State
+from assay.arrays import Floats, Ints
+from assay.usage.analysis.model import LEVELS
+from assay.usage.analysis.prepared import SHORTEST
+from assay.usage.jobs import State
+from assay.usage.queue.model import QueueAgreement, QueueMeasure
 from assay.usage.scheduler.schedule import Schedule, Workload
 
 _DAY = 86400.0

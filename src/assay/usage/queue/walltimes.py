@@ -1,18 +1,14 @@
-"""From the variation of run times to what users must request, and the noise of a stored run."""
+"""From the variation of run times to what users must request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError, nearest
 from assay.stats.repeats.walltime import asked_walltime, fewest_runs
-from assay.usage.jobs import Floats
-
-if TYPE_CHECKING:
-    from assay.questions.common.question import Measured
 
 # Share of runs that must finish within the request, and the confidence in that; as in the answer to
 # "How steady is it?".
@@ -81,34 +77,6 @@ class RunSteadiness:
             where=where,
             fix="Measure more launches (`assay run --launches 30`), or write a percentage.",
         )
-
-
-def steadiness_of(measured: Measured) -> RunSteadiness:
-    """The programs of a run with enough results for their spread, and its noise.
-
-    Programs are cells of NPB, Linpack and external commands, otherwise all cells. The share that a
-    coordinated heartbeat saves: where all ranks are interrupted at the same time a step takes
-    1 + ``alone`` of its work instead of 1 + ``together`` (``stats.noise.detours.Slowdown``), with
-    the coarsest steps that were evaluated.
-    """
-    from assay.questions.steadiness.noise.findings import find as find_noise
-    from assay.questions.steadiness.variation.findings import find as find_variation
-
-    varied = find_variation(measured)
-    requested = {each.label for each in varied.walltimes}
-    programs = [
-        VariedProgram(
-            each.label or each.cell.kernel, each.times, each.spread.cov or 0.0, each.cell.kernel
-        )
-        for each in varied.varied
-        if each.label in requested
-    ]
-    noise = find_noise(measured)
-    share = None
-    if noise is not None and noise.slowdowns:
-        coarse = max(noise.slowdowns, key=lambda each: each.step)
-        share = 1.0 - (1.0 + coarse.alone) / (1.0 + coarse.together)
-    return RunSteadiness(tuple(sorted(programs, key=lambda each: -each.cov)), share, named=True)
 
 
 def times_with(cov: float) -> Floats:

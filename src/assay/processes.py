@@ -1,6 +1,8 @@
-"""MPI settings for ranks that share cores: yield while waiting."""
+"""How assay waits for processes, and how ranks wait for each other."""
 
 from __future__ import annotations
+
+import os
 
 # MPICH's ranks poll while they wait. If they outnumber the cores, polling takes CPU time from ranks
 # that have work. With these settings they sleep briefly when a poll finds nothing. Open MPI does
@@ -9,3 +11,11 @@ POLITE_WAITING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
 }
+
+
+def open_pidfd(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None on an old kernel."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None

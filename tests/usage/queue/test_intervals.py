@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.subjects.usage.queue.intervals import interval_of
+from assay.usage.queue.intervals import interval_of
 
 
 def test_it_is_the_middle_of_the_values():

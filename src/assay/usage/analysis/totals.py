@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.subjects.usage.distribution import Distribution
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs, ran_unseen
+from assay.arrays import Bools
+from assay.usage.analysis.distribution import Distribution
+from assay.usage.analysis.prepared import JobChunk, PreparedJobs, ran_unseen
 from assay.usage.jobs import State
 
 
@@ -22,7 +23,7 @@ class JobGroup:
     of: int = 0
     use_of: float = 0.0
 
-    def add(self, chunk: JobChunk, mine: Mask, of: Mask | None = None) -> None:
+    def add(self, chunk: JobChunk, mine: Bools, of: Bools | None = None) -> None:
         """Add the jobs of a mask, out of another."""
         self.jobs += int(mine.sum())
         self.use += float(chunk.use[mine].sum())
@@ -62,7 +63,7 @@ class Totals:
     shared: JobGroup | None = None
 
 
-def totals_of(data: PreparedJobs, shared: Mask | None) -> Totals:
+def totals_of(data: PreparedJobs, shared: Bools | None) -> Totals:
     """The totals of the chosen jobs. ``shared``: which jobs shared a node, None if unknown."""
     totals = Totals(shared=None if shared is None else JobGroup())
     per_node = 0.0
@@ -81,8 +82,8 @@ def totals_of(data: PreparedJobs, shared: Mask | None) -> Totals:
     return totals
 
 
-def _on_nodes(chunk: JobChunk) -> Mask:
-    known: Mask = chunk.counted & chunk.chosen & (chunk.jobs.number("nodes") > 0)
+def _on_nodes(chunk: JobChunk) -> Bools:
+    known: Bools = chunk.counted & chunk.chosen & (chunk.jobs.number("nodes") > 0)
     return known
 
 

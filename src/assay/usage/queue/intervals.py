@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.subjects.usage.queue.model import Bounds
-from assay.usage.jobs import Floats
+from assay.arrays import Floats
+from assay.usage.queue.model import Bounds
 
 # Fewest resampled loads, and fewest whole weeks of a load, from which there is an interval.
 LEAST_RESAMPLES = 20

@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.slurm import COMMAND, STATES
+from assay.usage.accounts.readers.slurm import COMMAND, STATES
 from assay.usage.accounts.stated import Stated, settle
 from assay.usage.accounts.values import absent, date, hosts, whole
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 _TIMES = ("submission", "start", "end", "eligible")
 _NO_JOBS = re.compile(r'"jobs"\s*:\s*\[\s*\]')

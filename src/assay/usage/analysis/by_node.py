@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from assay.arrays import Bools, Floats, Ints
 from assay.hostnames import natural
-from assay.subjects.usage.model import NodeBar, NodeDown, NodeRow, UsageByNode
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs
-from assay.usage.jobs import Floats, Ints, Outage, State
+from assay.usage.analysis.model import NodeBar, NodeDown, NodeRow, UsageByNode
+from assay.usage.analysis.prepared import JobChunk, PreparedJobs
+from assay.usage.jobs import Outage, State
 from assay.usage.node_use import GridUse, NodePairs, pieces, sharing
 from assay.usage.nodes import named_nodes
 
@@ -78,7 +79,7 @@ def pairs_of(data: PreparedJobs, nodes: NamedNodes) -> Iterator[tuple[JobChunk, 
             )
 
 
-def shared_jobs(data: PreparedJobs, nodes: NamedNodes) -> Mask:
+def shared_jobs(data: PreparedJobs, nodes: NamedNodes) -> Bools:
     """Of all jobs: whether another one had one of their nodes at the same time."""
     number = sum(int(pairs.job.size) for _, _, pairs in pairs_of(data, nodes))
     return sharing(
@@ -204,7 +205,7 @@ def _bars(data: PreparedJobs, nodes: NamedNodes) -> tuple[list[NodeBar], float |
     return bars, data.begin_log if complete else max(bars[0].start, data.begin_log)
 
 
-def _runs(pairs: NodePairs, kept: Mask) -> list[tuple[float, float, int, int, int]]:
+def _runs(pairs: NodePairs, kept: Bools) -> list[tuple[float, float, int, int, int]]:
     """Start, end, first and last node, and row of jobs, by runs of consecutive nodes."""
     chosen = np.flatnonzero(kept)
     chosen = chosen[np.lexsort((pairs.node[chosen], pairs.job[chosen]))]

@@ -9,10 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.subjects.usage.distribution import EXACT, Distribution
-from assay.subjects.usage.model import UsagePart
-from assay.subjects.usage.prepared import JobChunk, Mask, PreparedJobs
-from assay.usage.jobs import Floats, Ints, State
+from assay.arrays import Bools, Floats, Ints
+from assay.usage.analysis.distribution import EXACT, Distribution
+from assay.usage.analysis.labels import size_label
+from assay.usage.analysis.model import UsagePart
+from assay.usage.analysis.prepared import JobChunk, PreparedJobs
+from assay.usage.jobs import State
 from assay.usage.use import UseChunk, use_over_time
 
 # Most parts of a kind that are named.
@@ -50,7 +52,7 @@ def share(part: float, whole: float) -> float:
 
 
 # A name, and the jobs of a chunk that belong to it.
-Choice = tuple[str, Callable[[JobChunk], Mask]]
+Choice = tuple[str, Callable[[JobChunk], Bools]]
 
 
 class _Part:
@@ -62,7 +64,7 @@ class _Part:
         self.seen = np.zeros(users, dtype=bool)
         self.wait, self.slowdown = Distribution(exact), Distribution(exact)
 
-    def add(self, chunk: JobChunk, mask: Mask, begin: float, finish: float) -> None:
+    def add(self, chunk: JobChunk, mask: Bools, begin: float, finish: float) -> None:
         mine = mask & chunk.chosen
         count = int(mine.sum())
         if not count:
@@ -167,8 +169,7 @@ class PartBuilder:
         choices: list[Choice] = []
         for power in range(int(np.ceil(np.log2(most))) + 1 if most else 0):
             low, high = (2 ** (power - 1) + 1 if power else 1), 2**power
-            name = f"{low}" if low == high else f"{low} to {high}"
-            choices.append((name, partial(_of_size, low, high)))
+            choices.append((size_label(low, high), partial(_of_size, low, high)))
         return self._parts(choices)
 
     def lengths(self) -> list[UsagePart]:
@@ -194,23 +195,23 @@ class PartBuilder:
         return order, uses[order]
 
 
-def _of_users(member: Mask, chunk: JobChunk) -> Mask:
-    mine: Mask = member[chunk.jobs.columns["user"]]
+def _of_users(member: Bools, chunk: JobChunk) -> Bools:
+    mine: Bools = member[chunk.jobs.columns["user"]]
     return mine
 
 
-def _of_size(low: int, high: int, chunk: JobChunk) -> Mask:
-    mine: Mask = (chunk.processors >= low) & (chunk.processors <= high)
+def _of_size(low: int, high: int, chunk: JobChunk) -> Bools:
+    mine: Bools = (chunk.processors >= low) & (chunk.processors <= high)
     return mine
 
 
-def _of_length(low: float, high: float, chunk: JobChunk) -> Mask:
-    mine: Mask = ((chunk.run > low) if low else (chunk.run >= 0)) & (chunk.run <= high)
+def _of_length(low: float, high: float, chunk: JobChunk) -> Bools:
+    mine: Bools = ((chunk.run > low) if low else (chunk.run >= 0)) & (chunk.run <= high)
     return mine
 
 
-def _of_state(state: State, chunk: JobChunk) -> Mask:
-    mine: Mask = np.equal(chunk.jobs.columns["state"], int(state))
+def _of_state(state: State, chunk: JobChunk) -> Bools:
+    mine: Bools = np.equal(chunk.jobs.columns["state"], int(state))
     return mine
 
 
@@ -221,7 +222,7 @@ def gpus_at_once(data: PreparedJobs) -> tuple[int, float, float]:
     none = np.empty(0)
     whole = 0.0
 
-    def used(chunk: JobChunk) -> tuple[Mask, Floats]:
+    def used(chunk: JobChunk) -> tuple[Bools, Floats]:
         amount = np.nan_to_num(chunk.jobs.number("gpus")) * chunk.active
         return chunk.counted & chunk.chosen & (amount > 0), amount
 

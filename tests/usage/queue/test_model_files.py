@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import AssayError
-from assay.subjects.usage.queue.policies import POLICIES, WORDS, model_of
+from assay.usage.queue.policies import POLICIES, WORDS, model_of
 from assay.usage.scheduler.machine import EqualNodes, Machine, Partition
 
 FILE = """\

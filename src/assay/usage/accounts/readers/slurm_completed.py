@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 
 from assay.usage.accounts.model import AccountFormat, Log
-from assay.usage.accounts.slurm import STATES
+from assay.usage.accounts.readers.slurm import STATES
 from assay.usage.accounts.stated import Stated, settle, time_in
 from assay.usage.accounts.values import gpus_of, memory, resources, whole
-from assay.usage.jobs import NAN, JobCollector, JobRecord, State
+from assay.usage.collector import JobCollector
+from assay.usage.jobs import NAN, JobRecord, State
 
 # Names of jobs and folders may hold blanks and "=": each ends where the next field begins.
 _RECORD = re.compile(

@@ -1,0 +1,1 @@
+"""A module per format of accounts; ``assay.usage.accounts`` lists them."""

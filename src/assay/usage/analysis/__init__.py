@@ -1,0 +1,1 @@
+"""Analysis of a log's jobs: use, spans, parts, nodes and completeness."""
