@@ -277,3 +277,45 @@ def test_a_kernel_occurs_once_in_the_native_tree_and_once_in_the_catalogue() -> 
         for name in re.findall(r'ASSAY_KERNEL\("([^"]+)"', path.read_text())
     ]
     assert sorted(registered) == sorted(kernel.name for kernel in kernels())
+
+
+def test_a_function_changes_a_part_or_returns_something() -> None:
+    """A helper of an answer that changes its ``part`` returns nothing: else it does two things."""
+    both = []
+    for package in ("questions", "subjects"):
+        for path in (PACKAGE / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef) and _changed_parts(node):
+                    returned = ast.unparse(node.returns) if node.returns else ""
+                    if returned != "None":
+                        both.append(f"{path.relative_to(PACKAGE)}: {node.name} -> {returned}")
+    assert both == []
+
+
+def _changed_parts(function: ast.FunctionDef) -> set[str]:
+    """The parameters of type Part of which the function assigns, extends or passes on a field."""
+    arguments = [*function.args.args, *function.args.kwonlyargs]
+    parts = {
+        each.arg
+        for each in arguments
+        if isinstance(each.annotation, ast.Name) and each.annotation.id == "Part"
+    }
+    changed = set()
+    for node in ast.walk(function):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("append", "extend", "insert"):
+                targets = [node.func.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            # A helper that gets the part as an argument may change it.
+            changed |= {a.id for a in node.args if isinstance(a, ast.Name)} & parts
+        changed |= {
+            target.value.id
+            for target in targets
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        } & parts
+    return changed

@@ -98,10 +98,11 @@ def report_of(folder: Path, name: str) -> ReportModel:
     """The report of a suite on its fake machine, or of the other pages' one of this name."""
     if name in OTHERS:
         return OTHERS[name](folder)
-    return _of_run(_measured(folder, name, SUITES[name]))
+    return _of_run(measured_suite(folder, name, SUITES[name]))
 
 
-def _measured(folder: Path, suite: str, machine: str, *more: str) -> Path:
+def measured_suite(folder: Path, suite: str, machine: str, *more: str) -> Path:
+    """The folder of a run of the suite on the machine; ``more``: further words of the command."""
     plan, runs = folder / "machine.toml", folder / "runs"
     before = set(runs.glob("*"))
     plan.write_text(scenario(machine))
@@ -121,7 +122,7 @@ def _of_run(path: Path) -> ReportModel:
 
 def app_report(folder: Path) -> ReportModel:
     """A search for the best placement of a user's command."""
-    return _of_run(_measured(folder, "placement", "cluster", "--app", _APP))
+    return _of_run(measured_suite(folder, "placement", "cluster", "--app", _APP))
 
 
 def compared(folder: Path) -> ReportModel:
@@ -130,7 +131,7 @@ def compared(folder: Path) -> ReportModel:
     from assay.subjects.compare.findings import find
     from assay.subjects.compare.sides import read_sides
 
-    names = [_measured(folder, "npb", machine).name for machine in ("small", "cluster")]
+    names = [measured_suite(folder, "npb", machine).name for machine in ("small", "cluster")]
     return build_comparison(find(read_sides(folder / "runs", names)))
 
 
