@@ -9,9 +9,10 @@ import re
 from pathlib import Path
 
 import assay
-from assay import importers, questions, schedulers
+from assay import importers, questions, schedulers, subjects
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
+from assay.subjects.subject import Subject
 from assay.trace import exports
 from assay.usage import accounts
 
@@ -229,6 +230,19 @@ def test_a_question_is_a_package_and_a_line() -> None:
     packages -= {"common"}
     assert packages == set(questions.NAMES)
     assert [question.name for question in questions.questions()] == list(questions.NAMES)
+
+
+def test_a_subject_is_a_package_and_a_line() -> None:
+    folder = PACKAGE / "subjects"
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    modules = {
+        ".".join(path.relative_to(folder).parts[:-1]) for path in folder.rglob("*/subject.py")
+    }
+    assert packages == {name for name in subjects.NAMES if "." not in name}
+    assert modules == set(subjects.NAMES)
+    found = subjects.subjects()
+    assert all(isinstance(subject, Subject) for subject in found)
+    assert len({subject.name for subject in found}) == len(subjects.NAMES)
 
 
 def test_a_command_is_a_module_and_is_listed() -> None:

@@ -150,7 +150,7 @@ def profiled(folder: Path) -> ReportModel:
 def of_nodes(folder: Path) -> ReportModel:
     """Forty nodes with long names in racks, two of them slow."""
     from assay.records.group import read_group
-    from assay.report.group import build_group
+    from assay.report.nodes.build import build_group
     from assay.subjects.nodes.findings import find
 
     draw = np.random.default_rng(1)
@@ -174,9 +174,10 @@ def of_nodes(folder: Path) -> ReportModel:
 def over_time(folder: Path) -> ReportModel:
     """Forty nights with a step of 5% in one of two cells."""
     from assay.records.store import RunFilter
-    from assay.report.history.page import build_history
+    from assay.report.subject import build_subject
     from assay.subjects.history.findings import find
     from assay.subjects.history.query import HistoryQuery
+    from assay.subjects.history.subject import SUBJECT
 
     nightly(
         folder,
@@ -187,7 +188,7 @@ def over_time(folder: Path) -> ReportModel:
         ],
         seed=2,
     )
-    return build_history(find(folder, HistoryQuery(RunFilter())))
+    return build_subject(SUBJECT, find(folder, HistoryQuery(RunFilter())))
 
 
 def used(folder: Path) -> ReportModel:
@@ -223,10 +224,12 @@ def imported(folder: Path) -> ReportModel:
 
 def simulated(_: Path) -> ReportModel:
     """A program on a described cluster, by SimGrid and by the closed form."""
-    from assay.report.simulation.write import build_simulation
+    from assay.report.subject import build_subject
     from assay.subjects.simulation.model import SIMULATION_SCHEMA, SimulationFindings
+    from assay.subjects.simulation.subject import SUBJECT
 
-    return build_simulation(
+    return build_subject(
+        SUBJECT,
         SimulationFindings(
             schema=SIMULATION_SCHEMA, utc=MONDAY, program="npb.cg.C", cluster="A cluster of 2004",
             file="/home/someone/descriptions/a-cluster-with-a-long-name.toml",

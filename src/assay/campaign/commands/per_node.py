@@ -94,7 +94,7 @@ def measure_fake_members(run: RunDirectory, request: RunRequest, console: Consol
 
 def present_group(path: Path, after: WhenEnded) -> int:
     """Write a group's report, print its summary or the JSON report; returns the exit status."""
-    from assay.report.group import build_group
+    from assay.report.nodes.build import build_group
     from assay.subjects.nodes.findings import find
 
     group = read_group(path)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from assay.subjects.usage.completeness import distinct, records_of, utilisation_of
+from assay.subjects.usage.completeness import distinct, records_of, unknown_of, utilisation_of
 from assay.subjects.usage.model import (
     USAGE_SCHEMA,
     UsageArrays,
@@ -28,7 +28,6 @@ from assay.subjects.usage.prepared import PreparedJobs, prepare
 from assay.subjects.usage.query import UsageQuery
 from assay.subjects.usage.spans import course_of, hours_of, spans_of
 from assay.subjects.usage.totals import Totals, totals_of
-from assay.subjects.usage.unknown import unknown_of
 from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.jobs import Ints
 from assay.usage.problems import KINDS

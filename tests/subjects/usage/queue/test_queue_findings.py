@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.report.usage.write import build_usage
+from assay.report.subject import build_subject
 from assay.subjects.usage.answer import answer
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.query import UsageQuery
@@ -21,6 +21,7 @@ from assay.subjects.usage.queue.model import QueueFindings
 from assay.subjects.usage.queue.policies import model_of
 from assay.subjects.usage.queue.tables import tables
 from assay.subjects.usage.queue.whatif import WhatIfContext, parse_what_if
+from assay.subjects.usage.subject import SUBJECT
 from assay.usage.accounts.reading import read_accounts
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.workload.resample import WEEK
@@ -157,7 +158,7 @@ def test_a_log_beside_its_real_starts() -> None:
     reply = answer(found)
     assert reply.title == "How busy is it, and what does the queue cost?"
     assert "in the log they waited" in reply.verdict
-    report = build_usage(found)
+    report = build_subject(SUBJECT, found)
     for parts, own in (
         (report.sections[0].tables, {"queue-load", "queue-policies", "queue-what-ifs"}),
         (report.sections[0].figures, {"queue-waits", "queue-what-ifs"}),
