@@ -333,3 +333,49 @@ def _changed_parts(function: ast.FunctionDef) -> set[str]:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
         } & parts
     return changed
+
+
+# Arguments that a call may pass by position; from one more on, nobody can tell which is which.
+MOST_BY_POSITION = 5
+
+
+def test_wide_calls_name_their_arguments() -> None:
+    """Calls of what assay defines, except functions that take any number of arguments."""
+    modules = {
+        ".".join(("assay", *path.with_suffix("").relative_to(PACKAGE).parts)): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    trees = {name: ast.parse(path.read_text()) for name, path in modules.items()}
+    wide = []
+    for name, tree in trees.items():
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and len(call.args) > MOST_BY_POSITION:
+                called = _definition(call.func, tree, trees)
+                if isinstance(called, ast.ClassDef) or (called and not called.args.vararg):
+                    wide.append(f"{name}:{call.lineno}: {ast.unparse(call.func)}")
+    assert wide == []
+
+
+def _definition(
+    called: ast.expr, tree: ast.Module, trees: dict[str, ast.Module]
+) -> ast.FunctionDef | ast.ClassDef | None:
+    """The function or class of assay that is called; a method counts by its name in the module."""
+    if isinstance(called, ast.Attribute):
+        if not (isinstance(called.value, ast.Name) and called.value.id in ("self", "cls")):
+            return None
+        return _defined(called.attr, tree)
+    if not isinstance(called, ast.Name):
+        return None
+    if (found := _defined(called.id, tree)) is not None:
+        return found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in trees:
+            for alias in node.names:
+                if (alias.asname or alias.name) == called.id:
+                    return _defined(alias.name, trees[node.module])
+    return None
+
+
+def _defined(name: str, tree: ast.Module) -> ast.FunctionDef | ast.ClassDef | None:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return next((n for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name), None)

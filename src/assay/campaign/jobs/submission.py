@@ -194,7 +194,9 @@ def ready(
     first = first_launches(plan)
     notes = (*builds.notes, *((first.sentence,) if first.exceeds else ()))
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root, notes, tuple(group))
+    return Submission(
+        request=request, estimate=found, stem=stem, root=root, notes=notes, group=tuple(group)
+    )
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
@@ -275,7 +277,14 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
         )
     scheduler = scheduler_of(request.scheduler)
     with watching(run, request, console) as watch:
-        follower = Follower(run, request, scheduler, console, watch, after.patience)
+        follower = Follower(
+            run=run,
+            request=request,
+            scheduler=scheduler,
+            console=console,
+            watch=watch,
+            patience=after.patience,
+        )
         if request.members is not None:
             ending = follower.follow_group()
         else:

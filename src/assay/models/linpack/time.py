@@ -234,27 +234,27 @@ def time_of(
         return max(load.adapter / adapter, load.trunk / trunk)
 
     parts = panel_parts(
-        np.asarray(float(n)), nb, np.asarray(float(p)), np.asarray(float(q)),
-        ProcessFigures(
+        n=np.asarray(float(n)), nb=nb, p=np.asarray(float(p)), q=np.asarray(float(q)),
+        of=ProcessFigures(
             dgemm=np.asarray(machine.node.dgemm.value / per_node),
             latency=np.asarray(1.0 * latency),
             adapter=np.asarray(1.0 * adapter),
             along=np.asarray(1.0 * max(per_byte(loads.rows), 1 / inside)),
             exchanged=np.asarray(1.0 * max(per_byte(loads.columns), loads.inside / inside)),
         ),
-        coefficients,
-        min(math.ceil(n / nb), _STEPS),
+        coefficients=coefficients,
+        steps=min(math.ceil(n / nb), _STEPS),
     )  # fmt: skip
     flops = 2.0 * n**3 / 3.0 + 1.5 * n**2
     arithmetic = flops / machine.peak
     return LinpackTime(
-        problem,
-        arithmetic,
-        max(float(parts.update) - arithmetic, 0.0),
-        float(parts.panel),
-        float(parts.broadcast),
-        float(parts.swap),
-        flops,
+        problem=problem,
+        arithmetic=arithmetic,
+        memory=max(float(parts.update) - arithmetic, 0.0),
+        panel=float(parts.panel),
+        broadcast=float(parts.broadcast),
+        swap=float(parts.swap),
+        flops=flops,
     )
 
 
