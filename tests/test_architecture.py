@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import assay
-from assay import importers, questions, schedulers, version
+from assay import importers, questions, schedulers, subjects, version
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
+from assay.subjects.subject import Subject
 from assay.trace import exports
 from assay.usage import accounts
 
@@ -347,6 +348,19 @@ def test_a_question_is_a_package_and_a_line() -> None:
     assert [question.name for question in questions.questions()] == list(questions.NAMES)
 
 
+def test_a_subject_is_a_package_and_a_line() -> None:
+    folder = PACKAGE / "subjects"
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    modules = {
+        ".".join(path.relative_to(folder).parts[:-1]) for path in folder.rglob("*/subject.py")
+    }
+    assert packages == {name for name in subjects.NAMES if "." not in name}
+    assert modules == set(subjects.NAMES)
+    found = subjects.subjects()
+    assert all(isinstance(subject, Subject) for subject in found)
+    assert len({subject.name for subject in found}) == len(subjects.NAMES)
+
+
 def test_a_command_is_a_module_and_is_listed() -> None:
     folder = PACKAGE / "cli"
     assert {path.stem for path in folder.glob("*.py")} == {
@@ -394,3 +408,91 @@ def test_a_kernel_occurs_once_in_the_native_tree_and_once_in_the_catalogue() -> 
         for name in re.findall(r'ASSAY_KERNEL\("([^"]+)"', path.read_text())
     ]
     assert sorted(registered) == sorted(kernel.name for kernel in kernels())
+
+
+def test_a_function_changes_a_part_or_returns_something() -> None:
+    """A helper of an answer that changes its ``part`` returns nothing: else it does two things."""
+    both = []
+    for package in ("questions", "subjects"):
+        for path in (PACKAGE / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef) and _changed_parts(node):
+                    returned = ast.unparse(node.returns) if node.returns else ""
+                    if returned != "None":
+                        both.append(f"{path.relative_to(PACKAGE)}: {node.name} -> {returned}")
+    assert both == []
+
+
+def _changed_parts(function: ast.FunctionDef) -> set[str]:
+    """The parameters of type Part of which the function assigns, extends or passes on a field."""
+    arguments = [*function.args.args, *function.args.kwonlyargs]
+    parts = {
+        each.arg
+        for each in arguments
+        if isinstance(each.annotation, ast.Name) and each.annotation.id == "Part"
+    }
+    changed = set()
+    for node in ast.walk(function):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("append", "extend", "insert"):
+                targets = [node.func.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            # A helper that gets the part as an argument may change it.
+            changed |= {a.id for a in node.args if isinstance(a, ast.Name)} & parts
+        changed |= {
+            target.value.id
+            for target in targets
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+        } & parts
+    return changed
+
+
+# Arguments that a call may pass by position; from one more on, nobody can tell which is which.
+MOST_BY_POSITION = 5
+
+
+def test_wide_calls_name_their_arguments() -> None:
+    """Calls of what assay defines, except functions that take any number of arguments."""
+    modules = {
+        ".".join(("assay", *path.with_suffix("").relative_to(PACKAGE).parts)): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    trees = {name: ast.parse(path.read_text()) for name, path in modules.items()}
+    wide = []
+    for name, tree in trees.items():
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and len(call.args) > MOST_BY_POSITION:
+                called = _definition(call.func, tree, trees)
+                if isinstance(called, ast.ClassDef) or (called and not called.args.vararg):
+                    wide.append(f"{name}:{call.lineno}: {ast.unparse(call.func)}")
+    assert wide == []
+
+
+def _definition(
+    called: ast.expr, tree: ast.Module, trees: dict[str, ast.Module]
+) -> ast.FunctionDef | ast.ClassDef | None:
+    """The function or class of assay that is called; a method counts by its name in the module."""
+    if isinstance(called, ast.Attribute):
+        if not (isinstance(called.value, ast.Name) and called.value.id in ("self", "cls")):
+            return None
+        return _defined(called.attr, tree)
+    if not isinstance(called, ast.Name):
+        return None
+    if (found := _defined(called.id, tree)) is not None:
+        return found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in trees:
+            for alias in node.names:
+                if (alias.asname or alias.name) == called.id:
+                    return _defined(alias.name, trees[node.module])
+    return None
+
+
+def _defined(name: str, tree: ast.Module) -> ast.FunctionDef | ast.ClassDef | None:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return next((n for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name), None)

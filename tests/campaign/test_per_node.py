@@ -19,7 +19,7 @@ from assay.records.group import Member, read_group, unfinished_members
 from assay.records.jobs import JobBook
 from assay.records.reading import read_run
 from assay.report import write_report
-from assay.report.group import build_group
+from assay.report.nodes.build import build_group
 from assay.subjects.nodes.answer import answer
 from assay.subjects.nodes.by_node import by_node, gains, measure_node
 from assay.subjects.nodes.findings import compare_nodes, find

@@ -10,7 +10,11 @@ import pytest
 
 from assay.model.replication import Replication
 from assay.questions.common.question import Measured
+from assay.questions.common.topics import find_topics
+from assay.questions.steadiness.factors.findings import FactorFindings
 from assay.questions.steadiness.factors.topic import TOPIC as FACTORS
+from assay.questions.steadiness.variation.topic import TOPIC as VARIATION
+from assay.records.model import RunData
 from assay.stats.repeats.repeats import Repeats, joined, repeats_of
 from assay.stats.repeats.session_labels import PAUSE, sessions
 from repeats_builder import make_repeats
@@ -23,6 +27,10 @@ def at(times: list[float], session: list[int] | None = None, run: str = "r") -> 
     return (
         repeats if session is None else replace(repeats, session=np.array(session, dtype=np.int64))
     )
+
+
+def factors_of(run: RunData) -> FactorFindings | None:
+    return find_topics((VARIATION, FACTORS), Measured(run, []))["factors"]
 
 
 def test_pauses_separate_launches_without_recorded_sessions() -> None:
@@ -80,8 +88,8 @@ def test_a_run_gives_the_session_of_each_replicate() -> None:
     (repeats,) = repeats_of(run)
     assert repeats.session.tolist() == [0] * 30 + [1] * 30
     # No pause separates them: ten seconds between all launches.
-    found = {each.name: each for each in FACTORS.find(Measured(run, [])).comparisons}
+    found = {each.name: each for each in factors_of(run).comparisons}
     assert found["EP, session"].location.verdict == "differs"
     assert found["EP, session"].location.pairs[0].ratio == pytest.approx(1.03, rel=0.003)
     # The same run without sessions has no such factor.
-    assert FACTORS.find(Measured(in_sessions(values, Replication(max_launches=60)), [])) is None
+    assert factors_of(in_sessions(values, Replication(max_launches=60))) is None

@@ -98,10 +98,11 @@ def report_of(folder: Path, name: str) -> ReportModel:
     """The report of a suite on its fake machine, or of the other pages' one of this name."""
     if name in OTHERS:
         return OTHERS[name](folder)
-    return _of_run(_measured(folder, name, SUITES[name]))
+    return _of_run(measured_suite(folder, name, SUITES[name]))
 
 
-def _measured(folder: Path, suite: str, machine: str, *more: str) -> Path:
+def measured_suite(folder: Path, suite: str, machine: str, *more: str) -> Path:
+    """The folder of a run of the suite on the machine; ``more``: further words of the command."""
     plan, runs = folder / "machine.toml", folder / "runs"
     before = set(runs.glob("*"))
     plan.write_text(scenario(machine))
@@ -121,7 +122,7 @@ def _of_run(path: Path) -> ReportModel:
 
 def app_report(folder: Path) -> ReportModel:
     """A search for the best placement of a user's command."""
-    return _of_run(_measured(folder, "placement", "cluster", "--app", _APP))
+    return _of_run(measured_suite(folder, "placement", "cluster", "--app", _APP))
 
 
 def compared(folder: Path) -> ReportModel:
@@ -130,7 +131,7 @@ def compared(folder: Path) -> ReportModel:
     from assay.subjects.compare.findings import find
     from assay.subjects.compare.sides import read_sides
 
-    names = [_measured(folder, "npb", machine).name for machine in ("small", "cluster")]
+    names = [measured_suite(folder, "npb", machine).name for machine in ("small", "cluster")]
     return build_comparison(find(read_sides(folder / "runs", names)))
 
 
@@ -149,7 +150,7 @@ def profiled(folder: Path) -> ReportModel:
 def of_nodes(folder: Path) -> ReportModel:
     """Forty nodes with long names in racks, two of them slow."""
     from assay.records.group import read_group
-    from assay.report.group import build_group
+    from assay.report.nodes.build import build_group
     from assay.subjects.nodes.findings import find
 
     draw = np.random.default_rng(1)
@@ -173,9 +174,10 @@ def of_nodes(folder: Path) -> ReportModel:
 def over_time(folder: Path) -> ReportModel:
     """Forty nights with a step of 5% in one of two cells."""
     from assay.records.store import RunFilter
-    from assay.report.history.page import build_history
+    from assay.report.subject import build_subject
     from assay.subjects.history.findings import find
     from assay.subjects.history.query import HistoryQuery
+    from assay.subjects.history.subject import SUBJECT
 
     nightly(
         folder,
@@ -186,7 +188,7 @@ def over_time(folder: Path) -> ReportModel:
         ],
         seed=2,
     )
-    return build_history(find(folder, HistoryQuery(RunFilter())))
+    return build_subject(SUBJECT, find(folder, HistoryQuery(RunFilter())))
 
 
 def used(folder: Path) -> ReportModel:
@@ -222,10 +224,12 @@ def imported(folder: Path) -> ReportModel:
 
 def simulated(_: Path) -> ReportModel:
     """A program on a described cluster, by SimGrid and by the closed form."""
-    from assay.report.simulation.write import build_simulation
+    from assay.report.subject import build_subject
     from assay.subjects.simulation.model import SIMULATION_SCHEMA, SimulationFindings
+    from assay.subjects.simulation.subject import SUBJECT
 
-    return build_simulation(
+    return build_subject(
+        SUBJECT,
         SimulationFindings(
             schema=SIMULATION_SCHEMA, utc=MONDAY, program="npb.cg.C", cluster="A cluster of 2004",
             file="/home/someone/descriptions/a-cluster-with-a-long-name.toml",

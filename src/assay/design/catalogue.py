@@ -124,7 +124,9 @@ def parts_of(document: TomlDocument, uncertainty: Mapping[Kind, float]) -> Parts
         found = parts.setdefault(table, {})
         for index, entry in enumerate(_entries(document, table, data.get(table, []))):
             path: KeyPath = [table, index]
-            part: Any = _read_part(kind, path, entry, document, reader, origin)
+            part: Any = _read_part(
+                kind=kind, path=path, table=entry, document=document, reader=reader, base=origin
+            )
             if part.name in found:
                 raise document.error(
                     [*path, "name"], f"There are two {table} parts '{part.name}'.", "Rename one."
@@ -132,7 +134,14 @@ def parts_of(document: TomlDocument, uncertainty: Mapping[Kind, float]) -> Parts
             found[part.name] = part
     room = None
     if "room" in data:
-        room = _read_part(Room, ["room"], data["room"], document, reader, origin)
+        room = _read_part(
+            kind=Room,
+            path=["room"],
+            table=data["room"],
+            document=document,
+            reader=reader,
+            base=origin,
+        )
     return PartsFile(document, currency, parts, room)
 
 

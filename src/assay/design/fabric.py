@@ -89,7 +89,9 @@ def fabric_of(
             hops[nodes] = sized.hops
         racks = math.ceil(nodes / per_rack)
         metres[nodes] = _IN_RACK + _PER_RACK * racks / 3.0
-    return Fabric(counts, cables, metres, hops, bisection, fits)
+    return Fabric(
+        switches=counts, cables=cables, metres=metres, hops=hops, bisection=bisection, fits=fits
+    )
 
 
 def _rails(network: InterconnectPart) -> int:

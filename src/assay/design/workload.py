@@ -271,7 +271,9 @@ def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
         along=np.broadcast_to(far[0], shape),
         exchanged=np.broadcast_to(far[1], shape),
     )
-    parts = panel_parts(order, _BLOCK, rows, columns, figures, values, _STEPS)
+    parts = panel_parts(
+        n=order, nb=_BLOCK, p=rows, q=columns, of=figures, coefficients=values, steps=_STEPS
+    )
     # Of broadcasts and exchanges: the messages' fixed cost, and what the middle adds.
     depth = np.log2(rows)
     fixed = order / _BLOCK * (2.0 * (columns > 1) + (depth + rows - 1.0) * (rows > 1)) * latency

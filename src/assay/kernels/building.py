@@ -300,7 +300,14 @@ def _build(
     _run(toolchain, "configure", configure, environment, watch)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     compile_all = [_tool("ninja"), "-C", str(work), "-j", jobs, EXECUTABLE]
-    log = _run(toolchain, "compile", compile_all, environment, note, partial.lock)
+    log = _run(
+        toolchain=toolchain,
+        phase="compile",
+        command=compile_all,
+        environment=environment,
+        watch=note,
+        lock=partial.lock,
+    )
     (work / BUILD_LOG).write_text(log, "utf-8")
     return work / EXECUTABLE
 

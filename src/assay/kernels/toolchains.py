@@ -358,7 +358,14 @@ def _blas(
     """The configured BLAS, else the site's, else the embedded one."""
     if entry.blas:
         b = entry.blas
-        return Blas(b.name, b.libraries, b.include, b.prefix, b.suffix, b.int64)
+        return Blas(
+            name=b.name,
+            libraries=b.libraries,
+            include=b.include,
+            prefix=b.prefix,
+            suffix=b.suffix,
+            int64=b.int64,
+        )
     contained = entry.container is not None
     own = _site_blas(cxx, loaded) if cxx and kind != "embedded" and not contained else None
     return own or _embedded_blas()

@@ -165,13 +165,13 @@ def load_spec(path: Path) -> Spec:
     if isinstance(file.slurm, _Slurm):
         _check_partitions(document, file.slurm)
     spec = Spec(
-        topology,
-        adapters,
-        _wire(document, ["trunk"], file.trunk) if file.trunk else adapters[0],
-        file.cores,
-        file.slurm is not False,
-        file.title,
-        SlurmSite(**msgspec.structs.asdict(file.slurm))
+        topology=topology,
+        adapters=adapters,
+        trunk=_wire(document, ["trunk"], file.trunk) if file.trunk else adapters[0],
+        cores=file.cores,
+        slurm=file.slurm is not False,
+        title=file.title,
+        site=SlurmSite(**msgspec.structs.asdict(file.slurm))
         if isinstance(file.slurm, _Slurm)
         else SlurmSite(),
     )

@@ -138,7 +138,16 @@ def _single(count: int, rails: Sequence[Wire]) -> ClusterShape:
         for rail, wire in enumerate(rails)
     )
     bridges = tuple(f"bridge{rail}" for rail in range(len(rails)))
-    return ClusterShape(hosts, (BRIDGES,), bridges, links, addresses, frozenset(), {}, 24)
+    return ClusterShape(
+        hosts=hosts,
+        switches=(BRIDGES,),
+        bridges=bridges,
+        links=links,
+        addresses=addresses,
+        forwarding=frozenset(),
+        routes={},
+        prefix=24,
+    )
 
 
 def _routed(wiring: Wiring, adapter: Wire, trunk: Wire) -> ClusterShape:
@@ -173,12 +182,12 @@ def _routed(wiring: Wiring, adapter: Wire, trunk: Wire) -> ClusterShape:
                 table.append(Route(addresses[host][0], via, adapters[node][via]))
         routes[node] = tuple(table)
     return ClusterShape(
-        wiring.hosts,
-        wiring.switches,
-        (),
-        tuple(links),
-        addresses,
-        frozenset(wiring.forwarding),
-        routes,
-        32,
+        hosts=wiring.hosts,
+        switches=wiring.switches,
+        bridges=(),
+        links=tuple(links),
+        addresses=addresses,
+        forwarding=frozenset(wiring.forwarding),
+        routes=routes,
+        prefix=32,
     )

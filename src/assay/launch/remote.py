@@ -163,7 +163,15 @@ class _Asked:
         answered = time.time()
         self.end()
         said = [_all_of(file) for file in (self._out, self._err)]
-        return HostReply(self.host, status, said[0], said[1], self._utc, answered, patience)
+        return HostReply(
+            host=self.host,
+            status=status,
+            out=said[0],
+            err=said[1],
+            asked=self._utc,
+            answered=answered,
+            patience=patience,
+        )
 
     def end(self) -> None:
         """If it still runs, kill it on this machine: the remote shell and its children."""

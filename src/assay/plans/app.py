@@ -77,7 +77,15 @@ def read_app(
             fix="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
         )
     path = str(matrix.absolute()) if matrix is not None else ""
-    return App(command, time or "", verify or "", seconds, shell, path, demand)
+    return App(
+        command=command,
+        time=time or "",
+        verify=verify or "",
+        timeout=seconds,
+        shell=shell,
+        matrix=path,
+        demand=demand,
+    )
 
 
 def profiled_matrix(command: str, folder: Path) -> Path | None:

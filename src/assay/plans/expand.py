@@ -123,7 +123,14 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
             for value in values:
                 here = (*levels, *_level(factor, written, value))
                 try:
-                    known = with_factor(names, factor, value, kernel, where, fitting)
+                    known = with_factor(
+                        names=names,
+                        factor=factor,
+                        value=value,
+                        kernel=kernel,
+                        where=where,
+                        fitting=fitting,
+                    )
                 except Infeasible as infeasible:
                     left_out(here, infeasible)
                     continue

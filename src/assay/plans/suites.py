@@ -329,7 +329,16 @@ def _measures(
         words = document.read((*path, "kernel"), kernels, list[str])
         for kernel in dict.fromkeys(name for word in words for name in _named(word, where)):
             measures.append(
-                Measure(kernel, factors, where, keep, keep_where, search, budget, first)
+                Measure(
+                    kernel=kernel,
+                    factors=factors,
+                    where=where,
+                    keep=keep,
+                    keep_where=keep_where,
+                    search=search,
+                    budget=budget,
+                    first=first,
+                )
             )
     return measures
 

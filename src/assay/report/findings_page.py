@@ -25,14 +25,7 @@ from assay.questions import questions
 from assay.questions.common.findings import FINDINGS_SCHEMA
 from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.subjects.compare.findings import find as find_compare
-from assay.subjects.design.findings import find as find_design
-from assay.subjects.history.findings import find as find_history
-from assay.subjects.nodes.findings import find as find_nodes
-from assay.subjects.profile.findings import find as find_profile
-from assay.subjects.profile.traced.findings import find_trace
-from assay.subjects.simulation.findings import find_simulation
-from assay.subjects.usage.findings import find as find_usage
+from assay.subjects import subjects
 
 _HEAD = """# Findings
 
@@ -56,17 +49,6 @@ metric's summary there. Keys that consist of several parts join them by `/`.
 | --- | --- |
 {index}
 """
-# Findings outside of the questions of a run's report: name, heading, and function.
-_OTHERS: tuple[tuple[str, str, Callable[..., object]], ...] = (
-    ("history", "History (`assay history`)", find_history),
-    ("compare", "Runs compared (`assay compare`)", find_compare),
-    ("nodes", "Nodes compared (`assay run --per-node`)", find_nodes),
-    ("clusters", "Designed clusters (`assay design`)", find_design),
-    ("simulation", "Simulated programs (`assay simulate`)", find_simulation),
-    ("usage", "Use of a machine (`assay usage`)", find_usage),
-    ("profile", "Profile of a program (`assay profile`)", find_profile),
-    ("trace", "Trace of a program (`assay profile`)", find_trace),
-)
 _WORDS: dict[object, str] = {
     bool: "true or false",
     int: "integer",
@@ -100,8 +82,8 @@ def findings_types() -> Iterator[tuple[str, str, type]]:
     """Each question's name and title, and the type of its findings."""
     for question in questions():
         yield question.name, question.title, _returned(question.find)
-    for name, title, find in _OTHERS:
-        yield name, title, _returned(find)
+    for subject in subjects():
+        yield subject.name, subject.title, _returned(subject.find)
 
 
 def _returned(find: Callable[..., object]) -> type:

@@ -262,7 +262,14 @@ def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
     """The status of an array with these tasks, at least one."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
     name = next((status.name for status in tasks.values() if status.name), "")
-    return JobStatus(worst.state, worst.reason, worst.exit, dict(tasks), name, worst.prospect)
+    return JobStatus(
+        state=worst.state,
+        reason=worst.reason,
+        exit=worst.exit,
+        tasks=dict(tasks),
+        name=name,
+        prospect=worst.prospect,
+    )
 
 
 def by_signal(status: int, number: int) -> int:

@@ -1,1 +1,33 @@
-"""What reports cover besides the questions about a run: groups of runs, logs, programs, designs."""
+"""The subjects of reports other than a run. Each is a package and has a line here.
+
+A package of ``assay.questions`` is a question about one run. A package here is what reports cover
+besides a run: groups of runs, the history of a machine, logs, programs, designs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.subjects.subject import Subject
+
+# In the order of ``docs/findings.md``; ``profile.traced`` is part of the report of a profile.
+NAMES = (
+    "history",
+    "compare",
+    "nodes",
+    "design",
+    "simulation",
+    "usage",
+    "profile",
+    "profile.traced",
+)
+
+
+def subjects() -> list[Subject[Any]]:
+    """Every subject, in order."""
+    found: list[Subject[Any]] = [
+        import_module(f"assay.subjects.{name}.subject").SUBJECT for name in NAMES
+    ]
+    return found

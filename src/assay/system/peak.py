@@ -69,7 +69,14 @@ def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Pea
         f"{cores} {noun} × {flops:g} flops per cycle ({basis}) × {format_quantity(hertz, 'Hz')} "
         f"({description}) = {format_quantity(value, 'flop/s')}"
     )
-    return Peak(value, flops, hertz, source, assumed_flops or assumed_clock, explanation)
+    return Peak(
+        value=value,
+        flops_per_cycle=flops,
+        clock_hz=hertz,
+        clock_source=source,
+        assumed=assumed_flops or assumed_clock,
+        explanation=explanation,
+    )
 
 
 def flops_per_cycle(processor: Processor) -> tuple[float, str, bool] | None:

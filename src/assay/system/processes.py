@@ -55,14 +55,14 @@ def parse_state(stat: str | None) -> ProcessState | None:
     parent, minor, major, user, system, child_user, child_system = (n or 0 for n in numbers)
     cpu = to_integer(words[36]) if len(words) > 36 else None
     return ProcessState(
-        name,
-        words[0],
-        parent,
-        minor,
-        major,
-        (user + system) * TICK,
-        (child_user + child_system) * TICK,
-        -1 if cpu is None else cpu,
+        name=name,
+        state=words[0],
+        parent=parent,
+        minor_faults=minor,
+        major_faults=major,
+        cpu_seconds=(user + system) * TICK,
+        reaped_seconds=(child_user + child_system) * TICK,
+        cpu=-1 if cpu is None else cpu,
     )
 
 

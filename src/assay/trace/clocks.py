@@ -147,7 +147,17 @@ def _moved(matched: MatchedTrace) -> MatchedTrace | None:
     need_begin = np.zeros(2 * count + 1, dtype=np.int64)
     np.add.at(need_begin, ends[receive] + 1, 1)
     np.cumsum(need_begin, out=need_begin)
-    if put_in_order(time, 2 * first, need_begin, needs, _AFTER, _DECAY) != 2 * count:
+    if (
+        put_in_order(
+            time=time,
+            first=2 * first,
+            need_begin=need_begin,
+            needs=needs,
+            after=_AFTER,
+            decay=_DECAY,
+        )
+        != 2 * count
+    ):
         return None
     begin, end = time[begins], time[ends]
     ranks = []

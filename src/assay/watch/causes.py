@@ -122,7 +122,14 @@ def judge(
         # Normal steps include the typical loss: relate the increase to the time without it.
         more = min(more / max(1.0 - typical, 0.01), 1.0)
         share = min(more / loss, 1.0) if loss > 0.0 else None
-        cause = _cause(name, before, during, (typical if past else None, lost), share, sharers)
+        cause = _cause(
+            name=name,
+            before=before,
+            during=during,
+            lost=(typical if past else None, lost),
+            share=share,
+            busiest=sharers,
+        )
         found.append((more, cause))
     causes = [cause for _, cause in sorted(found, key=lambda each: -each[0])]
     if not any(cause.name == "competition" for cause in causes):
@@ -193,7 +200,9 @@ def _cause(
         )
         if during.get("throttle_events", 0.0) > 0.0:
             said += ", the processor is throttled thermally"
-        return ChangeCause(name, then, here, "Hz", share, said)
+        return ChangeCause(
+            name=name, before=then, during=here, unit="Hz", share=share, sentence=said
+        )
     else:
         counters = ("minor_faults", "major_faults") if name == "faults" else ("tcp_retransmits",)
         parts = []
@@ -206,7 +215,7 @@ def _cause(
                     + (f" (before: {then:,.0f})" if then is not None else "")
                 )
         said = ("page faults: " if name == "faults" else "the network: ") + ", ".join(parts)
-    return ChangeCause(name, was, now, "s/s", share, said)
+    return ChangeCause(name=name, before=was, during=now, unit="s/s", share=share, sentence=said)
 
 
 def _others(
@@ -219,7 +228,11 @@ def _others(
     if now is None or now - (then or 0.0) < _OTHERS:
         return []
     said = f"others are busier{_named(before, during, busiest)}: they share caches and memory"
-    return [ChangeCause("neighbours", then, now, "s/s", None, said)]
+    return [
+        ChangeCause(
+            name="neighbours", before=then, during=now, unit="s/s", share=None, sentence=said
+        )
+    ]
 
 
 def _named(

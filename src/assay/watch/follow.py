@@ -81,7 +81,9 @@ def watch_program(command: Sequence[str], options: Options) -> WatchEnd:
         if own_folder is not None:
             own_folder.rmdir()
         raise
-    following = _Following(command, options, program, lines, folder, log)
+    following = _Following(
+        command=command, options=options, program=program, lines=lines, folder=folder, log=log
+    )
     try:
         return following.run()
     finally:
@@ -118,7 +120,13 @@ class _Following:
         self.utc = time.time()
         self._ended: set[int] = set()
         self.reporter = Reporter(
-            program, self.sampler, self.series, log, self.host, self.began, quiet=options.quiet
+            program=program,
+            sampler=self.sampler,
+            series=self.series,
+            log=log,
+            host=self.host,
+            began=self.began,
+            quiet=options.quiet,
         )
         self._stopped = (0.0, 0.0)
         self._drawn = 0.0
@@ -281,13 +289,13 @@ class _Following:
                 at = given.time * 1e-9 - self.began
                 self.reporter.write(
                     StepLine(
-                        name,
-                        series.monitor.step,
-                        at,
-                        given.seconds,
-                        given.count,
-                        given.number,
-                        given.of,
+                        source=name,
+                        step=series.monitor.step,
+                        time=at,
+                        seconds=given.seconds,
+                        count=given.count,
+                        number=given.number,
+                        of=given.of,
                     )
                 )
             if change is not None:

@@ -199,7 +199,12 @@ class Reporter:
 
     def _hang(self, series: StepSeries, waited: float, sentence: str, *, over: bool) -> None:
         line = HangLine(
-            series.name, series.steps, time.monotonic() - self.began, waited, over, sentence
+            source=series.name,
+            step=series.steps,
+            time=time.monotonic() - self.began,
+            waited=waited,
+            over=over,
+            sentence=sentence,
         )
         self.hangs.append(line)
         self.write(line)

@@ -17,10 +17,12 @@ from assay.model.placement import Placement
 from assay.questions.common.findings import findings_json
 from assay.questions.common.parts import Part
 from assay.questions.common.question import Measured, Topic
+from assay.questions.common.topics import TopicQuestion
 from assay.questions.network import answer as network
 from assay.questions.network.findings import find
 from assay.questions.network.messages.message_limits import published_text
 from assay.questions.network.messages.sweeps import sweeps
+from assay.questions.network.messages.topic import TOPIC as MESSAGES
 from assay.records.schema import RankRecord
 from assay.system.model import Adapter
 from report_builder import (
@@ -104,17 +106,24 @@ def test_a_run_of_messages_alone_says_nothing_of_speed():
     assert answer_all(make_run(one), one)[0].status == "answered"
 
 
-def test_other_parts_are_combined(monkeypatch):
+def test_other_parts_are_combined():
     part = Part(
         remark="eight pairs at once get half each", advice=["Send less."], limits=["Rings."]
     )
     one = Topic("concurrency", find=lambda measured: None, part=lambda found: part)
     none = Topic("fabric", find=lambda measured: None, part=lambda found: None)
-    monkeypatch.setattr(network, "FURTHER", (one, none))
+    question = TopicQuestion(
+        name="network",
+        topics=(MESSAGES, one, none),
+        find=find,
+        verdict=network.verdict,
+        unmeasured=network.unmeasured,
+        arranged=network.arranged,
+    )
 
     def answer(cells):
         found = find(Measured(make_run(cells), cells))
-        return network.answer(replace(found, concurrency=object(), fabric=object()))
+        return question.answer(replace(found, concurrency=object(), fabric=object()))
 
     found = answer(cells_of(eager_and_rendezvous))
     assert found.verdict.endswith("16 KiB; eight pairs at once get half each.")

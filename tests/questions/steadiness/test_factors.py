@@ -7,9 +7,11 @@ import pytest
 
 from asking import reply_to
 from assay.questions.common.question import Measured
+from assay.questions.common.topics import find_topics
 from assay.questions.steadiness.factors.answer import level_words, p_text, sentence
 from assay.questions.steadiness.factors.findings import FactorFindings
 from assay.questions.steadiness.factors.topic import TOPIC
+from assay.questions.steadiness.variation.topic import TOPIC as VARIATION
 from variation_builder import normal, npb, run_of
 
 
@@ -21,7 +23,7 @@ def two_adapters(code, seed, one, other, n=60, factor=1.0, **more):
 
 
 def factors_of(run, history=()) -> FactorFindings | None:
-    return TOPIC.find(Measured(run, [], history))
+    return find_topics((VARIATION, TOPIC), Measured(run, [], history))["factors"]
 
 
 def compared(cells, **options):

@@ -14,7 +14,7 @@ from assay.model.plan import ASKED
 from assay.plans.suites import suites
 from assay.questions import NAMES
 from assay.questions.common.question import Topic
-from assay.questions.common.subject import in_order, plan_order
+from assay.questions.common.topics import in_order, plan_order
 from records_builder import make_plan
 from report_builder import make_cell
 from report_gallery import scenario

@@ -21,14 +21,15 @@ from assay.records.creation import create_requested
 from assay.records.request import JobShape, RunRequest
 from assay.records.store import RunFilter, SkippedRuns, Store
 from assay.report import write_report
-from assay.report.history.page import build_history
 from assay.report.history.terminal import print_history
+from assay.report.subject import build_subject
 from assay.subjects.history.answer import answer
 from assay.subjects.history.figures import MAX_DOTS, calendar, figures, trend
 from assay.subjects.history.findings import find, history_of
 from assay.subjects.history.model import History
 from assay.subjects.history.query import HistoryQuery, moment
 from assay.subjects.history.series import HistorySeries, Machines, by_run, read_series
+from assay.subjects.history.subject import SUBJECT
 from assay.subjects.history.words import state_text
 from browser import Browser, look
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
@@ -349,7 +350,7 @@ def test_an_empty_store(
 
 
 def test_the_report_has_calendar_trends_and_changes(found: History) -> None:
-    report = build_history(found)
+    report = build_subject(SUBJECT, found)
     (section,) = report.sections
     ids = [figure.id for figure in section.figures]
     # The overview of a single cell with a change would be one point.
@@ -365,7 +366,7 @@ def test_the_report_has_calendar_trends_and_changes(found: History) -> None:
 
 
 def test_the_findings_are_in_the_reports_json_without_the_points(found: History) -> None:
-    (section,) = build_history(found).sections
+    (section,) = build_subject(SUBJECT, found).sections
     findings = json.loads(msgspec.json.encode(section.findings))
     assert findings["runs"] == NIGHTS + 1
     cell = next(c for c in findings["cells"] if c["label"].startswith("memory.stream"))
@@ -447,7 +448,7 @@ def test_sparklines() -> None:
 def test_a_browser_draws_every_figure_and_complains_of_nothing(
     browser: Browser, found: History, tmp_path: Path, dark: bool, width: int
 ) -> None:
-    (path,) = write_report(build_history(found), tmp_path)
+    (path,) = write_report(build_subject(SUBJECT, found), tmp_path)
     seen = look(browser, path, dark=dark, width=width)
     assert seen["errors"] == []
     assert not seen["overflow"]

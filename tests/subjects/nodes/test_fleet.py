@@ -17,7 +17,7 @@ from assay.model.cell import Cell
 from assay.questions.common.findings import findings_json
 from assay.records.group import read_group
 from assay.report import write_report
-from assay.report.group import build_group
+from assay.report.nodes.build import build_group
 from assay.stats.fleet.earlier_runs import earlier_runs_before
 from assay.subjects.nodes.answer import answer, suspect_text
 from assay.subjects.nodes.by_node import by_node, measure_node

@@ -10,9 +10,10 @@ import pytest
 
 from assay.cli.app import main
 from assay.report.markdown import to_markdown
-from assay.report.usage.write import build_usage
+from assay.report.subject import build_subject
 from assay.subjects.usage.figures import figures
 from assay.subjects.usage.findings import find
+from assay.subjects.usage.subject import SUBJECT
 from assay.subjects.usage.tables import tables
 from assay.usage.accounts.reading import read_accounts
 from assay.usage.analysis.query import UsageQuery
@@ -58,7 +59,7 @@ def test_json_has_the_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_the_report_as_markdown_and_json(tmp_path: Path) -> None:
     found = find(read_text(tmp_path, swf_of(JOBS, processors=16, users=9)), UsageQuery())
-    text = to_markdown(build_usage(found), "figures")
+    text = to_markdown(build_subject(SUBJECT, found), "figures")
     assert text.startswith("# Use of the machine")
     for title in ("Utilisation by hour of the week", "Summary", "Weeks", "Days"):
         assert f"# {title}\n" in text
@@ -83,7 +84,7 @@ def test_reports_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "slurm_events"])
 def test_every_format_has_a_report(tmp_path: Path, name: str) -> None:
     found = find(read_text(tmp_path, SAMPLES[name]), UsageQuery())
-    report = build_usage(found)
+    report = build_subject(SUBJECT, found)
     assert report.sections[0].verdict
     for parts in (tables(found), figures(found)):
         ids = [part.id for part in parts]
@@ -155,7 +156,7 @@ def test_a_browser_draws_the_report(browser: Browser, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(swf_of(JOBS, processors=16, users=9))
     found = find(read_accounts([log]), UsageQuery())
-    (path,) = write_report(build_usage(found), tmp_path / "report.html", ["html"])
+    (path,) = write_report(build_subject(SUBJECT, found), tmp_path / "report.html", ["html"])
     seen = look(browser, path, dark=False)
     assert seen["errors"] == []
     assert sorted(seen["figures"]) == [

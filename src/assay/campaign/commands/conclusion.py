@@ -132,7 +132,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
 
 def _present_group(path: Path, after: WhenEnded) -> int:
     """Write a group's report, print its summary or the JSON report; returns the exit status."""
-    from assay.report.group import build_group
+    from assay.report.nodes.build import build_group
     from assay.subjects.nodes.findings import find
 
     group = read_group(path)

@@ -161,7 +161,9 @@ def ready(
     first = first_launches(plan)
     notes = (*builds.notes, *((first.sentence,) if first.exceeds else ()))
     stem = run_stem(request.utc, config.system.name or machine.name, plan.name)
-    return Submission(request, found, stem, root, notes, tuple(group))
+    return Submission(
+        request=request, estimate=found, stem=stem, root=root, notes=notes, group=tuple(group)
+    )
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:

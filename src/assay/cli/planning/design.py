@@ -81,10 +81,11 @@ def design(
         )
     from assay.design.spec import read_spec
     from assay.report import write_asked
-    from assay.report.design.write import build_design, present
     from assay.report.destination import destination
+    from assay.report.subject import build_subject, present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.subjects.design.findings import find
+    from assay.subjects.design.subject import SUBJECT
 
     usual = Path("design-anonymous.html" if anonymize else "design.html")
     target = destination(format_, output, usual, html=html)
@@ -97,7 +98,7 @@ def design(
         found = design_without_names(found)
     if json:
         print_json(found)
-        write_asked(build_design(found), None, target)
+        write_asked(build_subject(SUBJECT, found), None, target)
     else:
-        present(found, console(), target, verbose=verbose)
+        present_subject(SUBJECT, found, console(), target, verbose=verbose)
     return 0

@@ -93,11 +93,12 @@ def simulate(
     from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.simulation.source import checked, source_of
-    from assay.report.simulation.write import build_simulation, present
+    from assay.report.subject import build_subject, present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.simulation.cluster import read_cluster
     from assay.simulation.simgrid import find_simgrid
     from assay.subjects.simulation.findings import SimulationSettings, find_simulation
+    from assay.subjects.simulation.subject import SUBJECT
     from assay.units import parse_duration
 
     target = destination(format_, output, Path("simulate.html"), html=html)
@@ -110,11 +111,16 @@ def simulate(
     )
     with UsageProgress(console(stderr=True)) as watch:
         found = find_simulation(
-            source, cluster, file, simulator, settings, lambda n, of: watch("draws", n, of)
+            source=source,
+            cluster=cluster,
+            file=file,
+            simgrid=simulator,
+            settings=settings,
+            progress=lambda n, of: watch("draws", n, of),
         )
     if json:
         print_json(found)
-        write_asked(build_simulation(found), None, target)
+        write_asked(build_subject(SUBJECT, found), None, target)
     else:
-        present(found, console(), target)
+        present_subject(SUBJECT, found, console(), target)
     return 0

@@ -121,9 +121,9 @@ def usage(
     from assay.errors import AssayError
     from assay.report import write_asked
     from assay.report.destination import destination
+    from assay.report.subject import build_subject, present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
-    from assay.report.usage.write import build_usage, present
     from assay.subjects.usage.findings import find
     from assay.subjects.usage.queue.asking import (
         QueueQuery,
@@ -131,6 +131,7 @@ def usage(
         find_with_queue,
         slurm_script,
     )
+    from assay.subjects.usage.subject import SUBJECT
     from assay.usage.accounts.reading import read_accounts
     from assay.usage.analysis.query import UsageQuery
 
@@ -138,7 +139,15 @@ def usage(
         raise AssayError(
             "A machine has a processor at least.", where="--processors", fix="Write a number > 0."
         )
-    query = UsageQuery(since, until, queue, user, processors, zone, identify)
+    query = UsageQuery(
+        since=since,
+        until=until,
+        queue=queue,
+        user=user,
+        processors=processors,
+        zone=zone,
+        identify=identify,
+    )
     asked = QueueQuery(
         model=model,
         what_ifs=tuple(what_if or ()),
@@ -177,7 +186,7 @@ def usage(
             found = find(accounts, query, watch)
     if json:
         print_json(found)
-        write_asked(build_usage(found), None, target)
+        write_asked(build_subject(SUBJECT, found), None, target)
     else:
-        present(found, console(), target, verbose=verbose)
+        present_subject(SUBJECT, found, console(), target, verbose=verbose)
     return 0

@@ -96,7 +96,15 @@ def history(
     if format_ not in FOR_PROGRAMS or output is not None or html:
         target = destination(format_, output, usual, html=html, suffixes=HISTORY_SUFFIXES)
     root = runs or load_config(config).runs
-    query = HistoryQuery.of(words, kernel, suite, system, since, until, least)
+    query = HistoryQuery.of(
+        words=words,
+        kernel=kernel,
+        suite=suite,
+        system=system,
+        since=since,
+        until=until,
+        least=least,
+    )
     found = find(root, query)
     if anonymize:
         from assay.report.anonymous.history import history_without_names

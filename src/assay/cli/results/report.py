@@ -92,7 +92,7 @@ def report(
     request = directory.request()
     if request is not None and request.members is not None:
         from assay.records.group import read_group
-        from assay.report.group import build_group
+        from assay.report.nodes.build import build_group
         from assay.subjects.nodes.findings import find
 
         group = read_group(directory.path)
@@ -120,12 +120,12 @@ def report(
     expected = Expected(found_config.expect, junit)
     status = int(
         check_expectations(
-            expected,
-            directory.name,
-            nodes,
-            fail_on,
-            lambda: {} if data is None else earlier_values(data),
-            names,
+            expected=expected,
+            run=directory.name,
+            nodes=nodes,
+            fail_on=fail_on,
+            earlier=lambda: {} if data is None else earlier_values(data),
+            names=names,
         )
     )
     screen = None if json else console()

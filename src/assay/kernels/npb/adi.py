@@ -87,7 +87,9 @@ def communication(
         sent += faces * GHOSTS * _STATE * points**2
         for part in range(others):
             across = -(-inner(points, part, others) // threads)
-            batches, size = handed_batches(points, system, own, across, threads, lanes)
+            batches, size = handed_batches(
+                points=points, system=system, own=own, across=across, threads=threads, lanes=lanes
+            )
             # Elimination: a message of every rank, inwards or between the two innermost ranks.
             # Back substitution: outwards.
             messages += batches * (own + own - 2)
@@ -113,7 +115,9 @@ def peers(points: int, system: LineSystem, ranks: int, threads: int, lanes: int 
         own, part, parts = blocks[dimension], at[3 - dimension], blocks[3 - dimension]
         halo = GHOSTS * _STATE * points * len(share_of(points, part, parts))
         across = -(-inner(points, part, parts) // threads)
-        batches, size = handed_batches(points, system, own, across, threads, lanes)
+        batches, size = handed_batches(
+            points=points, system=system, own=own, across=across, threads=threads, lanes=lanes
+        )
         lower, middle = at[dimension], own // 2 - 1
         # Eliminated rows go inwards, solutions outwards; the two innermost ranks exchange rows.
         up = system.kept if lower <= middle else COMPONENTS

@@ -304,13 +304,13 @@ class FakeLaunch:
             entry.kernel, self._order.toolchain, entry.parameters, self._order.placement
         )
         samples = FakeSamples(
-            machine,
-            behaviour,
-            entry,
-            self._order,
-            self._executor.node_of_ranks(self._order),
-            self._began,
-            self._clock,
+            machine=machine,
+            behaviour=behaviour,
+            entry=entry,
+            order=self._order,
+            nodes=self._executor.node_of_ranks(self._order),
+            epoch=self._began,
+            start=self._clock,
         )
         samples.take()
         record = samples.record(failures)

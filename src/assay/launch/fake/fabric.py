@@ -83,10 +83,31 @@ def fabric_series(
     times = at_one * np.where(apart, factor, 1.0) * np.where(far, fabric.between_pods, 1.0)
     times = times * slow[one] * slow[other] * np.exp(scatter)
     series = [
-        SampleSeries("median_pair", "s", None, None, [], [float(np.median(times))]),
-        SampleSeries("slowest_pair", "s", None, None, [], [float(times.max())]),
+        SampleSeries(
+            metric="median_pair",
+            unit="s",
+            rank=None,
+            peer=None,
+            starts=[],
+            values=[float(np.median(times))],
+        ),
+        SampleSeries(
+            metric="slowest_pair",
+            unit="s",
+            rank=None,
+            peer=None,
+            starts=[],
+            values=[float(times.max())],
+        ),
         *(
-            SampleSeries("pair", "s", ranks[members[a]], ranks[members[b]], [], [seconds])
+            SampleSeries(
+                metric="pair",
+                unit="s",
+                rank=ranks[members[a]],
+                peer=ranks[members[b]],
+                starts=[],
+                values=[seconds],
+            )
             for a, b, seconds in zip(one.tolist(), other.tolist(), times.tolist(), strict=True)
         ),
     ]

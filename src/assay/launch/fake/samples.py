@@ -238,10 +238,22 @@ class FakeSamples:
             stop=self.stop,
             half_width=self.half_width(self.values),
             series=[
-                SampleSeries("time", "s", None, None, self.starts, self.values),
+                SampleSeries(
+                    metric="time",
+                    unit="s",
+                    rank=None,
+                    peer=None,
+                    starts=self.starts,
+                    values=self.values,
+                ),
                 *(
                     SampleSeries(
-                        name, "s", None, None, [], [share * value for value in self.values]
+                        metric=name,
+                        unit="s",
+                        rank=None,
+                        peer=None,
+                        starts=[],
+                        values=[share * value for value in self.values],
                     )
                     for name, formula in self.behaviour.phases.items()
                     if (share := formula.number(now)) > 0

@@ -283,7 +283,15 @@ def _adi(
             for own, others, stride, step_of_line in ((y, z, 1, y), (z, y, y, 1)):
                 for part in range(others):
                     line = [part * step_of_line + at * stride for at in range(own)]
-                    _lines(schedule, n, system, line, part, others, quarter)
+                    _lines(
+                        schedule=schedule,
+                        n=n,
+                        system=system,
+                        line=line,
+                        part=part,
+                        others=others,
+                        seconds=quarter,
+                    )
         return NpbSchedule(schedule, steps, iterations)
 
     return schedule_of
@@ -304,7 +312,9 @@ def _lines(
         schedule.compute(line[0], seconds[line[0]])
         return
     across = inner(n, part, others)
-    batches, size = handed_batches(n, system, own, across, 1, LANES)
+    batches, size = handed_batches(
+        points=n, system=system, own=own, across=across, threads=1, lanes=LANES
+    )
     forth, back = size * system.kept, size * COMPONENTS
     middle = own // 2 - 1
     # From the ends inwards: each rank hands on to the next, the two innermost to each other.

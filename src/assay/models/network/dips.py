@@ -103,7 +103,14 @@ def dip_at(
         own = min(own[0], depth), max(own[1], depth)
         if own[0] <= 0:
             return None
-    return Dip(int(bytes_[bottom]), depth, own, expected, int(bytes_[left]), int(bytes_[right]))
+    return Dip(
+        bytes=int(bytes_[bottom]),
+        depth=depth,
+        ci95=own,
+        expected=expected,
+        left=int(bytes_[left]),
+        right=int(bytes_[right]),
+    )
 
 
 def _depth(bytes_: Floats, seconds: Floats, place: tuple[int, int, int]) -> tuple[float, float]:

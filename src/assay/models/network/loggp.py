@@ -246,7 +246,17 @@ class _Solver:
             gap = self.positive(lambda p, _, n=number: float(p[n, 1]))  # type: ignore[misc]
             first, last = self._span(number)
             intercept, slope = (float(value) for value in self.parameters[number])
-            pieces.append(Piece(first, last, latency, gap, piece.size, intercept, slope))
+            pieces.append(
+                Piece(
+                    first=first,
+                    last=last,
+                    latency=latency,
+                    gap=gap,
+                    points=piece.size,
+                    intercept=intercept,
+                    slope=slope,
+                )
+            )
         return pieces
 
     def _span(self, number: int) -> tuple[int, int]:

@@ -62,7 +62,14 @@ class PlacementSearch:
             for block, cost in sorted(costs.get(name, {}).items())
         ]
         failed = {self.ids[name] for name in refused if name in self.ids}
-        return search(self.candidates, trials, self.rule, self.seed, failed, self.likely)
+        return search(
+            candidates=self.candidates,
+            trials=trials,
+            rule=self.rule,
+            seed=self.seed,
+            refused=failed,
+            likely=self.likely,
+        )
 
 
 def placement_searches(plan: Plan) -> list[PlacementSearch]:

@@ -102,13 +102,13 @@ class ContentionModel:
         sharing, serial = threads
         computing = base + contention + sharing + serial
         return Prediction(
-            base,
-            contention,
-            sharing,
-            serial,
-            computing * self.uneven if placed.ranks > 1 else 0.0,
-            within * (self.near or 0.0),
-            between * (self.far or 0.0),
+            compute=base,
+            contention=contention,
+            shared=sharing,
+            threads=serial,
+            imbalance=computing * self.uneven if placed.ranks > 1 else 0.0,
+            within=within * (self.near or 0.0),
+            between=between * (self.far or 0.0),
         )
 
     def _threads(self, placed: Placed, base: float, ranks: float) -> tuple[float, float] | None:
@@ -165,7 +165,16 @@ def fit_contention_model(
     long = not sizes or sizes[0] >= _LONG
     near, far, uneven = _message_factors(alone, second, machine, long=long)
     threads = ThreadModel() if second is None else _thread_model(alone, second, threaded)
-    return ContentionModel(alone, machine, memory, near, far, uneven, long, threads)
+    return ContentionModel(
+        alone=alone,
+        machine=machine,
+        memory=memory,
+        near=near,
+        far=far,
+        uneven=uneven,
+        long=long,
+        threads=threads,
+    )
 
 
 def calibration_placements(second: Placed, among: Sequence[Placed]) -> list[Placed]:

@@ -136,7 +136,15 @@ def search(
             given = [places[one] for one in likely if one in places][: size // 2]
             first = surface.spread(size, _random(seed, 0), given)
             ask = tuple(int(alive[i]) for i in first)
-        return SearchStatus(None, 0.0, False, ask, nothing, nothing, nothing)
+        return SearchStatus(
+            chosen=None,
+            probability=0.0,
+            settled=False,
+            ask=ask,
+            median=nothing,
+            low=nothing,
+            high=nothing,
+        )
     process = _Process([candidates[i] for i in alive], _placed(known, alive))
     draws = process.draws(_random(seed, len(trials)))
     counts = np.bincount(process.where, minlength=len(alive))

@@ -130,15 +130,30 @@ def split(
     parts = [placed, alone, apart, equal_ranks.per_thread, equal_ranks.per_core]
     known = bool(np.isfinite(placed.medians[MOST])) or placed.ranks == 1
     return Split(
-        placed,
-        alone,
-        apart,
-        equal_ranks,
-        _components(placed, alone, apart, machine, equal_ranks, lambda part: part.medians),
-        _components(placed, alone, apart, machine, equal_ranks, lambda part: part.draws),
-        all(part.certain for part in parts if part is not None),
-        known,
-        min(placed.nodes, placed.ppn) == 1 or None not in (machine.near, machine.far),
+        placed=placed,
+        alone=alone,
+        apart=apart,
+        equal_ranks=equal_ranks,
+        seconds=_components(
+            placed=placed,
+            alone=alone,
+            apart=apart,
+            machine=machine,
+            equal_ranks=equal_ranks,
+            of=lambda part: part.medians,
+        ),
+        draws=_components(
+            placed=placed,
+            alone=alone,
+            apart=apart,
+            machine=machine,
+            equal_ranks=equal_ranks,
+            of=lambda part: part.draws,
+        ),
+        certain=all(part.certain for part in parts if part is not None),
+        imbalance_known=known,
+        messages_separable=min(placed.nodes, placed.ppn) == 1
+        or None not in (machine.near, machine.far),
     )
 
 

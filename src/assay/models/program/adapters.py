@@ -108,7 +108,14 @@ def _chained(graph: ProgramGraph, out: Ints, into: Ints, times: Floats) -> Progr
         source[nodes[behind]] = nodes[before]
         size[nodes[behind]] = far.size[before]
         link[nodes[behind]] = BETWEEN
-    edges = Edges(source, along.seconds, along.latencies, size, along.overheads, link)
+    edges = Edges(
+        source=source,
+        seconds=along.seconds,
+        latencies=along.latencies,
+        bytes=size,
+        overheads=along.overheads,
+        link=link,
+    )
     sequence = _in_time(times, source, graph.across.source)
     if sequence is None:
         sequence = topological_order(source, graph.across.source)

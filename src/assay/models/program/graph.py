@@ -107,17 +107,24 @@ class _Columns:
     @classmethod
     def empty(cls, number: int) -> _Columns:
         return cls(
-            np.full(number, _NONE, dtype=np.int64),
-            np.zeros(number),
-            np.zeros(number, dtype=np.int8),
-            np.zeros(number, dtype=np.int64),
-            np.zeros(number, dtype=np.int8),
-            np.full(number, BETWEEN, dtype=np.int8),
+            source=np.full(number, _NONE, dtype=np.int64),
+            seconds=np.zeros(number),
+            latencies=np.zeros(number, dtype=np.int8),
+            bytes=np.zeros(number, dtype=np.int64),
+            overheads=np.zeros(number, dtype=np.int8),
+            link=np.full(number, BETWEEN, dtype=np.int8),
         )
 
     def ordered(self, order: Ints, place: Ints) -> Edges:
         return reordered(
-            Edges(self.source, self.seconds, self.latencies, self.bytes, self.overheads, self.link),
+            Edges(
+                source=self.source,
+                seconds=self.seconds,
+                latencies=self.latencies,
+                bytes=self.bytes,
+                overheads=self.overheads,
+                link=self.link,
+            ),
             order,
             place,
         )
@@ -149,12 +156,12 @@ def reordered(edges: Edges, order: Ints, place: Ints) -> Edges:
     """The edges of nodes in another order; ``place`` is its inverse."""
     source = edges.source[order]
     return Edges(
-        np.where(source >= 0, place[source], _NONE),
-        edges.seconds[order],
-        edges.latencies[order],
-        edges.bytes[order],
-        edges.overheads[order],
-        edges.link[order],
+        source=np.where(source >= 0, place[source], _NONE),
+        seconds=edges.seconds[order],
+        latencies=edges.latencies[order],
+        bytes=edges.bytes[order],
+        overheads=edges.overheads[order],
+        link=edges.link[order],
     )
 
 
@@ -345,23 +352,23 @@ def _assemble(
     place = np.empty(number, dtype=np.int64)
     place[order_of] = np.arange(number)
     return ProgramGraph(
-        along.ordered(order_of, place),
-        across.ordered(order_of, place),
-        event[order_of],
-        begins[order_of],
-        place[layout.ends],
-        len(every.size),
-        unknown,
-        FarMessages(
-            place[injection],
-            place[arrival],
-            every.size[far],
-            hosts[every.source[far]].astype(np.int64),
-            hosts[every.target[far]].astype(np.int64),
-            every.ready[far],  # nodes of ranks are rank after rank, in order of time
+        along=along.ordered(order_of, place),
+        across=across.ordered(order_of, place),
+        event=event[order_of],
+        begins=begins[order_of],
+        ends=place[layout.ends],
+        messages=len(every.size),
+        unknown=unknown,
+        far=FarMessages(
+            injection=place[injection],
+            arrival=place[arrival],
+            size=every.size[far],
+            source=hosts[every.source[far]].astype(np.int64),
+            target=hosts[every.target[far]].astype(np.int64),
+            order=every.ready[far],  # nodes of ranks are rank after rank, in order of time
         ),
-        place[layout.ready],
-        place[layout.received],
+        sent_at=place[layout.ready],
+        received_at=place[layout.received],
     )
 
 

@@ -76,10 +76,16 @@ def messages_of(schedule: CollectiveSchedule) -> tuple[ScheduledMessage, ...]:
                     _, theirs, received, _ = places[step.to][step.round]
                     flights.append(
                         ScheduledMessage(
-                            member, step.to, ready, theirs - 1, received, sent, step.share,
-                            member if step.block is None else step.block,
+                            source=member,
+                            target=step.to,
+                            ready=ready,
+                            posted=theirs - 1,
+                            received=received,
+                            sent=sent,
+                            share=step.share,
+                            block=member if step.block is None else step.block,
                         )
-                    )  # fmt: skip
+                    )
                     moving = True
                 if step.source is not None and (member, step.round) not in arrived:
                     break

@@ -120,10 +120,24 @@ def _result(
             seconds=own,
             order=np.argsort(-flat.begin[waits.late], kind="stable"),
         ),
-        OriginMoments(pair, pair_begin, pair_moment, member, group_begin, group_moment),
+        OriginMoments(
+            pair=pair,
+            pair_begin=pair_begin,
+            pair_moment=pair_moment,
+            member=member,
+            group_begin=group_begin,
+            group_moment=group_moment,
+        ),
     )
     costs = [
-        DelayCost(rank, "communication" if kind else "computing", after, before, direct, later)
+        DelayCost(
+            rank=rank,
+            kind="communication" if kind else "computing",
+            after=after,
+            before=before,
+            direct=direct,
+            handed_on=later,
+        )
         for rank, kind, after, before, direct, later in rows
     ]
     costs.sort(key=lambda cost: (-cost.total, cost.rank, cost.kind, cost.after, cost.before))

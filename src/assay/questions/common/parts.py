@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay.kernels.naming import cell_name
-from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.questions.common.confidence import AGAIN, caveats_of, judge, why_broken
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
+from assay.questions.common.confidence import AGAIN, caveats_of, why_broken
 from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary
 
@@ -56,34 +56,31 @@ def merge(parts: Sequence[Part]) -> Part:
 
 def answer_of(
     question: str,
-    title: str,
     verdict: str,
     part: Part,
     *,
+    judged: tuple[Confidence, str],
     broken: Sequence[CellSummary],
-    complete: bool = True,
-    judged: tuple[Confidence, str] | None = None,
+    general: bool = True,
 ) -> Answer:
     """The answer composed from a merged part.
 
-    ``broken``: cells without usable numbers that the question would have used. ``judged``: the
-    confidence and its reason, where they are not those of the headline points.
+    ``judged``: the confidence and its reason. ``broken``: cells without usable numbers that the
+    question would have used. ``general``: add what holds for all measurements: caveats on broken
+    cells and on the headline points, and the advice to measure again if the confidence is low.
     """
-    confidence, why = judged or judge(part.headline, broken, complete)
+    confidence, why = judged
+    failed = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in broken]
     return Answer(
         question=question,
-        title=title,
+        title=QUESTIONS[question],
         status="answered",
         verdict=verdict,
         confidence=confidence,
         confidence_why=why,
         evidence=part.evidence,
-        advice=[*([AGAIN] if confidence == "low" else []), *part.advice],
-        caveats=[
-            *(f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in broken),
-            *part.caveats,
-            *caveats_of(part.headline),
-        ],
+        advice=[*([AGAIN] if general and confidence == "low" else []), *part.advice],
+        caveats=[*failed, *part.caveats, *caveats_of(part.headline)] if general else part.caveats,
         method=part.method,
         limits=part.limits,
         urgent=part.urgent,

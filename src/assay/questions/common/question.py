@@ -2,14 +2,14 @@
 
 A question is a package of ``assay.questions`` whose ``question.py`` holds a ``QUESTION``, and a
 line in ``assay/questions/__init__.py``. A question with several topics has a package of the same
-shape for each.
+shape for each, and is composed by ``assay.questions.common.topics``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from assay.charts.figure import Figure
 from assay.questions.common.answer import Answer, ImpossibleValue
@@ -82,17 +82,21 @@ def _always(_: Measured) -> bool:
 class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
 
-    ``find`` returns None where nothing of it was measured. ``part``, ``figures`` and ``tables``
-    read the findings and compute nothing. ``kernels``: beginnings of the names of the kernels that
-    it reports, which determine its place among the others (``questions.common.subject``).
+    ``find`` returns None where nothing of it was measured. ``after``: names of topics that are
+    found before this one; ``find`` takes their findings after ``Measured``. ``part``, ``figures``
+    and ``tables`` read the findings and compute nothing. ``leading``: tables that the question
+    begins with if this topic is its first one. ``kernels``: beginnings of the names of the kernels
+    that it reports, which determine its place among the others (``questions.common.topics``).
     """
 
     name: str
-    find: Callable[[Measured], F | None]
+    find: Callable[..., F | None]
     part: Callable[[F], Part | None]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
+    leading: Callable[[F], Sequence[Table]] = _no_tables
     kernels: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Question(Generic[F]):
     these findings. ``answers_from``: prefixes of the names of kernels that other questions omit
     once this one is answered. ``asked``: whether the report of a run has it at all. ``kernels``:
     beginnings of the names of kernels; a plan that begins with one of them asks this question.
+    ``topics``: what it consists of (``assay.questions.common.topics``); empty if it has no topics.
     """
 
     name: str
@@ -115,6 +120,7 @@ class Question(Generic[F]):
     answers_from: tuple[str, ...] = field(default=())
     asked: Callable[[Measured], bool] = _always
     kernels: tuple[str, ...] = ()
+    topics: tuple[Topic[Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,14 @@ def speedup_of(few: Point, most: Point) -> Speedup:
     """How the rate grows from ``few`` to ``most``."""
     value, interval = ratio(most.metric, few.metric)
     perfect = most.cores / few.cores
-    return Speedup(few, most, value, interval, value / perfect, scaled(interval, 1 / perfect))
+    return Speedup(
+        few=few,
+        most=most,
+        value=value,
+        interval=interval,
+        efficiency=value / perfect,
+        efficiency_interval=scaled(interval, 1 / perfect),
+    )
 
 
 def speedup_row(title: str, found: Speedup, *, note: str = "") -> Evidence:

@@ -128,7 +128,15 @@ class TableBuilder(Generic[R]):
     ) -> Table:
         """The table; its arguments are those of ``Table``. Entries may add to ``notes``."""
         rows = [[of(row) for of in self._entries] for row in self._rows]
-        return Table(id, title, self._columns, rows, caption, list(notes), folded)
+        return Table(
+            id=id,
+            title=title,
+            columns=self._columns,
+            rows=rows,
+            caption=caption,
+            notes=list(notes),
+            folded=folded,
+        )
 
 
 def fact_table(

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
 from assay.kernels.naming import cell_name
-from assay.questions.common.answer import QUESTIONS, Answer
+from assay.questions.common.answer import Answer
 from assay.questions.common.confidence import AGAIN, why_broken
-from assay.questions.common.parts import Part, answer_of, merge
-from assay.questions.common.question import Topic
-from assay.questions.common.subject import in_order
+from assay.questions.common.parts import Part, merge
 from assay.questions.common.unmeasured import unmeasured_answer
-from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
-from assay.questions.network.concurrency.topic import TOPIC as CONCURRENCY
 from assay.questions.network.fabric.answer import plain_remark
-from assay.questions.network.fabric.topic import TOPIC as FABRIC
 from assay.questions.network.findings import NetworkFindings
 from assay.questions.network.messages.sweeps import KERNEL as PINGPONG
 from assay.questions.network.messages.topic import TOPIC as MESSAGES
@@ -25,38 +20,23 @@ from assay.questions.speed.messages import part_of_barrier
 from assay.units import capitalised, listed
 
 BARRIER = "network.barrier"
-# The topics other than messages of one pair.
-FURTHER: tuple[Topic[Any], ...] = (CONCURRENCY, COLLECTIVES, FABRIC)
 
 
-def answer(found: NetworkFindings) -> Answer:
-    """The network's answer; unmeasured for a run with only single message sizes of ping-pong.
+def arranged(found: NetworkFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
+    """The parts of the topics, and the barrier; none for single message sizes of ping-pong.
 
     These are context for speed: this question needs a sweep of sizes or one of the other topics.
     A barrier is context for both questions.
     """
-    topics = [topic for topic in FURTHER if _part(topic, found) is not None]
-    if found.messages is not None and (found.messages.swept or topics):
-        topics = [MESSAGES, *topics]
-    parts = [part for each in in_order(topics, found.order) if (part := _part(each, found))]
-    if not parts:
-        return _unmeasured(found)
-    merged = merge([*parts, *([part_of_barrier(found.barrier)] if found.barrier else [])])
-    answered = answer_of(
-        "network",
-        QUESTIONS["network"],
-        f"{capitalised(merged.remark or _plain(found))}.",
-        merged,
-        broken=found.broken,
-        complete=found.complete,
-    )
-    return _with_shortage(answered, found) if found.shortage else answered
+    swept = found.messages is not None and found.messages.swept
+    if not swept and not set(parts) - {MESSAGES.name}:
+        return {}
+    return {**parts, **({"barrier": part_of_barrier(found.barrier)} if found.barrier else {})}
 
 
-def _part(topic: Topic[Any], found: NetworkFindings) -> Part | None:
-    """What a topic adds; None where it was not measured or adds nothing."""
-    side = getattr(found, topic.name)
-    return None if side is None else topic.part(side)
+def verdict(found: NetworkFindings, parts: Mapping[str, Part]) -> str:
+    """The remarks of all parts."""
+    return f"{capitalised(merge(list(parts.values())).remark or _plain(found))}."
 
 
 def _plain(found: NetworkFindings) -> str:
@@ -64,19 +44,20 @@ def _plain(found: NetworkFindings) -> str:
     return plain_remark(found.fabric) if found.fabric else "nothing stands out"
 
 
-def _with_shortage(answered: Answer, found: NetworkFindings) -> Answer:
-    """The answer with the sentence on missing data first.
+def finished(found: NetworkFindings, answered: Answer) -> Answer:
+    """The answer with the sentence on missing data, if data are missing, as its first advice.
 
-    It replaces the general advice to measure again, which would say the same less precisely, unless
-    cells failed.
+    The sentence replaces the general advice to measure again, which would say the same less
+    precisely, unless cells failed.
     """
-    assert found.shortage is not None
+    if found.shortage is None:
+        return answered
     again = () if found.broken else (AGAIN,)
     advice = [sentence(found.shortage), *(one for one in answered.advice if one not in again)]
     return msgspec.structs.replace(answered, advice=advice)
 
 
-def _unmeasured(found: NetworkFindings) -> Answer:
+def unmeasured(found: NetworkFindings) -> Answer:
     """No answer, and why: what failed, or what was measured instead."""
     caveats = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken]
     if found.broken and not found.pingpong_nodes:

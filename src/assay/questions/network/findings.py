@@ -8,7 +8,7 @@ from typing import Any
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured, Topic
 from assay.questions.common.selection import Point
-from assay.questions.common.subject import plan_order
+from assay.questions.common.topics import find_topics, plan_order
 from assay.questions.network.collectives import findings as collectives
 from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
 from assay.questions.network.concurrency import findings as concurrency
@@ -57,15 +57,10 @@ def find(measured: Measured) -> NetworkFindings:
     """All findings on the network, without candidates of a placement search."""
     measured = measured.without_candidates()
     cells = measured.cells
-    sides = (
-        messages.find(measured),
-        concurrency.find(measured),
-        collectives.find(measured),
-        fabric.find(measured),
-    )
-    missing = [lack for side in sides if side is not None for lack in side.missing]
+    sides = find_topics(TOPICS, measured)
+    missing = [lack for side in sides.values() if side is not None for lack in side.missing]
     return NetworkFindings(
-        *sides,
+        **sides,
         barrier=find_barrier(cells),
         broken=tuple(
             cell for cell in cells if cell.kernel.startswith("network.") and is_broken(cell)

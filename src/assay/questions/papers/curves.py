@@ -73,7 +73,9 @@ def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
     lines = sorted({row.line for row in rows}, key=natural)
     numeric = all(isinstance(row.x, int | float) for row in rows)
     rows.sort(key=lambda row: (lines.index(row.line), row.x if numeric else 0))
-    return PaperCurve(curve.name, curve.title, curve.x, unit, tuple(rows), curve)
+    return PaperCurve(
+        name=curve.name, title=curve.title, x=curve.x, unit=unit, points=tuple(rows), written=curve
+    )
 
 
 def up_to(curve: PaperCurve | None) -> PaperValue | None:
@@ -92,7 +94,14 @@ def up_to(curve: PaperCurve | None) -> PaperValue | None:
     cells = tuple(dict.fromkeys(cell for point in curve.points for cell in point.cells))
     launches = min(point.launches for point in curve.points)
     return PaperValue(
-        reached, None, "count", "", cells, curve.written.kernel, launches=launches, where=curve.name
+        value=reached,
+        ci95=None,
+        unit="count",
+        better="",
+        cells=cells,
+        kernels=curve.written.kernel,
+        launches=launches,
+        where=curve.name,
     )
 
 
@@ -137,12 +146,12 @@ def _row(curve: ExhibitCurve, run: RunCells, point: Point) -> CurvePoint:
     by, metric = per_value(curve.per, point), point.metric
     interval = metric.ci95 and (metric.ci95[0] / by, metric.ci95[1] / by)
     return CurvePoint(
-        _line(curve, run, point),
-        _x(curve, run, point),
-        metric.median / by,
-        interval,
-        metric.n,
-        (point.summary.id,),
+        line=_line(curve, run, point),
+        x=_x(curve, run, point),
+        value=metric.median / by,
+        ci95=interval,
+        launches=metric.n,
+        cells=(point.summary.id,),
     )
 
 
@@ -151,12 +160,12 @@ def _ratio_row(curve: ExhibitCurve, run: RunCells, point: Point, below: Point) -
     pair = (below.metric, point.metric) if curve.inverse else (point.metric, below.metric)
     value, interval = ratio(*pair)
     return CurvePoint(
-        _line(curve, run, point),
-        _x(curve, run, point),
-        value,
-        interval,
-        min(point.metric.n, below.metric.n),
-        (point.summary.id, below.summary.id),
+        line=_line(curve, run, point),
+        x=_x(curve, run, point),
+        value=value,
+        ci95=interval,
+        launches=min(point.metric.n, below.metric.n),
+        cells=(point.summary.id, below.summary.id),
     )
 
 
@@ -164,6 +173,13 @@ def _launch_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[Curve
     values = launches_of(run, point, curve.metric)
     line = _line(curve, run, point)
     return [
-        CurvePoint(line, number, float(value), None, 1, (point.summary.id,))
+        CurvePoint(
+            line=line,
+            x=number,
+            value=float(value),
+            ci95=None,
+            launches=1,
+            cells=(point.summary.id,),
+        )
         for number, value in enumerate(values, 1)
     ]

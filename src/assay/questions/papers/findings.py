@@ -151,7 +151,11 @@ def find(measured: Measured) -> PaperFindings | None:
             values[quantity.name] = (
                 up_to(curves[quantity.up_to]) if quantity.up_to else value_of(quantity, run, known)
             )
-        exhibits.append(_exhibit(suite, exhibit, run, values, curves, factors))
+        exhibits.append(
+            _exhibit(
+                suite=suite, exhibit=exhibit, run=run, values=values, curves=curves, factors=factors
+            )
+        )
     source = paper(suite.paper)
     return PaperFindings(
         suite=plan.name,
@@ -178,21 +182,23 @@ def _exhibit(
     curves: dict[str, PaperCurve | None],
     factors: Sequence[CellFactor],
 ) -> ExhibitFound:
+    limits = {each.name: _limit(each, values) for each in exhibit.quantity}
     quantities = tuple(
         QuantityFound(
-            quantity.name,
-            quantity.title,
-            values[quantity.name],
-            code_of(values[quantity.name]),
-            tuple(
+            name=quantity.name,
+            title=quantity.title,
+            here=values[quantity.name],
+            code=code_of(values[quantity.name]),
+            published=tuple(
                 _beside(figure, quantity, values[quantity.name], run, factors)
                 for figure in chosen_figures(suite.paper, quantity.published)
             ),
-            quantity.since,
-            quantity.note,
-            quantity.bound,
-            *_limit(quantity, values),
-            unit_of(quantity),
+            since=quantity.since,
+            note=quantity.note,
+            bound=quantity.bound,
+            limit=limits[quantity.name][0],
+            whole=limits[quantity.name][1],
+            unit=unit_of(quantity),
         )
         for quantity in exhibit.quantity
     )
@@ -208,13 +214,15 @@ def _exhibit(
     measured = drawn or any(each.here is not None for each in quantities)
     parts = exhibit.quantity or exhibit.curve
     return ExhibitFound(
-        exhibit.number,
-        exhibit.title,
-        "" if measured or not parts else exhibit.needs or "nothing of it was measured in this run",
-        exhibit.also,
-        quantities,
-        drawn,
-        tuple(judged(each, possible, curves) for each in exhibit.statement),
+        number=exhibit.number,
+        title=exhibit.title,
+        missing=""
+        if measured or not parts
+        else exhibit.needs or "nothing of it was measured in this run",
+        also=exhibit.also,
+        quantities=quantities,
+        curves=drawn,
+        statements=tuple(judged(each, possible, curves) for each in exhibit.statement),
     )
 
 
@@ -256,7 +264,9 @@ def _beside(
             per_core = ratio * processes / here.cores
         if here.nodes and nodes:
             per_node = ratio * nodes / here.nodes
-    machines, machines_ci95 = _machines(figure, here, ratio, interval, run, factors)
+    machines, machines_ci95 = _machines(
+        figure=figure, here=here, ratio=ratio, interval=interval, run=run, factors=factors
+    )
     return Beside(
         figure=figure.id,
         cluster=cluster.name if cluster else "",

@@ -297,12 +297,12 @@ def _derived(
     where = list(dict.fromkeys(part.where for part in (above, *below) if part.where))
     unit = quantity.unit or ("1" if quantity.as_ in ("gain", "loss") else "")
     return PaperValue(
-        value,
-        interval,
-        unit,
-        "",
-        cells,
-        kernels,
+        value=value,
+        ci95=interval,
+        unit=unit,
+        better="",
+        cells=cells,
+        kernels=kernels,
         launches=min(launches, default=None),
         where=" over ".join(where[:2]),
     )
@@ -360,14 +360,14 @@ def _of_points(
     if len(found) > 1:
         where += f" and {len(found) - 1} more"
     return PaperValue(
-        value,
-        interval,
-        unit,
-        better,
-        tuple(point.summary.id for point in found),
-        tuple(dict.fromkeys(point.summary.kernel for point in found)),
-        nodes.pop() if len(nodes) == 1 else None,
-        cores.pop() if len(cores) == 1 else None,
-        min(point.metric.n for point in found),
-        where,
+        value=value,
+        ci95=interval,
+        unit=unit,
+        better=better,
+        cells=tuple(point.summary.id for point in found),
+        kernels=tuple(dict.fromkeys(point.summary.kernel for point in found)),
+        nodes=nodes.pop() if len(nodes) == 1 else None,
+        cores=cores.pop() if len(cores) == 1 else None,
+        launches=min(point.metric.n for point in found),
+        where=where,
     )

@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.confidence import caveats_of, judge
-from assay.questions.common.parts import Part, merge
+from assay.questions.common.parts import Part
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.placement.best import answer as best
-from assay.questions.placement.best.findings import BestFindings
-from assay.questions.placement.causes import answer as causes
+from assay.questions.placement.best.topic import TOPIC as BEST
+from assay.questions.placement.causes.topic import TOPIC as CAUSES
 from assay.questions.placement.findings import PlacementFindings
-from assay.questions.placement.order import answer as order
-from assay.questions.placement.ratios import answer as ratios
-from assay.questions.placement.steadiest import answer as steadiest
-from assay.questions.placement.toolchains import answer as toolchains
+from assay.questions.placement.order.topic import TOPIC as ORDER
+from assay.questions.placement.ratios.topic import TOPIC as RATIOS
+from assay.questions.placement.steadiest.topic import TOPIC as STEADIEST
+from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
 
 NOT_SEARCHED = "The best ranks per node, threads and bindings were not searched for."
+# The topics that the answer consists of: what was compared; after a search, first its choice and
+# the reasons.
+_SEARCHED = (BEST.name, RATIOS.name, CAUSES.name)
+_COMPARED = (STEADIEST.name, TOOLCHAINS.name, ORDER.name)
 
 
-def answer(found: PlacementFindings) -> Answer:
-    """The answer for a run that searched placements, or compared toolchains or rank orders."""
-    parts = [
-        *([steadiest.part(found.steadiest)] if found.steadiest else []),
-        *([toolchains.part(found.toolchains)] if found.toolchains else []),
-        *([order.part(found.order)] if found.order else []),
-    ]
+def answering(found: PlacementFindings) -> tuple[str, ...]:
+    """The names of the topics that contribute to the answer, in its order."""
+    return _COMPARED if found.best is None else (*_SEARCHED, *_COMPARED)
+
+
+def arranged(found: PlacementFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
+    """The parts in the order of the answer; none if a search measured no placement.
+
+    The limits of a search follow the reasons for its choice. Without a search the limits say so.
+    """
+    if found.best is None:
+        headline = [point for part in parts.values() for point in part.headline]
+        bounds = Part(caveats=caveats_of(headline), limits=[NOT_SEARCHED])
+        return {"bounds": bounds, **parts} if parts else {}
+    chosen = parts.get(BEST.name)
+    if chosen is None:
+        return {}
+    reasons = {name: parts[name] for name in _SEARCHED[1:] if name in parts}
+    rest = {name: parts[name] for name in _COMPARED if name in parts}
+    before = {BEST.name: replace(chosen, limits=[]), **reasons}
+    return {**before, "bounds": Part(limits=chosen.limits), **rest}
+
+
+def verdict(_: PlacementFindings, parts: Mapping[str, Part]) -> str:
+    """The remarks of all parts, which are whole sentences."""
+    return " ".join(part.remark for part in parts.values() if part.remark)
+
+
+def judged(found: PlacementFindings, whole: Part) -> tuple[Confidence, str]:
+    """The confidence in a search's choice; without a search, in the headline points."""
     if found.best is not None:
-        return _searched(found, found.best, parts)
-    if not parts:
+        return best.confidence(found.best)
+    return judge(whole.headline, found.broken, found.complete)
+
+
+def unmeasured(found: PlacementFindings) -> Answer:
+    """No answer: a search without any result, or nothing to compare."""
+    if found.best is None:
         return unmeasured_answer("placement", _why_not(found.placements))
-    headline = [point for part in parts for point in part.headline]
-    bounds = Part(caveats=caveats_of(headline), limits=[NOT_SEARCHED])
-    return _answered([bounds, *parts], judge(headline, found.broken, found.complete))
+    return unmeasured_answer(
+        "placement",
+        "Not answered: no placement could be measured.",
+        best.failed_caveats(found.best),
+    )
 
 
 def _why_not(placements: int) -> str:
@@ -46,41 +80,4 @@ def _why_not(placements: int) -> str:
     return (
         f"Not searched: this run has the same work at up to {placements} placements, as its rates "
         "show, but no search for the best ranks per node, threads and bindings."
-    )
-
-
-def _searched(found: PlacementFindings, searches: BestFindings, parts: Sequence[Part]) -> Answer:
-    """The chosen placements, the reasons, then the other parts."""
-    chosen = best.part(searches)
-    if chosen is None:
-        return unmeasured_answer(
-            "placement",
-            "Not answered: no placement could be measured.",
-            best.failed_caveats(searches),
-        )
-    before = [
-        replace(chosen, limits=[]),
-        *([ratios.part(found.ratios)] if found.ratios else []),
-        *([causes.part(found.causes)] if found.causes else []),
-        Part(limits=chosen.limits),
-    ]
-    return _answered([*before, *parts], best.confidence(searches))
-
-
-def _answered(parts: Sequence[Part], confidence: tuple[Confidence, str]) -> Answer:
-    """The answer, merged from the parts, whose remarks are whole sentences."""
-    merged = merge(parts)
-    level, why = confidence
-    return Answer(
-        question="placement",
-        title=QUESTIONS["placement"],
-        status="answered",
-        verdict=" ".join(part.remark for part in parts if part.remark),
-        confidence=level,
-        confidence_why=why,
-        evidence=merged.evidence,
-        advice=merged.advice,
-        caveats=merged.caveats,
-        method=merged.method,
-        limits=merged.limits,
     )

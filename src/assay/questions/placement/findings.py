@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.model.placement import Placement
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured, Topic
+from assay.questions.common.topics import find_topics
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.topic import TOPIC as BEST
 from assay.questions.placement.causes.findings import CausesFindings
@@ -24,9 +25,10 @@ from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
 from assay.questions.placement.works import work_key
 from assay.stats.core.model import CellSummary
 
-# In the order of figures and tables: of a search, and without one.
+# In the order of figures and tables of a search.
 TOPICS: tuple[Topic[Any], ...] = (BEST, STEADIEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
-COMPARED: tuple[Topic[Any], ...] = (STEADIEST, TOOLCHAINS, ORDER, RATIOS, CAUSES)
+# The same without a search.
+_COMPARED = (STEADIEST, TOOLCHAINS, ORDER, RATIOS, CAUSES)
 
 
 @dataclass(frozen=True)
@@ -50,33 +52,26 @@ class PlacementFindings:
     complete: bool
     placements: int = 0
 
-    def measured_topics(self) -> Iterator[tuple[Topic[Any], Any]]:
-        """Each topic that was measured, with its findings, in the order of the answer."""
-        topics = TOPICS if self.best is not None else COMPARED
-        for topic in topics:
-            found = getattr(self, topic.name)
-            if found is not None:
-                yield topic, found
-
 
 def find(measured: Measured) -> PlacementFindings:
     """The findings of each topic."""
-    order, toolchains = ORDER.find(measured), TOOLCHAINS.find(measured)
-    effects = order.headline if order else []
+    of_topics = find_topics(TOPICS, measured)
+    orders, toolchains = of_topics[ORDER.name], of_topics[TOOLCHAINS.name]
+    effects = orders.headline if orders else []
     programs = toolchains.programs if toolchains else []
     compared = {one.point.summary.kernel for one in effects}
     compared |= {one.best.summary.kernel for one in programs}
     return PlacementFindings(
-        best=BEST.find(measured),
-        steadiest=STEADIEST.find(measured),
-        ratios=RATIOS.find(measured),
-        order=order,
-        toolchains=toolchains,
-        causes=CAUSES.find(measured),
+        **of_topics,
         broken=[cell for cell in measured.cells if is_broken(cell) and cell.kernel in compared],
         complete=measured.run.complete,
         placements=_placements(measured.cells),
     )
+
+
+def order(found: PlacementFindings) -> list[str]:
+    """The names of the topics in the order of figures and tables."""
+    return [topic.name for topic in (TOPICS if found.best is not None else _COMPARED)]
 
 
 def _placements(cells: Sequence[CellSummary]) -> int:

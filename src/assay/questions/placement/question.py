@@ -1,36 +1,20 @@
-"""The question "How should I use its nodes?": findings, answer, figures and tables."""
+"""The question "How should I use its nodes?": its topics, and what it says of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from assay.questions.common.topics import TopicQuestion
+from assay.questions.placement.answer import answering, arranged, judged, unmeasured, verdict
+from assay.questions.placement.findings import TOPICS, find, order
 
-from assay.charts.figure import Figure
-from assay.questions.common.answer import QUESTIONS
-from assay.questions.common.question import Question
-from assay.questions.common.tables import Table
-from assay.questions.placement.answer import answer
-from assay.questions.placement.findings import PlacementFindings, find
-
-
-def figures(found: PlacementFindings) -> Sequence[Figure]:
-    """The figures of each topic."""
-    return [
-        figure for topic, of_topic in found.measured_topics() for figure in topic.figures(of_topic)
-    ]
-
-
-def tables(found: PlacementFindings) -> Sequence[Table]:
-    """The tables of each topic."""
-    return [
-        table for topic, of_topic in found.measured_topics() for table in topic.tables(of_topic)
-    ]
-
-
-QUESTION = Question(
+QUESTION = TopicQuestion(
     name="placement",
-    title=QUESTIONS["placement"],
+    topics=TOPICS,
     find=find,
-    answer=answer,
-    figures=figures,
-    tables=tables,
-)
+    verdict=verdict,
+    unmeasured=unmeasured,
+    order=order,
+    answering=answering,
+    arranged=arranged,
+    judged=judged,
+    general=False,
+).question()

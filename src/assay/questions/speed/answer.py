@@ -1,13 +1,13 @@
-"""How fast is it, and how far from its limits? The parts of all topics and one verdict."""
+"""How fast is it, and how far from its limits? One verdict from the parts of all topics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from assay.kernels.naming import cell_name, kernel_name, placement_text
-from assay.questions.common.answer import QUESTIONS, Answer
+from assay.questions.common.answer import Answer
 from assay.questions.common.confidence import why_broken
-from assay.questions.common.parts import Growth, Part, answer_of, merge
+from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import Point, measured_text
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.speed.findings import SpeedFindings
@@ -15,30 +15,16 @@ from assay.stats.core.model import CellSummary
 from assay.units import capitalised, counted
 
 
-def answer(found: SpeedFindings) -> Answer:
-    """The answer; unmeasured where no topic has a part."""
-    parts: dict[str, Part] = {}
-    for topic, findings in found.topics:
-        part = topic.part(findings)
-        if part is not None:
-            parts[topic.name] = part
-    if not parts:
-        return unmeasured_answer(
-            "speed",
-            f"Not measured: {_why_unmeasured(found.broken)}.",
-            caveats=[f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken],
-        )
-    return answer_of(
+def unmeasured(found: SpeedFindings) -> Answer:
+    """No answer, and why."""
+    return unmeasured_answer(
         "speed",
-        QUESTIONS["speed"],
-        _verdict(found, parts),
-        merge(list(parts.values())),
-        broken=found.broken,
-        complete=found.complete,
+        f"Not measured: {_why_unmeasured(found.broken)}.",
+        caveats=[f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken],
     )
 
 
-def _verdict(found: SpeedFindings, parts: Mapping[str, Part]) -> str:
+def verdict(found: SpeedFindings, parts: Mapping[str, Part]) -> str:
     """One sentence, in the order of the parts: the rates of what the plan begins with, sustained
     rates and their shares of the limits, growth with cores.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.questions.common.confidence import is_broken
 from assay.questions.common.question import Measured, Topic
-from assay.questions.common.subject import in_order, plan_order
+from assay.questions.common.topics import find_topics, plan_order
 from assay.questions.speed.arithmetic import findings as arithmetic
 from assay.questions.speed.arithmetic.topic import TOPIC as ARITHMETIC
 from assay.questions.speed.benchmarks.findings import BenchmarksFindings
@@ -72,24 +72,12 @@ class SpeedFindings:
     complete: bool
     order: tuple[str, ...] = ()
 
-    @property
-    def topics(self) -> list[tuple[Topic[Any], Any]]:
-        """Each topic that was measured and its findings, in the plan's order."""
-        found = ((topic, getattr(self, topic.name)) for topic in in_order(TOPICS, self.order))
-        return [(topic, one) for topic, one in found if one is not None]
-
 
 def find(measured: Measured) -> SpeedFindings:
     """All findings on speed."""
     own = measured.without_candidates().own_cells()
     return SpeedFindings(
-        memory=MEMORY.find(measured),
-        arithmetic=ARITHMETIC.find(measured),
-        linpack=LINPACK.find(measured),
-        benchmarks=BENCHMARKS.find(measured),
-        codes=CODES.find(measured),
-        messages=MESSAGES.find(measured),
-        storage=STORAGE.find(measured),
+        **find_topics(TOPICS, measured),
         broken=[cell for cell in own.cells if cell.kernel in _KERNELS and is_broken(cell)],
         complete=measured.run.complete,
         order=plan_order(TOPICS, measured.run.manifest.plan),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.kernels.naming import cell_name
-from assay.questions.common.answer import QUESTIONS, Answer, Confidence
+from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.confidence import judge, why_broken
-from assay.questions.common.parts import Part, answer_of, merge
+from assay.questions.common.parts import Part
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.steadiness.findings import SteadinessFindings
-from assay.questions.steadiness.topics import topics_of
 from assay.questions.steadiness.variation.answer import confidence_in, too_few
 from assay.units import capitalised, counted
 
@@ -22,37 +21,26 @@ _NOTHING = "Not measured: this run has no results whose variation could be repor
 _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
-def answer(found: SteadinessFindings) -> Answer:
-    """The answer, merged from the topics' parts; unmeasured if there are none."""
-    parts = [part for topic, one in topics_of(found) if (part := topic.part(one)) is not None]
-    if not parts:
-        return _unmeasured(found)
-    whole = merge(parts)
-    if not found.variation.varied:
-        whole.limits.append(_NOT_OVER_TIME)
-    return answer_of(
-        "steadiness",
-        QUESTIONS["steadiness"],
-        _verdict(parts),
-        whole,
-        broken=found.broken,
-        judged=_judged(found, whole),
-    )
+def arranged(found: SteadinessFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
+    """The parts of all topics, and what was not measured in addition to them."""
+    if not parts or found.variation.varied:
+        return parts
+    return {**parts, "not over time": Part(limits=[_NOT_OVER_TIME])}
 
 
-def _verdict(parts: Sequence[Part]) -> str:
+def verdict(_: SteadinessFindings, parts: Mapping[str, Part]) -> str:
     """A sentence per topic."""
-    remarks = [part.remark for part in parts if part.remark]
+    remarks = [part.remark for part in parts.values() if part.remark]
     return " ".join(f"{capitalised(remark)}." for remark in remarks)
 
 
-def _judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
+def judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
     """The lower of the confidences in variation and noise, if both were measured."""
     varies = bool(found.variation.varied)
-    judged = [confidence_in(found.variation)] if varies else []
+    confidences = [confidence_in(found.variation)] if varies else []
     if whole.headline or found.broken or not varies:
-        judged.append(judge(whole.headline, found.broken, found.complete))
-    return _lower(judged)
+        confidences.append(judge(whole.headline, found.broken, found.complete))
+    return _lower(confidences)
 
 
 def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
@@ -61,7 +49,8 @@ def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
     return lowest, " ".join(dict.fromkeys(why for _, why in judged))
 
 
-def _unmeasured(found: SteadinessFindings) -> Answer:
+def unmeasured(found: SteadinessFindings) -> Answer:
+    """No answer: what failed, or which results are missing."""
     few = found.variation.few
     verdicts = []
     if found.broken:

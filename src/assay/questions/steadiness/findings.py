@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from assay.questions.common.again import command_again
 from assay.questions.common.confidence import is_broken
-from assay.questions.common.question import Measured
+from assay.questions.common.question import Measured, Topic
+from assay.questions.common.topics import find_topics
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings
-from assay.questions.steadiness.arrivals.findings import find as find_arrivals
+from assay.questions.steadiness.arrivals.topic import TOPIC as ARRIVALS
 from assay.questions.steadiness.causes.findings import CauseFindings
-from assay.questions.steadiness.causes.findings import find as find_causes
+from assay.questions.steadiness.causes.topic import TOPIC as CAUSES
 from assay.questions.steadiness.factors.findings import FactorFindings
-from assay.questions.steadiness.factors.findings import find as find_factors
+from assay.questions.steadiness.factors.topic import TOPIC as FACTORS
 from assay.questions.steadiness.host_effects.findings import HostEffectFindings
-from assay.questions.steadiness.host_effects.findings import find as find_host_effects
+from assay.questions.steadiness.host_effects.topic import TOPIC as HOST_EFFECTS
 from assay.questions.steadiness.noise.findings import NoiseFindings
-from assay.questions.steadiness.noise.findings import find as find_noise
+from assay.questions.steadiness.noise.topic import TOPIC as NOISE
 from assay.questions.steadiness.variation.findings import (
     MIN_RESULTS,
     TooFewResults,
     VariationFindings,
 )
-from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.questions.steadiness.variation.topic import TOPIC as VARIATION
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.stats.noise.detours import BARRIER, FTQ, FWQ
 
+# In the report's order.
+TOPICS: tuple[Topic[Any], ...] = (VARIATION, FACTORS, HOST_EFFECTS, CAUSES, NOISE, ARRIVALS)
 SUITE = "assay run steadiness"
 _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
 
@@ -57,20 +61,14 @@ class SteadinessFindings:
 def find(measured: Measured) -> SteadinessFindings:
     """Analyse the variation of cells over launches, sessions and runs, and the noise of the run."""
     own = measured.without_candidates()
-    variation = find_variation(measured)
-    noise = find_noise(own)
+    of_topics = find_topics(TOPICS, own)
     return SteadinessFindings(
-        variation=variation,
-        factors=find_factors(variation),
-        host_effects=find_host_effects(variation.repeats),
-        causes=find_causes(variation.repeats, measured.run, noise),
-        noise=noise,
-        arrivals=find_arrivals(own),
+        **of_topics,
         broken=tuple(
             cell for cell in own.cells if cell.kernel in _NOISE_KERNELS and is_broken(cell)
         ),
         complete=measured.run.complete,
-        command=_command(measured.run, variation.few),
+        command=_command(measured.run, of_topics[VARIATION.name].few),
     )
 
 

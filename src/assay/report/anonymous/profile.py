@@ -34,12 +34,12 @@ def profile_without_names(
     hidden = None
     if profile is not None:
         hidden = ProgramProfile(
-            _run(profile.run, names),
-            [_rank(rank, names) for rank in profile.ranks],
-            profile.absent,
-            [_file(path, names) for path in profile.cut],
-            profile.number,
-            [_program(one, names) for one in profile.others],
+            run=_run(profile.run, names),
+            ranks=[_rank(rank, names) for rank in profile.ranks],
+            absent=profile.absent,
+            cut=[_file(path, names) for path in profile.cut],
+            number=profile.number,
+            others=[_program(one, names) for one in profile.others],
         )
     if trace is None:
         return hidden, None

@@ -118,7 +118,14 @@ def _of_cell(
         outcome, sentence = _by_history(summary, earlier)
     else:
         outcome, sentence = _by_value(expectation, summary)
-    return Judgement(name, metric, outcome, sentence, node, cell.span or 0.0)
+    return Judgement(
+        cell=name,
+        metric=metric,
+        outcome=outcome,
+        sentence=sentence,
+        node=node,
+        seconds=cell.span or 0.0,
+    )
 
 
 def _placement(cell: CellSummary) -> str:

@@ -35,11 +35,25 @@ def _lines(rows: Sequence[ResultRow], failed: Sequence[ResultRow]) -> Iterator[s
     for name, meaning, value in _OF_UNIT:
         for unit in units:
             of_unit = [row for row in rows if unit_name(row.unit or "") == unit]
-            yield from _family(f"{name}_{unit}", unit, meaning, of_unit, value, _labels)
+            yield from _family(
+                name=f"{name}_{unit}",
+                unit=unit,
+                meaning=meaning,
+                rows=of_unit,
+                value=value,
+                labels=_labels,
+            )
     for name, meaning, value in _COUNTS:
-        yield from _family(name, "", meaning, rows, value, _labels)
+        yield from _family(
+            name=name, unit="", meaning=meaning, rows=rows, value=value, labels=_labels
+        )
     yield from _family(
-        "assay_failed_cell", "", "A cell without results is 1", failed, lambda _: 1, _cell_labels
+        name="assay_failed_cell",
+        unit="",
+        meaning="A cell without results is 1",
+        rows=failed,
+        value=lambda _: 1,
+        labels=_cell_labels,
     )
 
 

@@ -44,9 +44,10 @@ def write_history(history: History, console: Console | None, target: Destination
         return
     if target.form not in FOR_PROGRAMS:
         from assay.report import write_asked
-        from assay.report.history.page import build_history
+        from assay.report.subject import build_subject
+        from assay.subjects.history.subject import SUBJECT
 
-        write_asked(build_history(history), console, target)
+        write_asked(build_subject(SUBJECT, history), console, target)
         return
     from assay.records.files import OUTPUT, write_atomically
     from assay.report import make_folder

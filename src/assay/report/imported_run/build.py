@@ -192,7 +192,9 @@ def _sources(sources: Sequence[ImportedSource]) -> Table:
     )
 
 
-_NONE = ImportedTool("–", None, [], 0, 0, 0, 0, 0)
+_NONE = ImportedTool(
+    tool="–", version=None, codes=[], results=0, failed=0, numbers=0, first=0, last=0
+)
 
 
 def _title(cell: CellSummary) -> str:

@@ -9,99 +9,36 @@ import msgspec
 
 from assay.console import console as messages
 from assay.questions.common.findings import findings_json
-from assay.questions.common.tables import TableBuilder, fact_table, quantity
 from assay.records.files import OUTPUT
 from assay.report import make_folder, print_summary, write_asked
-from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
-from assay.report.model import CompanionFile, ReportModel, Section
+from assay.report.model import CompanionFile, ReportModel
+from assay.report.subject import build_subject, subject_section
 from assay.report.timeline.annotate import annotate
 from assay.report.timeline.write import write_timeline
-from assay.subjects.profile.answer import answer
-from assay.subjects.profile.figures import figures
 from assay.subjects.profile.model import ProfileFindings
-from assay.subjects.profile.tables import program_table, rank_table, tables
-from assay.subjects.profile.traced.answer import answer as traced_answer
-from assay.subjects.profile.traced.figures import figures as traced_figures
+from assay.subjects.profile.subject import SUBJECT
 from assay.subjects.profile.traced.model import TraceFindings
-from assay.subjects.profile.traced.tables import tables as traced_tables
+from assay.subjects.profile.traced.subject import SUBJECT as TRACED
 from assay.trace.matching import MatchedTrace
 from assay.trace.model import ProfiledRun
-from assay.units import counted, format_minute
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_WORDS = 80  # characters of a command in the summary
-
 
 def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -> ReportModel:
-    """The report, with the layout of a run's report but without cells; ranks are its rows.
+    """The report on a profile.
 
     ``traced``: the findings of the trace, where there is one; they are a section of their own.
     """
-    command = " ".join(found.command)
-    shown = command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …"
-    return report_without_cells(
-        name="profile",
-        title="Profile of a program",
-        utc=found.utc,
-        complete=not found.absent,
-        unfinished=_unfinished(found),
-        summary=shown,
-        sections=[
-            section_of(
-                answer(found),
-                figures=figures(found),
-                tables=tables(found),
-                findings=findings_json(found),
-            ),
-            *([] if traced is None else [_traced_section(traced)]),
-        ],
-        rows=rank_table(found),
-        facts=program_table(found),
-    )
+    more = [] if traced is None else [subject_section(TRACED, traced)]
+    return build_subject(SUBJECT, found, more=more)
 
 
 def build_trace(run: ProfiledRun, events: MatchedTrace, traced: TraceFindings) -> ReportModel:
     """The report on a trace whose program was killed before it could write its profile."""
-    command = " ".join(run.command)
-    ranks = TableBuilder(events.trace.ranks).counts("rank", "Rank", lambda one: one.rank)
-    ranks.text("host", "Host", lambda one: one.host)
-    ranks.numbers("wall", "Traced time", lambda one: quantity(one.wall, "s"), unit="s")
-    ranks.counts("calls", "Calls", lambda one: len(one.events))
-    facts = [
-        ("Command", command),
-        ("Started", format_minute(run.utc)),
-        ("Exit status", str(run.status)),
-        ("MPI", run.mpi),
-    ]
-    return report_without_cells(
-        name="profile",
-        title="Trace of a program",
-        utc=run.utc,
-        complete=False,
-        unfinished="No rank wrote a profile: the program was killed.",
-        summary=command if len(command) <= _MOST_WORDS else f"{command[:_MOST_WORDS]} …",
-        sections=[_traced_section(traced)],
-        rows=ranks.table("profile-ranks", "Ranks"),
-        facts=fact_table("system", "Program", facts),
-    )
-
-
-def _traced_section(traced: TraceFindings) -> Section:
-    return section_of(
-        traced_answer(traced),
-        figures=traced_figures(traced),
-        tables=traced_tables(traced),
-        findings=findings_json(traced),
-    )
-
-
-def _unfinished(found: ProfileFindings) -> str:
-    if found.status:
-        return f"The program ended with exit status {found.status}."
-    return f"{counted(len(found.absent), 'rank')} wrote no profile." if found.absent else ""
+    return build_subject(TRACED, traced, run, events)
 
 
 def profile_json(found: ProfileFindings | None, traced: TraceFindings | None) -> object:

@@ -91,12 +91,12 @@ def contents_of(trace: Trace, notes: Annotations, room: int) -> Contents:
     head |= {"sections": packed.sections, "arrows": arrows}
     length = max(trace.end - trace.begin, 1e-300)
     return Contents(
-        head,
-        packed.compressed(),
-        total,
-        min(kept.calls, total),
-        len(kept.spans),
-        sum(end - begin for begin, end in kept.spans) / length,
+        head=head,
+        payload=packed.compressed(),
+        calls=total,
+        kept=min(kept.calls, total),
+        spans=len(kept.spans),
+        share=sum(end - begin for begin, end in kept.spans) / length,
     )
 
 

@@ -106,7 +106,14 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
     worth = effective_pairs(scores, scores) * n / log_cost.size
     causes = [each.candidate for each in chosen]
     shares, rest, rest_ci95 = shares_of(log_cost, causes, n / worth)
-    shares, rest_ci95 = _selected(chosen, shares, rest, rest_ci95, alpha, len(candidates))
+    shares, rest_ci95 = _selected(
+        chosen=chosen,
+        shares=shares,
+        rest=rest,
+        rest_ci95=rest_ci95,
+        alpha=alpha,
+        tried=len(candidates),
+    )
     quarter = _quarters(log_cost)
     return Attribution(
         shares=sorted(
@@ -154,7 +161,17 @@ def _selected(
 
 
 def _silence(n: int, why: str) -> Attribution:
-    return Attribution([], 1.0, None, n, float(n), 0, 0.0, "", why)
+    return Attribution(
+        shares=[],
+        unexplained=1.0,
+        unexplained_ci95=None,
+        n=n,
+        effective_n=float(n),
+        tried=0,
+        deviation=0.0,
+        method="",
+        silent=why,
+    )
 
 
 def _thinned(repeats: Repeats) -> Repeats:
@@ -184,7 +201,14 @@ def _share(
         if detail:
             sentence = f"{sentence}; {detail}"
         return CauseShare(
-            cause.name, candidate.name, share, ci95, sign, tested.p, sentence, detail=detail
+            cause=cause.name,
+            covariate=candidate.name,
+            share=share,
+            ci95=ci95,
+            sign=sign,
+            p=tested.p,
+            sentence=sentence,
+            detail=detail,
         )
     unit = unit_of(candidate.name)
     quick, slow = (float(np.mean(candidate.raw[which])) for which in quarters)

@@ -60,29 +60,34 @@ class Cause:
 
 CAUSES: tuple[Cause, ...] = (
     Cause(
-        "steal",
-        0,
-        "steal time",
-        "the hypervisor gave the CPUs to other virtual machines",
-        "Move to a dedicated host or instance type, or have the hypervisor pin the virtual CPUs.",
-        (CovariateReading("steal_seconds", lost="all"),),
+        name="steal",
+        tier=0,
+        words="steal time",
+        meaning="the hypervisor gave the CPUs to other virtual machines",
+        advice=(
+            "Move to a dedicated host or instance type, or have the hypervisor pin the virtual "
+            "CPUs."
+        ),
+        readings=(CovariateReading("steal_seconds", lost="all"),),
     ),
     Cause(
-        "quota",
-        0,
-        "a CPU quota",
-        "the ranks' control group had used up its share of CPU time and was throttled",
-        "Request one CPU per rank and thread, or have the limit (cpu.max) lifted.",
-        (CovariateReading("quota_seconds", lost="a rank"),),
+        name="quota",
+        tier=0,
+        words="a CPU quota",
+        meaning="the ranks' control group had used up its share of CPU time and was throttled",
+        advice="Request one CPU per rank and thread, or have the limit (cpu.max) lifted.",
+        readings=(CovariateReading("quota_seconds", lost="a rank"),),
     ),
     Cause(
-        "competition",
-        0,
-        "waiting for a CPU",
-        "other processes ran on the ranks' cores",
-        "Find what else runs there (`top -H`, cron, monitoring) and keep it off these cores: "
-        "exclusive nodes, core isolation, or a core of each node left to the system.",
-        (
+        name="competition",
+        tier=0,
+        words="waiting for a CPU",
+        meaning="other processes ran on the ranks' cores",
+        advice=(
+            "Find what else runs there (`top -H`, cron, monitoring) and keep it off these "
+            "cores: exclusive nodes, core isolation, or a core of each node left to the system."
+        ),
+        readings=(
             CovariateReading("worst_wait_seconds", lost="a thread"),
             CovariateReading("wait_seconds", lost="all"),
             CovariateReading("worst_involuntary_switches", instead="worst_wait_seconds"),
@@ -92,54 +97,63 @@ CAUSES: tuple[Cause, ...] = (
         way=("quota",),
     ),
     Cause(
-        "clock",
-        0,
-        "the cores' clock",
-        "the cores ran at another rate, for heat, power or a governor",
-        "Set the governor to performance, and check power limits and cooling.",
-        (
+        name="clock",
+        tier=0,
+        words="the cores' clock",
+        meaning="the cores ran at another rate, for heat, power or a governor",
+        advice="Set the governor to performance, and check power limits and cooling.",
+        readings=(
             CovariateReading("clock_rate", "level", -1),
             CovariateReading("frequency", "level", -1),
             CovariateReading("throttle_events"),
         ),
     ),
     Cause(
-        "retransmits",
-        0,
-        "retransmitted TCP segments",
-        "the network lost packets: a shaped, congested or faulty link",
-        "Look for drops and errors on the path (`ip -s link`, `tc -s qdisc`, the switch's ports).",
-        (CovariateReading("tcp_retransmits"),),
+        name="retransmits",
+        tier=0,
+        words="retransmitted TCP segments",
+        meaning="the network lost packets: a shaped, congested or faulty link",
+        advice=(
+            "Look for drops and errors on the path (`ip -s link`, `tc -s qdisc`, the switch's "
+            "ports)."
+        ),
+        readings=(CovariateReading("tcp_retransmits"),),
     ),
     Cause(
-        "disk faults",
-        0,
-        "page faults that read a disk",
-        "memory that the ranks used had to be read from disk",
-        "Use fewer ranks per node or less memory per rank; find what else holds memory there.",
-        (CovariateReading("major_faults"),),
+        name="disk faults",
+        tier=0,
+        words="page faults that read a disk",
+        meaning="memory that the ranks used had to be read from disk",
+        advice=(
+            "Use fewer ranks per node or less memory per rank; find what else holds memory there."
+        ),
+        readings=(CovariateReading("major_faults"),),
     ),
     Cause(
-        "stopped",
-        2,
-        "ranks that were stopped or slept",
-        "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
-        "checkpointer stopped it, or it waited for a device",
-        "Find what sends the ranks SIGSTOP, or what they wait for.",
-        (
+        name="stopped",
+        tier=2,
+        words="ranks that were stopped or slept",
+        meaning=(
+            "a rank neither ran nor waited for a CPU: a CPU limiter (cpulimit), a debugger or a "
+            "checkpointer stopped it, or it waited for a device"
+        ),
+        advice="Find what sends the ranks SIGSTOP, or what they wait for.",
+        readings=(
             CovariateReading("asleep_seconds", lost="a rank"),
             CovariateReading("voluntary_switches", instead="asleep_seconds"),
         ),
         way=("memory", "disk faults", "devices", "retransmits", "quota", "steal"),
     ),
     Cause(
-        "memory",
-        1,
-        "a shortage or heavy use of memory",
-        "other processes used the node's memory, or the job's limit left too little of it",
-        "Find what holds or streams through the node's memory; request exclusive nodes, or a "
-        "higher limit.",
-        (
+        name="memory",
+        tier=1,
+        words="a shortage or heavy use of memory",
+        meaning="other processes used the node's memory, or the job's limit left too little of it",
+        advice=(
+            "Find what holds or streams through the node's memory; request exclusive nodes, or "
+            "a higher limit."
+        ),
+        readings=(
             CovariateReading("memory_pressure_seconds"),
             CovariateReading("memory_latency", "level"),
             CovariateReading("memory_available", "level", -1),
@@ -147,47 +161,51 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
-        "interrupts",
-        1,
-        "interrupts",
-        "CPUs served devices",
-        "Move interrupts off the ranks' cores (irqbalance, /proc/irq/*/smp_affinity).",
-        (CovariateReading("interrupt_seconds"),),
+        name="interrupts",
+        tier=1,
+        words="interrupts",
+        meaning="CPUs served devices",
+        advice="Move interrupts off the ranks' cores (irqbalance, /proc/irq/*/smp_affinity).",
+        readings=(CovariateReading("interrupt_seconds"),),
     ),
     Cause(
-        "kernel",
-        3,
-        "the ranks' time in the kernel",
-        "page faults, system calls and network processing",
-        "Check page faults, transparent huge pages, and the MPI library's system calls.",
-        (CovariateReading("system_seconds"), CovariateReading("minor_faults")),
+        name="kernel",
+        tier=3,
+        words="the ranks' time in the kernel",
+        meaning="page faults, system calls and network processing",
+        advice="Check page faults, transparent huge pages, and the MPI library's system calls.",
+        readings=(CovariateReading("system_seconds"), CovariateReading("minor_faults")),
     ),
     Cause(
-        "devices",
-        2,
-        "waiting for devices",
-        "a process on the node waited for a disk or a file system",
-        "Find what reads or writes on these nodes.",
-        (CovariateReading("io_pressure_seconds"),),
+        name="devices",
+        tier=2,
+        words="waiting for devices",
+        meaning="a process on the node waited for a disk or a file system",
+        advice="Find what reads or writes on these nodes.",
+        readings=(CovariateReading("io_pressure_seconds"),),
         way=("memory", "disk faults"),
     ),
     Cause(
-        "shared caches",
-        3,
-        "work on neighbouring CPUs",
-        "processes ran on CPUs that share a core or a cache with those of the ranks",
-        "Find what runs there (`ps -eLo psr,pcpu,comm`), and request whole sockets or exclusive "
-        "nodes.",
-        (CovariateReading("neighbour_cpu_seconds"),),
+        name="shared caches",
+        tier=3,
+        words="work on neighbouring CPUs",
+        meaning="processes ran on CPUs that share a core or a cache with those of the ranks",
+        advice=(
+            "Find what runs there (`ps -eLo psr,pcpu,comm`), and request whole sockets or "
+            "exclusive nodes."
+        ),
+        readings=(CovariateReading("neighbour_cpu_seconds"),),
     ),
     Cause(
-        "neighbours",
-        4,
-        "other processes on the nodes",
-        "they kept CPUs busy, though none of the ranks' CPUs as far as observed: caches, memory "
-        "and a core's threads are shared",
-        "Request exclusive nodes, or find what else runs there.",
-        (
+        name="neighbours",
+        tier=4,
+        words="other processes on the nodes",
+        meaning=(
+            "they kept CPUs busy, though none of the ranks' CPUs as far as observed: caches, "
+            "memory and a core's threads are shared"
+        ),
+        advice="Request exclusive nodes, or find what else runs there.",
+        readings=(
             CovariateReading("other_cpu_seconds"),
             CovariateReading("load_average", "level"),
             CovariateReading("cpu_pressure_seconds"),

@@ -236,7 +236,19 @@ def _changes_and_segments(
             first, last, difference = drift
             p = max(difference.p, max(step.p for step in steps[i:j]))
             found = max(steps[i].found, first)
-            changes.append(Change("drift", first, first, last, found, *_relative(difference), p))
+            size, interval = _relative(difference)
+            changes.append(
+                Change(
+                    kind="drift",
+                    at=first,
+                    earliest=first,
+                    latest=last,
+                    found=found,
+                    size=size,
+                    size_ci95=interval,
+                    p=p,
+                )
+            )
             if first > span[0]:
                 segments.append(_segment(rows, span[0], first, rho))
             segments.append(_drifting(rows, first, last, rho))
@@ -252,11 +264,20 @@ def _changes_and_segments(
                 step, sides = steps[k], (rows.x[low:at], rows.x[at:high])
                 modes = mode_share(*sides)
                 difference = mean_shift(*sides, rho) if modes else shifted(*sides, rho=rho)
+                size, interval = _relative(difference)
                 changes.append(
-                    Change("modes" if modes else "step", step.at, min(early, step.at),
-                           max(late, step.at), max(step.found, step.at), *_relative(difference),
-                           step.p, modes)
-                )  # fmt: skip
+                    Change(
+                        kind="modes" if modes else "step",
+                        at=step.at,
+                        earliest=min(early, step.at),
+                        latest=max(late, step.at),
+                        found=max(step.found, step.at),
+                        size=size,
+                        size_ci95=interval,
+                        p=step.p,
+                        modes=modes,
+                    )
+                )
                 segments.append(_segment(rows, bounds[k], bounds[k + 1], rho))
             rest = bounds[j]
         bounds[j] = rest  # the next stretch begins at the end of the drift
@@ -324,7 +345,18 @@ def _spread(rows: Rows, alarm: Alarm, changes: Sequence[Change]) -> list[Change]
     error = math.sqrt(sum(float(np.var(each, ddof=1)) / each.size for each in logs))
     half_width = -float(stdtrit(sum(side.size for side in sides) - 2, 0.025)) * error
     interval = (math.expm1(size - half_width), math.expm1(size + half_width))
-    return [Change("spread", at, at, at, alarm.found, math.expm1(size), interval, p)]
+    return [
+        Change(
+            kind="spread",
+            at=at,
+            earliest=at,
+            latest=at,
+            found=alarm.found,
+            size=math.expm1(size),
+            size_ci95=interval,
+            p=p,
+        )
+    ]
 
 
 def _scatter_p(one: Floats, other: Floats) -> float:

@@ -355,7 +355,16 @@ class Monitor:
         normal = self._normal.range()
         ratio = latest / normal.median if normal.median > 0.0 else math.inf
         kind: Kind = "recovered" if self._within(latest, normal) else "faster"
-        return self._returned(StepChange(kind, self.step, self._back_since, latest, ratio, normal))
+        return self._returned(
+            StepChange(
+                kind=kind,
+                step=self.step,
+                since=self._back_since,
+                seconds=latest,
+                ratio=ratio,
+                normal=normal,
+            )
+        )
 
     def _look_for_drift(self) -> StepChange | None:
         """Whether a reported step upwards is a drift: checked at doubling numbers of steps."""
@@ -371,12 +380,12 @@ class Monitor:
         latest = median(self._since(self.step - _DRIFT_STEPS // 2))
         ratio = latest / normal.median if normal.median > 0.0 else math.inf
         self.out = StepChange(
-            "drifting",
-            self.step,
-            self._out_since,
-            latest,
-            ratio,
-            normal,
+            kind="drifting",
+            step=self.step,
+            since=self._out_since,
+            seconds=latest,
+            ratio=ratio,
+            normal=normal,
             slope=slope / normal.median if normal.median > 0.0 else None,
         )
         return self.out
@@ -401,7 +410,14 @@ class Monitor:
         normal = self._normal.range()
         latest = median(after)
         ratio = latest / normal.median if normal.median > 0.0 else math.inf
-        found = StepChange("settled", self.step, self.out.since, latest, ratio, normal)
+        found = StepChange(
+            kind="settled",
+            step=self.step,
+            since=self.out.since,
+            seconds=latest,
+            ratio=ratio,
+            normal=normal,
+        )
         self.out = None
         self._start(after)
         return found

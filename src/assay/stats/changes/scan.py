@@ -212,14 +212,31 @@ def _first_alarm(
     rho = dependence(np.clip(settled, -clip, clip))
     w = weights[back:last]
     newest = np.arange(first - back, last - back)
-    step = _exceeding(scores, w, newest, SPLITS, LEVELS, minimum, before, rho, pooled=True)
+    step = _exceeding(
+        scores=scores,
+        w=w,
+        newest=newest,
+        splits=SPLITS,
+        levels=LEVELS,
+        minimum=minimum,
+        before=before,
+        rho=rho,
+        pooled=True,
+    )
     found = _first(step, SPLITS)
     size = np.abs(scores.raw)
     spread_minimum = max(minimum, FIRST)
     spread = _exceeding(
-        _Scores(size, size, size), w, newest, SPREAD_SPLITS, SPREAD_LEVELS, spread_minimum,
-        np.abs(before), 0.0, pooled=False,
-    )  # fmt: skip
+        scores=_Scores(size, size, size),
+        w=w,
+        newest=newest,
+        splits=SPREAD_SPLITS,
+        levels=SPREAD_LEVELS,
+        minimum=spread_minimum,
+        before=np.abs(before),
+        rho=0.0,
+        pooled=False,
+    )
     wider = _first(spread, SPREAD_SPLITS)
     if found is None and wider is None:
         return None

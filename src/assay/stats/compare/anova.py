@@ -116,17 +116,40 @@ def anova(
     freedom = given.size - everything.shape[1]
     if not terms or freedom < 1:
         missing.append("There are too few values, or too few levels, to estimate any effect.")
-        return Anova([], "none", "", [], float(y @ y), max(freedom, 0), 0.0, log, y.size, missing)
+        return Anova(
+            effects=[],
+            test="none",
+            why="",
+            checks=[],
+            residual=float(y @ y),
+            freedom=max(freedom, 0),
+            r2=0.0,
+            log=log,
+            n=y.size,
+            missing=missing,
+        )
     left = y - everything @ (everything.T @ y)
     residual = float(left @ left)
     checks = _checks(left, codes)
     way = _way(checks)
     tested = [
-        _tested(y, term, terms, bases, everything, way, seed + place)
+        _tested(
+            y=y,
+            term=term,
+            terms=terms,
+            bases=bases,
+            everything=everything,
+            way=way,
+            seed=seed + place,
+        )
         for place, term in enumerate(terms)
     ]
     adjusted = corrected([p for _, _, _, p in tested])
-    own = _sizes(y, terms, bases, everything, codes, seed) if sizes else [_NO_SIZES] * len(terms)
+    own = (
+        _sizes(y=y, terms=terms, bases=bases, everything=everything, codes=codes, seed=seed)
+        if sizes
+        else [_NO_SIZES] * len(terms)
+    )
     main = bases.of([(name,) for name in codes])
     levels = _level_effects(main @ (main.T @ y), codes, factors, log)
     return Anova(
@@ -174,7 +197,9 @@ def _sizes(
     """Each effect's share of all variance, and its interval."""
     shares = variance_shares(y[:, None], terms, bases, everything)[:, 0]
     groups = combinations_of(codes)
-    intervals = share_intervals(y, groups, terms, bases, everything, seed)
+    intervals = share_intervals(
+        values=y, groups=groups, terms=terms, bases=bases, everything=everything, seed=seed
+    )
     return list(zip(map(float, shares), intervals, strict=True))
 
 

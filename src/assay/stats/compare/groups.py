@@ -136,7 +136,8 @@ def location_differs(
     worth = min(effective_sample_ratio(*arrays.values()), at_most)
     test, statistic, p = _location_test(list(arrays.values()), normal, even)
     pairs = [
-        _location_pair(one, other, arrays, normal, even, worth) for one, other in _pairs(arrays)
+        _location_pair(one=one, other=other, arrays=arrays, normal=normal, even=even, worth=worth)
+        for one, other in _pairs(arrays)
     ]
     pairs = _corrected_pairs(pairs, margin)
     p = discounted(p, worth)
@@ -184,7 +185,18 @@ def spread_differs(
         ratio, interval = _cov_ratio(described[one], described[other])
         pair_p = discounted(pair_p, worth)
         pairs.append(
-            Pair(one, other, ratio, interval, None, None, name, pair_p, pair_p, verdict="open")
+            Pair(
+                one=one,
+                other=other,
+                ratio=ratio,
+                ratio_ci95=interval,
+                shift=None,
+                shift_ci95=None,
+                test=name,
+                p=pair_p,
+                p_corrected=pair_p,
+                verdict="open",
+            )
         )
     pairs = _corrected_pairs(pairs, margin)
     covs = [group.cov for group in described.values() if group.cov]

@@ -62,7 +62,14 @@ def _clean_p(costs: Floats, resources: Sequence[str], fleet: Fleet, more: int) -
     """The minimum p of a node in each simulated fleet, with ``more`` launches per node."""
     logs = logarithms(costs)
     drawn = np.random.default_rng(zlib.crc32(np.nan_to_num(logs).tobytes()))
-    return _simulated_p(_residuals(logs, drawn), logs, resources, fleet, more, drawn)
+    return _simulated_p(
+        residuals=_residuals(logs, drawn),
+        logs=logs,
+        resources=resources,
+        fleet=fleet,
+        more=more,
+        drawn=drawn,
+    )
 
 
 def _residuals(logs: Floats, drawn: np.random.Generator) -> Floats:

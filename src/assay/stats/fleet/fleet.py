@@ -112,7 +112,14 @@ def compare(
     centre = np.full(values.shape, np.nan)
     for kind in np.unique(kinds):
         rows = np.flatnonzero(kinds == kind)
-        centre[rows] = _compare_kind(table, rows, int(kind), values[rows], noise[rows], groups)
+        centre[rows] = _compare_kind(
+            table=table,
+            rows=rows,
+            kind=int(kind),
+            values=values[rows],
+            noise=noise[rows],
+            groups=groups,
+        )
     with np.errstate(invalid="ignore"):
         slow = (logs > centre[:, :, None]).sum(axis=2)
     p_nodes, p_columns = _controlled(table.p, level)

@@ -128,7 +128,16 @@ def against_peers(values: Floats, noise: Floats | float = 0.0, floor: float = 0.
         squares = np.where(inside, (values - centre) ** 2, 0.0).sum(axis=0)
         variance = np.where(kept > 1, squares / (kept - 1) / VARIANCE_LEFT, 0.0)
         typical = median_down(np.where(there, noise, np.nan))
-        t = _deviations(values, inside, kept, centre, squares, noise - typical, noise, floor)
+        t = _deviations(
+            values=values,
+            inside=inside,
+            kept=kept,
+            centre=centre,
+            squares=squares,
+            more_noise=noise - typical,
+            noise=noise,
+            floor=floor,
+        )
     t = np.where(there & (count >= MIN_VALUES), t, np.nan)
     scale = np.sqrt(np.maximum(variance, floor**2))
     return Peers(centre, scale, count, t, chance(t, count))

@@ -127,10 +127,21 @@ def traces(measurements: Iterable[Measurement]) -> list[NoiseTrace]:
                 # A rank that is not pinned has no CPU of its own.
                 cpu = seat.cpus[0] if seat.cpus and seat.pinned else None
                 seats.setdefault(series.rank, (seat.host, cpu))
-    return [
-        NoiseTrace(kernel, rank, *seats.get(rank, (None, None)), step, grain, tuple(found[rank]))
-        for rank in sorted(found)
-    ]
+    traces = []
+    for rank in sorted(found):
+        host, cpu = seats.get(rank, (None, None))
+        traces.append(
+            NoiseTrace(
+                kernel=kernel,
+                rank=rank,
+                host=host,
+                cpu=cpu,
+                step=step,
+                grain=grain,
+                segments=tuple(found[rank]),
+            )
+        )
+    return traces
 
 
 def _segments(

@@ -262,7 +262,14 @@ def _mean(what: str, group: Sequence[MatchedResult]) -> MeanSpeed:
             for each, (factor, share) in zip(group, contributions(one, other), strict=True)
         ]
     parts.sort(key=lambda part: -abs(float(np.log(part.factor))))
-    return MeanSpeed(group[0].side, what, len(group), speed, interval, parts)
+    return MeanSpeed(
+        side=group[0].side,
+        what=what,
+        cells=len(group),
+        speed=speed,
+        speed_ci95=interval,
+        contributions=parts,
+    )
 
 
 def _family(kernel: str) -> str:

@@ -109,13 +109,13 @@ def results_of(side: AnySide) -> SideResults:
             side, main, lambda metric: [each for each in main if each.metric == metric], 0, None
         )
     return SideResults(
-        side,
-        main,
-        found.of,
-        found.sessions(),
-        found.clock(),
-        side_factors(side),
-        found.contention(),
+        side=side,
+        main=main,
+        of=found.of,
+        sessions=found.sessions(),
+        clock=found.clock(),
+        factors=side_factors(side),
+        contention=found.contention(),
     )
 
 
@@ -183,14 +183,14 @@ def _matched(
     unit = _unit(*sides, one, two)
     contention = (one.contention, two.contention, reference.contention, other.contention)
     return MatchedResult(
-        letter,
-        one,
-        two,
-        unit,
-        code_ratio(one, reference.factors, two, other.factors),
-        separate,
-        others.scatter(one.cell.id, *sides) if separate and same else None,
-        separate and unit == "launches" and any(map(disturbs, contention)),
+        side=letter,
+        one=one,
+        other=two,
+        unit=unit,
+        codes=code_ratio(one, reference.factors, two, other.factors),
+        separate=separate,
+        scatter=others.scatter(one.cell.id, *sides) if separate and same else None,
+        disturbed=separate and unit == "launches" and any(map(disturbs, contention)),
     )
 
 

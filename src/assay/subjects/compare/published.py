@@ -14,7 +14,7 @@ from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.reference.papers.loading import clusters, clusters_by_id, figures, paper
 from assay.reference.papers.model import PublishedCluster, PublishedFigure
-from assay.subjects.compare.results import SideResult, Subject
+from assay.subjects.compare.results import ResultSubject, SideResult
 
 PREFIX = "ref:"
 # The toolchain's name in the cells of published figures.
@@ -129,10 +129,10 @@ def _result(figure: PublishedFigure) -> SideResult | str:
     )
 
 
-def _subject(figure: PublishedFigure) -> Subject:
+def _subject(figure: PublishedFigure) -> ResultSubject:
     network = figure.kernel.startswith("network.")
     size, order, length = (pattern.fullmatch(figure.size) for pattern in (_CLASS, _ORDER, _BYTES))
-    return Subject(
+    return ResultSubject(
         kernel=figure.kernel,
         metric=figure.metric,
         size=size[1] if size else None,
@@ -145,7 +145,7 @@ def _subject(figure: PublishedFigure) -> Subject:
     )
 
 
-def _cell(figure: PublishedFigure, subject: Subject) -> Cell:
+def _cell(figure: PublishedFigure, subject: ResultSubject) -> Cell:
     parameters: dict[str, Value] = {"figure": figure.id}
     if subject.size is not None:
         parameters["class"] = subject.size

@@ -22,7 +22,7 @@ OUTSIDE_CODE = "the measured program"
 
 
 @dataclass(frozen=True)
-class Subject:
+class ResultSubject:
     """What a result is of, as far as it is stated; None: not stated, or without meaning.
 
     ``kernel``, ``metric``: as in the catalogue. ``size``: the class of the NPB; ``order``: of the
@@ -61,7 +61,7 @@ class SideResult:
     values: Floats
     code: str
     foreign: bool
-    subject: Subject | None
+    subject: ResultSubject | None
     session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     hosts: tuple[str, ...] = ()
     note: str = ""
@@ -69,7 +69,7 @@ class SideResult:
     contention: Contention | None = None
 
 
-def fits(one: Subject, other: Subject) -> bool:
+def fits(one: ResultSubject, other: ResultSubject) -> bool:
     """Whether both may be of the same cell: what both state agrees, and neither lacks the size.
 
     A problem of the NPB needs its class and a number of ranks or cores. A network that is not said
@@ -92,7 +92,7 @@ def fits(one: Subject, other: Subject) -> bool:
     return True
 
 
-def best_of(subject: Subject, candidates: Sequence[SideResult]) -> SideResult | None:
+def best_of(subject: ResultSubject, candidates: Sequence[SideResult]) -> SideResult | None:
     """The best of the results that the subject fits; None if it fits none.
 
     Those with the same order of the matrix are preferred. A published value is the best, too, of
@@ -107,10 +107,10 @@ def best_of(subject: Subject, candidates: Sequence[SideResult]) -> SideResult | 
     return max(fitting, key=lambda each: sign * float(np.median(each.values)))
 
 
-def subject_of(cell: Cell, metric: str) -> Subject:
+def subject_of(cell: Cell, metric: str) -> ResultSubject:
     """The subject of a measured cell."""
     parameters, placement = cell.parameters, cell.placement
-    return Subject(
+    return ResultSubject(
         kernel=cell.kernel,
         metric=metric,
         size=_text(parameters, "class"),
@@ -135,7 +135,7 @@ _ALIKE: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def alike_of(cell: Cell) -> tuple[str, Subject] | None:
+def alike_of(cell: Cell) -> tuple[str, ResultSubject] | None:
     """The metric of an imported cell to compare, and its subject; None for other codes."""
     head, _, benchmark = cell.kernel.partition(".")
     parameters = cell.parameters
@@ -143,7 +143,7 @@ def alike_of(cell: Cell) -> tuple[str, Subject] | None:
         return None
     if head in _NPB_CODES:
         serial = parameters.get("model") == "SER"
-        return "time", Subject(
+        return "time", ResultSubject(
             kernel=f"npb.{benchmark}",
             metric="time",
             size=_text(parameters, "class"),
@@ -155,7 +155,7 @@ def alike_of(cell: Cell) -> tuple[str, Subject] | None:
     kernel, imported, metric = _ALIKE[cell.kernel]
     operation = _text(parameters, "op")
     rows, columns = _number(parameters, "p"), _number(parameters, "q")
-    return imported, Subject(
+    return imported, ResultSubject(
         kernel=kernel,
         metric=metric,
         order=_number(parameters, "n") if kernel == "linpack" else None,

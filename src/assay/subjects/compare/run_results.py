@@ -25,8 +25,8 @@ from assay.subjects.compare.results import (
     OUTSIDE_CODE,
     OWN_CODE,
     PLAIN_CODE,
+    ResultSubject,
     SideResult,
-    Subject,
     alike_of,
     subject_of,
 )
@@ -146,7 +146,7 @@ def _result(
     code = codes.get(found.cell.id)
     own = _own_code(found.cell, printed)
     alike = None if code is None else alike_of(found.cell)
-    subject: Subject | None = subject_of(found.cell, found.metric)
+    subject: ResultSubject | None = subject_of(found.cell, found.metric)
     metric, unit, better = found.metric, found.unit, found.better
     if code is not None:
         subject = None if alike is None or alike[0] != metric else alike[1]

@@ -53,4 +53,6 @@ def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -
 
 def _line(part: str, number: int, price: PartFigure, each: float | None = None) -> BillLine:
     value = price.value if each is None else each
-    return BillLine(part, number, value, price.kind, price.source, price.date)
+    return BillLine(
+        part=part, number=number, price=value, kind=price.kind, source=price.source, date=price.date
+    )

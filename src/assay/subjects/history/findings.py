@@ -108,7 +108,14 @@ def history_of(
     reported = int(np.count_nonzero(adjusted <= FALSE_DISCOVERIES))
     level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(found), 1)
     cells = [
-        _cell(each, changes, one, float(p), machines, (least, level))
+        _cell(
+            series=each,
+            changes=changes,
+            comparison=one,
+            p_corrected=float(p),
+            machines=machines,
+            reported=(least, level),
+        )
         for (each, changes), one, p in zip(found, comparisons, adjusted, strict=True)
     ]
     runs = {name for each in series for name in each.runs}
@@ -294,7 +301,14 @@ def _cell(
         dependence=changes.dependence,
         events=[_event(series, change, machines) for change in changes.changes],
         stretches=[
-            HistorySegment(s.start, s.stop - 1, s.level, s.level_ci95, s.deviation, s.drifting)
+            HistorySegment(
+                first=s.start,
+                last=s.stop - 1,
+                level=s.level,
+                ci95=s.level_ci95,
+                deviation=s.deviation,
+                drifting=s.drifting,
+            )
             for s in changes.segments
         ],
         points=HistoryPoints(

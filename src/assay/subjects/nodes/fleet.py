@@ -129,15 +129,37 @@ def examine(
     outliers: set[int] = set()
     undecided = [row for row in slow if fleet.p_nodes[row] > level]
     for row in (row for row in slow if fleet.p_nodes[row] <= level):
-        profile = _profile(fleet, used, row, deviating[row], known, cores[row])
+        profile = _profile(
+            fleet=fleet,
+            cells=used,
+            row=row,
+            deviating=deviating[row],
+            recorded=known,
+            core=cores[row],
+        )
         within = slow_groups_of(groups, nodes[row].member)
-        found = _outlier(fleet, nodes[row], used, row, profile, history, within)
+        found = _outlier(
+            fleet=fleet,
+            node=nodes[row],
+            cells=used,
+            row=row,
+            profile=profile,
+            history=history,
+            within=within,
+        )
         if found.ci95[1] < 0.0:  # a node whose interval includes 0 is not reported
             suspects.append(found)
             outliers.add(row)
     for drift in find_drifts(history, times, fleet.kinds):
         if drift.node not in outliers and drift.interval[0] > 0.0:
-            profile = _drifting(fleet, used, drift, deviating[drift.node], known, cores[drift.node])
+            profile = _drifting(
+                fleet=fleet,
+                cells=used,
+                drift=drift,
+                deviating=deviating[drift.node],
+                known=known,
+                core=cores[drift.node],
+            )
             suspects.append(_drifting_node(nodes[drift.node], used, drift, profile, times))
     return FleetExamination(
         fleet=fleet,
@@ -209,7 +231,14 @@ def _profile(
             slow.add(resource)
         elif significant_count:
             single_cells.append(f"{significant_count} of {counted(measured, 'cell')} of {resource}")
-    return Profile(shifts, frozenset(slow), deviating, recorded, core, tuple(single_cells))
+    return Profile(
+        shifts=shifts,
+        slow=frozenset(slow),
+        deviating=deviating,
+        known=recorded,
+        core=core,
+        single_cells=tuple(single_cells),
+    )
 
 
 def _by_resource(cells: Sequence[CellByNode]) -> dict[str, list[int]]:
@@ -300,7 +329,9 @@ def _drifting(
     core: SlowCore | None,
 ) -> Profile:
     """The profile of a node that drifts and is no outlier: the drifting resource counts as slow."""
-    plain = _profile(fleet, cells, drift.node, deviating, known, core)
+    plain = _profile(
+        fleet=fleet, cells=cells, row=drift.node, deviating=deviating, recorded=known, core=core
+    )
     resource = resource_of(cells[drift.cell].cell)
     shifts = {**plain.shifts, resource: drift.size}
     return replace(plain, shifts=shifts, slow=plain.slow | {resource})

@@ -1,4 +1,4 @@
-"""The other MPI programs of the command that was profiled, in words."""
+"""The command that was profiled, and its other MPI programs, in words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from assay.units import counted, format_duration, format_share
 
 # Programs, and characters of a command, that a sentence names.
 _MOST_NAMED, _MOST_CHARACTERS = 4, 60
+_MOST_OF_COMMAND = 80  # characters of the command in the report's summary
+
+
+def command_line(command: Sequence[str]) -> str:
+    """The command in one line, shortened if it is long."""
+    text = " ".join(command)
+    return text if len(text) <= _MOST_OF_COMMAND else f"{text[:_MOST_OF_COMMAND]} …"
 
 
 def other_programs(found: ProfileFindings) -> list[str]:

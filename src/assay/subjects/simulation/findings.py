@@ -135,7 +135,9 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
 def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
     """HPL of ``n`` unknowns. ``rate``: flop/s of one rank's DGEMM."""
     p, q = grids_of(ranks)[-1]
-    made = linpack_schedule(n, BLOCK, p, q, rate, fitted_coefficients().values)
+    made = linpack_schedule(
+        n=n, nb=BLOCK, p=p, q=q, dgemm=rate, coefficients=fitted_coefficients().values
+    )
 
     def write(folder: Path) -> list[str]:
         made.schedule.write(folder)

@@ -222,12 +222,12 @@ def times_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | 
     rows = _curves(known)
     x = duration_axis(None)
     return _distribution(
-        "usage-times",
-        "Waits and run times",
-        "s",
-        known,
-        (rows, x, "max(datum.value, 1)"),
-        "Share of the jobs whose time is at most this; times below 1 s are drawn at 1 s.",
+        id="usage-times",
+        title="Waits and run times",
+        unit="s",
+        known=known,
+        drawn=(rows, x, "max(datum.value, 1)"),
+        caption="Share of the jobs whose time is at most this; times below 1 s are drawn at 1 s.",
     )
 
 
@@ -246,12 +246,12 @@ def ratios_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure |
         "axis": {"tickCount": 5},
     }
     return _distribution(
-        "usage-requests",
-        "Used of what was requested",
-        "1",
-        known,
-        (_curves(known), x, f"100 * min(datum.value, {_MOST_RATIO!r})"),
-        "Share of the jobs that used at most this share of their request; more than "
+        id="usage-requests",
+        title="Used of what was requested",
+        unit="1",
+        known=known,
+        drawn=(_curves(known), x, f"100 * min(datum.value, {_MOST_RATIO!r})"),
+        caption="Share of the jobs that used at most this share of their request; more than "
         f"{100 * _MOST_RATIO:g}% is drawn there.",
     )
 

@@ -22,10 +22,9 @@ from assay.subjects.usage.model import (
     UsagePeriod,
     UsageProblem,
 )
-from assay.subjects.usage.unknown import unknown_of
 from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
-from assay.usage.analysis.completeness import distinct, records_of, utilisation_of
+from assay.usage.analysis.completeness import distinct, records_of, unknown_of, utilisation_of
 from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
 from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery

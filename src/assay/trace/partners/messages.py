@@ -53,9 +53,13 @@ class _Halves:
 
     def part(self, kept: npt.NDArray[np.bool_] | Ints) -> _Halves:
         return _Halves(
-            self.event[kept], self.source[kept], self.destination[kept], self.tag[kept],
-            self.communicator[kept], self.order[kept],
-        )  # fmt: skip
+            event=self.event[kept],
+            source=self.source[kept],
+            destination=self.destination[kept],
+            tag=self.tag[kept],
+            communicator=self.communicator[kept],
+            order=self.order[kept],
+        )
 
 
 @dataclass(frozen=True)
@@ -109,8 +113,16 @@ def match_messages(flat: FlatTrace) -> MessageMatch:
     bad = doubtful_keys(pairs, columns.taken_by_unknown(sends, send_order, surplus, send_key))
     good = ~np.isin(pairs.key, bad)
     out = left_out(pairs.part(~good))
-    found = _probed(flat, receives, receive_order, receive_key, sends, send_order, send_key,
-                    (probes, probe_key, bad))  # fmt: skip
+    found = _probed(
+        flat=flat,
+        receives=receives,
+        receive_order=receive_order,
+        receive_key=receive_key,
+        sends=sends,
+        send_order=send_order,
+        send_key=send_key,
+        probed=(probes, probe_key, bad),
+    )
     pairs = pairs.part(good)
     return MessageMatch(_with_parts(flat, pairs), pairs.send, found, problems, out)
 
@@ -249,8 +261,9 @@ def _without(flat: FlatTrace, halves: _Halves, which: Ints, what: str) -> list[U
     ranks = np.array([rank.rank for rank in flat.trace.ranks])
     pairs, counts = np.unique(
         np.stack([ranks[halves.source[which]], ranks[halves.destination[which]]]),
-        axis=1, return_counts=True,
-    )  # fmt: skip
+        axis=1,
+        return_counts=True,
+    )
     return [
         UnmatchedCalls(f"{what} from rank {pairs[0, i]} to rank {pairs[1, i]}", int(counts[i]))
         for i in np.argsort(-counts, kind="stable")

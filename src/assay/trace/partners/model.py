@@ -65,12 +65,12 @@ class MatchedMessages:
     def part(self, which: npt.NDArray[np.bool_]) -> MatchedMessages:
         """Some of them."""
         return MatchedMessages(
-            self.send[which],
-            self.receive[which],
-            self.sent_in[which],
-            self.received_in[which],
-            self.size[which],
-            self.key[which],
+            send=self.send[which],
+            receive=self.receive[which],
+            sent_in=self.sent_in[which],
+            received_in=self.received_in[which],
+            size=self.size[which],
+            key=self.key[which],
         )
 
 

@@ -1,4 +1,4 @@
-"""How complete a log is, and what it therefore can say about utilisation."""
+"""How complete a log is: what it therefore can say about utilisation, and what it can't say."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.units import counted, format_share
 from assay.usage.analysis.model import UsageRecords, Utilisation
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.spans import day_name, local_day
+from assay.usage.jobs import State
 from assay.usage.period import DAY, HOUR
 from assay.usage.problems import Problem
 from assay.usage.use import Window
@@ -125,7 +126,9 @@ def utilisation_of(
     load = work / available if available else 0.0
     nothing = _nothing(data, available)
     if nothing:
-        return Utilisation(None, 0.0, 1.0, load, excess, [nothing])
+        return Utilisation(
+            value=None, low=0.0, high=1.0, load=load, excess=excess, reasons=[nothing]
+        )
     value = min(float(mine) / available, 1.0)
     low = high = value
     missing = _missing(data, records, problems)
@@ -152,8 +155,8 @@ def utilisation_of(
             f"{format_share(excess)} of the use exceeds the machine's {data.capacity.processors:,} "
             "processors: the jobs can't all have run when the log says, or the size is wrong.",
         )
-        return Utilisation(None, 0.0, 1.0, load, excess, reasons)
-    return Utilisation(value, low, high, load, excess, reasons)
+        return Utilisation(value=None, low=0.0, high=1.0, load=load, excess=excess, reasons=reasons)
+    return Utilisation(value=value, low=low, high=high, load=load, excess=excess, reasons=reasons)
 
 
 def _nothing(data: PreparedJobs, available: float) -> str:
@@ -197,4 +200,68 @@ def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Probl
         found.append(
             "The log is too short: jobs that it lacks at its ends may have run most of the time."
         )
+    return found
+
+
+def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
+    """A sentence for each question that the log has no data for, in the order of the report.
+
+    ``zone_stated``: whether the command line states the time zone.
+    """
+    jobs, machine = data.jobs, data.machine
+    found = []
+    if not data.waits:
+        found.append(
+            "Waits and slowdowns: the log holds none; no job has a submission time before its "
+            "start."
+        )
+    for column, name in (
+        ("requested_time", "Requested times"),
+        ("requested_memory", "Requested memory"),
+        ("used_memory", "Used memory"),
+    ):
+        if not jobs.has(column):
+            found.append(f"{name}: no job has one.")
+    for names, what in (
+        (jobs.queues, "Queues"),
+        (jobs.users, "Users"),
+        (jobs.groups, "Groups and accounts"),
+    ):
+        if not any(names):
+            found.append(f"{what}: not recorded.")
+    if not any(bool((each.code("state") != State.UNKNOWN).any()) for _, each in jobs.chunks()):
+        found.append("Outcomes: not recorded; failed and timed-out jobs can't be distinguished.")
+    elif not machine.timeouts:
+        found.append(
+            "Jobs killed at their time limit: the format doesn't distinguish them from other jobs."
+        )
+    if not jobs.has("nodes"):
+        found.append("Nodes of jobs: not recorded; whether jobs share nodes is unknown.")
+    elif jobs.nodes is None:
+        found.append(
+            "Names of nodes: not recorded; use by node, and whether jobs shared nodes, are unknown."
+        )
+    if not jobs.has("gpus"):
+        found.append("GPUs: not recorded.")
+    if machine.outages and not data.per_node and any(o.processors < 0 for o in machine.outages):
+        found.append(
+            "Processors down: the log's node events state none (sacctmgr's field TRES does), and "
+            "no job's nodes are known."
+        )
+    if not machine.outages:
+        found.append("Down time: the log has no node events.")
+    if not machine.calendar:
+        found.append("Days of the week: the log's times count from an unknown day.")
+    elif machine.zone and not data.local.zone:
+        found.append(
+            "Local time: this system doesn't know the log's time zone; days and hours are UTC "
+            "(`--zone` states another)."
+        )
+    elif not data.local.zone and not zone_stated and not machine.local:
+        found.append(
+            "The time zone: not recorded; days and hours are as in the log, Unix times as UTC "
+            "(`--zone` states another)."
+        )
+    if any(each.code("number").min(initial=0) < 0 for _, each in jobs.chunks()):
+        found.append("Absent records: job ids are not consecutive, so they can't be noticed.")
     return found

@@ -89,12 +89,12 @@ def course_of(data: PreparedJobs) -> UsageCourse | None:
     if data.machine.outages:
         down = np.maximum(data.capacity.size.integral(edges) / width - available, 0.0).tolist()
     return UsageCourse(
-        edges[:-1].tolist(),
-        float(edges[-1]),
-        several * HOUR,
-        busy.tolist(),
-        available.tolist(),
-        down,
+        utc=edges[:-1].tolist(),
+        end=float(edges[-1]),
+        step=several * HOUR,
+        busy=busy.tolist(),
+        available=available.tolist(),
+        down=down,
     )
 
 

@@ -76,7 +76,17 @@ def _measure(
 ) -> QueueMeasure:
     if not wait.size:
         zeros = [0.0] * len(LEVELS)
-        return QueueMeasure(0, 0.0, zeros, 1.0, 1.0, utilisation, killed, refused, lost)
+        return QueueMeasure(
+            jobs=0,
+            wait=0.0,
+            wait_quantiles=zeros,
+            slowdown=1.0,
+            slowdown_median=1.0,
+            utilisation=utilisation,
+            killed=killed,
+            refused=refused,
+            lost=lost,
+        )
     slowdown = np.maximum((wait + run) / np.maximum(run, SHORTEST), 1.0)
     return QueueMeasure(
         jobs=int(wait.size),

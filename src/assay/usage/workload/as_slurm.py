@@ -193,12 +193,12 @@ def as_slurm(
     killed = workload.run[:count] >= workload.limit[:count]
     last = int(units.submit.max())
     return SlurmScript(
-        _HEAD.format(count=count, scale=f"{scale:g}", last=last) + "".join(lines) + _TAIL,
-        count,
-        last,
-        int(raised.sum()),
-        float(more[raised].mean()) if raised.any() else 0.0,
-        int((killed & (units.run < 60.0 * units.minutes)).sum()),
+        text=_HEAD.format(count=count, scale=f"{scale:g}", last=last) + "".join(lines) + _TAIL,
+        jobs=count,
+        lasts=last,
+        raised=int(raised.sum()),
+        raised_by=float(more[raised].mean()) if raised.any() else 0.0,
+        saved=int((killed & (units.run < 60.0 * units.minutes)).sum()),
     )
 
 

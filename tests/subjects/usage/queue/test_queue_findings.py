@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError
-from assay.report.usage.write import build_usage
+from assay.report.subject import build_subject
 from assay.subjects.usage.answer import answer
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue.asking import QueueQuery, check_query, find_with_queue
@@ -17,6 +17,7 @@ from assay.subjects.usage.queue.figures import figures
 from assay.subjects.usage.queue.findings import find_queue
 from assay.subjects.usage.queue.model import QueueFindings
 from assay.subjects.usage.queue.tables import tables
+from assay.subjects.usage.subject import SUBJECT
 from assay.usage.accounts.reading import read_accounts
 from assay.usage.analysis.query import UsageQuery
 from assay.usage.queue.load import ReplayedLoad
@@ -157,7 +158,7 @@ def test_a_log_beside_its_real_starts() -> None:
     reply = answer(found)
     assert reply.title == "How busy is it, and what does the queue cost?"
     assert "in the log they waited" in reply.verdict
-    report = build_usage(found)
+    report = build_subject(SUBJECT, found)
     for parts, own in (
         (report.sections[0].tables, {"queue-load", "queue-policies", "queue-what-ifs"}),
         (report.sections[0].figures, {"queue-waits", "queue-what-ifs"}),

@@ -78,7 +78,15 @@ def fit_forest(
         for level in range(settings.depth):
             allowed = random.random(numbers + flags.shape[1]) < settings.columns
             column, bound = _best_split(
-                binned, cuts, sparse_flags, gradient, used, leaf, 2**level, allowed, settings.prior
+                binned=binned,
+                cuts=cuts,
+                flags=sparse_flags,
+                gradient=gradient,
+                weight=used,
+                leaf=leaf,
+                leaves=2**level,
+                allowed=allowed,
+                prior=settings.prior,
             )
             columns[tree, level], bounds[tree, level] = column, bound
             values = x[:, column] if column < numbers else flags[:, column - numbers]

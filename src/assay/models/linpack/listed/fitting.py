@@ -73,7 +73,14 @@ def fit(data: Known, rows: Ints, seed: int) -> Listed:
     there = flags(names, words)
     ones = np.ones(len(rows))
     rate = tuple(
-        fit_forest(numbers, there, data.efficiency[rows], ones, settings, seed + index)
+        fit_forest(
+            x=numbers,
+            flags=there,
+            y=data.efficiency[rows],
+            weights=ones,
+            settings=settings,
+            seed=seed + index,
+        )
         for index, settings in enumerate(EFFICIENCY)
     )
     has = ~np.isnan(data.half[rows])
@@ -82,10 +89,25 @@ def fit(data: Known, rows: Ints, seed: int) -> Listed:
     line = np.linalg.lstsq(base[has], target, rcond=None)[0]
     rest = target - base[has] @ line
     half = tuple(
-        fit_forest(numbers[has], there[has], rest, ones[has], settings, seed + index)
+        fit_forest(
+            x=numbers[has],
+            flags=there[has],
+            y=rest,
+            weights=ones[has],
+            settings=settings,
+            seed=seed + index,
+        )
         for index, settings in enumerate(HALF)
     )
-    return Listed(rule, tuple(words), rate, half, tuple(float(v) for v in line), {}, {})
+    return Listed(
+        rule=rule,
+        words=tuple(words),
+        rate=rate,
+        half=half,
+        half_line=tuple(float(v) for v in line),
+        rate_widths={},
+        half_widths={},
+    )
 
 
 def folds(data: Known, count: int, seed: int) -> Ints:

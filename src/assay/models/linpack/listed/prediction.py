@@ -151,13 +151,13 @@ def listed_model() -> Listed:
     """The model that assay ships."""
     data = json.loads(gzip.decompress(_FILE.read_bytes()))
     return Listed(
-        OrderRule(*data["order"]),
-        tuple(data["words"]),
-        tuple(_forest(each) for each in data["rate"]),
-        tuple(_forest(each) for each in data["half"]),
-        tuple(data["half_line"]),
-        data["rate_widths"],
-        data["half_widths"],
+        rule=OrderRule(*data["order"]),
+        words=tuple(data["words"]),
+        rate=tuple(_forest(each) for each in data["rate"]),
+        half=tuple(_forest(each) for each in data["half"]),
+        half_line=tuple(data["half_line"]),
+        rate_widths=data["rate_widths"],
+        half_widths=data["half_widths"],
     )
 
 

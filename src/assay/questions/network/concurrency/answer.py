@@ -8,7 +8,7 @@ from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.answer import Evidence
 from assay.questions.common.gate import is_possible
-from assay.questions.common.parts import Part
+from assay.questions.common.parts import Part, merge
 from assay.questions.common.ratios import ratio_row
 from assay.questions.network.concurrency.findings import (
     SHARING,
@@ -29,30 +29,30 @@ def part(found: ConcurrencyFindings) -> Part | None:
     Headline: the slowest pair and the slowest of the most senders, at the largest message of each
     placement.
     """
-    concurrency = Part()
-    remarks = [_add_pairs(concurrency, pairs) for pairs in found.pairs]
-    remarks += [_add_senders(concurrency, senders) for senders in found.senders]
+    method = []
     if found.pairs:
-        concurrency.method.append(
+        method.append(
             "Concurrent pairs: blocking ping-pong of all pairs, started together, the same number "
             "of round trips each; slowest and fastest pair of each sample (after Edmundsson et al. "
             "2004, figure 2)."
         )
     if found.senders:
-        concurrency.method.append(
+        method.append(
             "Concurrent sends: ranks of one node each send to a rank of another, every message "
             "acknowledged by an empty one; the slowest sender counts (after Luecke, Li & Cuma "
             "2005, 4.3)."
         )
-    concurrency.remark = "; ".join(remark for remark in remarks if remark)
+    concurrency = merge(
+        [*map(_pairs, found.pairs), *map(_senders, found.senders), Part(method=method)]
+    )
     return concurrency if concurrency.evidence else None
 
 
-def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
-    """Evidence at the largest and smallest message; the remark."""
+def _pairs(found: ConcurrentPairs) -> Part:
+    """Evidence at the largest and smallest message."""
+    part = Part()
     where = placement_text(found.placement)
     name = counted(found.pairs, "concurrent pair")
-    remark = ""
     if found.slowest and found.bytes is not None:
         kept = [
             ("slowest", found.slowest),
@@ -75,7 +75,7 @@ def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
         if shares:
             one_share = format_share(found.slowest.share, found.slowest.share_ci95)
             gets = one_share if len(kept) == 1 else _range(shares)
-            remark = (
+            part.remark = (
                 f"with {counted(found.pairs, 'concurrent pair')} each gets {gets} of a "
                 f"single pair's bandwidth ({size})"
             )
@@ -92,13 +92,14 @@ def _add_pairs(part: Part, found: ConcurrentPairs) -> str:
                 above_first=True,
             )
         )
-    return remark
+    return part
 
 
-def _add_senders(part: Part, found: ConcurrentSenders) -> str:
-    """Evidence of one node's senders, all against one; the remark."""
+def _senders(found: ConcurrentSenders) -> Part:
+    """Evidence of one node's senders, all against one."""
+    part = Part()
     if found.bytes is None:
-        return ""
+        return part
     where = placement_text(found.placement)
     slowdown, size = found.slowdowns[found.most][found.bytes], format_size(found.bytes)
     name = f"{found.most} concurrent senders, {size}"
@@ -110,17 +111,20 @@ def _add_senders(part: Part, found: ConcurrentSenders) -> str:
     part.headline.append(found.each.point if found.each else slowdown.above)
     part.evidence.append(ratio_row(name, slowdown, metric="slowdown", note=where, above_first=True))
     if slowdown.ci95 is None:
-        return ""
+        return part
     clause = f"{found.most} senders take {slowdown.value:.2f} times as long as one at {size}"
     if found.shared_from is None:
-        return f"{clause}: contention is negligible" if slowdown.ci95[1] < SHARING else clause
+        negligible = slowdown.ci95[1] < SHARING
+        part.remark = f"{clause}: contention is negligible" if negligible else clause
+        return part
     shared_from = format_size(found.shared_from)
     part.advice.append(
         f"Messages of {shared_from} or more that {found.most} ranks of a node send concurrently "
         f"share {_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send "
         "large messages at the same time gain by fewer ranks per node, or by sending in turns."
     )
-    return f"{clause}, and share bandwidth from {shared_from} on"
+    part.remark = f"{clause}, and share bandwidth from {shared_from} on"
+    return part
 
 
 def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidence:

@@ -1,4 +1,4 @@
-"""The answer on the fabric: groups of nodes, slow nodes and pairs, hops of rings, bisections."""
+"""The answer on the fabric: groups of nodes, slow nodes and pairs, hops of rings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from assay.hostnames import compress_hosts
 from assay.models.network.topology import FALSE_ALARMS, MIN_NODES, PairSample
 from assay.questions.common.answer import Evidence
-from assay.questions.common.gate import is_possible
-from assay.questions.common.parts import Part
+from assay.questions.common.parts import Part, merge
 from assay.questions.common.selection import Point, evidence
-from assay.questions.network.fabric.bisections import BisectionCut, narrower_cut
+from assay.questions.network.fabric.bisections_answer import bisections_part
 from assay.questions.network.fabric.findings import (
     FabricFindings,
     GroupLevel,
@@ -22,35 +21,26 @@ from assay.questions.network.fabric.findings import (
 from assay.questions.network.fabric.matrices import LaunchRatio, RingHops
 from assay.questions.network.fabric.ring_groups import NOTICED, RingGroups
 from assay.questions.network.parameters import message_bytes
-from assay.reference.bisections import HELIX
-from assay.units import counted, format_duration, format_quantity, format_share, format_size
+from assay.units import counted, format_duration, format_quantity, format_size
 
-# Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
-FULL_BISECTION = 0.8
 _MAX_NAMED, _MAX_LENGTH = 8, 60  # names, and characters of names in brackets
 _METHOD_OF_SAMPLES = (
     " Of a sample of all pairs, groups are the communities of nodes whose pairs are fast, if they "
     "are so in launches that the search has not seen."
 )
-# Who exchanges at a cut, other than the one between halves.
-_PAIRINGS = {
-    "random": "pairs drawn at random",
-    "given": "pairs across the given cut",
-    "best": "neighbours",
-}
 
 
 def part(found: FabricFindings) -> Part | None:
     """The part on pairs, rings and bisections; None where it has no evidence."""
-    fabric = Part()
-    remarks = [
-        *_pairs(fabric, found.pairs),
-        *_rings(fabric, found.rings),
-        *_ring_groups(fabric, found.ring_groups),
-        *_bisections(fabric, found.cuts),
-    ]
+    fabric = merge(
+        [
+            _pairs(found.pairs),
+            _rings(found.rings),
+            _ring_groups(found.ring_groups),
+            bisections_part(found.cuts),
+        ]
+    )
     fabric.limits = list(dict.fromkeys(fabric.limits))
-    fabric.remark = "; ".join(dict.fromkeys(remarks))
     return fabric if fabric.evidence else None
 
 
@@ -70,36 +60,23 @@ def plain_remark(found: FabricFindings) -> str:
     return "no node, pair or hop can be distinguished from chance"
 
 
-def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
-    """Evidence and advice; returns the verdict's clauses on groups and each slow node or pair."""
+def _pairs(matrices: Sequence[PairFindings]) -> Part:
+    """Evidence and advice; the remark is on groups and each slow node or pair."""
+    part = Part()
     clauses: dict[str, None] = {}
     for found in matrices:
-        size = format_size(found.bytes)
-        concurrent = " (concurrent)" if found.together else ""
         part.headline.append(found.point)
-        part.evidence.append(
-            evidence(
-                f"Median of all pairs{concurrent}, {size}",
-                found.point,
-                "latency",
-                note=f"{counted(len(found.names), found.unit)}, half a round trip",
-            )
-        )
-        if found.slowest is not None:
-            label = f"Slowest pair{concurrent}, {size}"
-            part.evidence.append(evidence(label, found.slowest, "slowest", note="of each pass"))
-        if found.across_nodes is not None:
-            label = f"Between nodes against within, {size}"
-            part.evidence.append(_ratio_row(label, found.point, found.across_nodes))
+        part.evidence += _pair_rows(found)
         for level in found.levels:
             _level(part, found, level)
-        for clause, advice in (
-            *(_slow_member(part, found, slow) for slow in found.slow_members),
-            *(_slow_link(part, found, slow) for slow in found.slow_links),
+        for slow in (
+            *(_slow_member(found, one) for one in found.slow_members),
+            *(_slow_link(found, one) for one in found.slow_links),
         ):
-            if clause not in clauses:
-                clauses[clause] = None
-                part.advice.append(f"{clause}: {advice}")
+            part.evidence += slow.evidence
+            if slow.remark not in clauses:
+                clauses[slow.remark] = None
+                part.advice += slow.advice
         _limit_of_pairs(part, found)
     if matrices:
         rate = (
@@ -118,7 +95,30 @@ def _pairs(part: Part, matrices: Sequence[PairFindings]) -> list[str]:
         )
     grouped = [found for found in matrices if found.levels]
     searched = [found for found in matrices if found.searched]
-    return [*(_groups_clause(found) for found in (grouped or searched)[:1]), *clauses]
+    of_groups = [_groups_clause(found) for found in (grouped or searched)[:1]]
+    part.remark = "; ".join([*of_groups, *clauses])
+    return part
+
+
+def _pair_rows(found: PairFindings) -> list[Evidence]:
+    """All pairs, the slowest one, and pairs between nodes against those within."""
+    size = format_size(found.bytes)
+    concurrent = " (concurrent)" if found.together else ""
+    rows = [
+        evidence(
+            f"Median of all pairs{concurrent}, {size}",
+            found.point,
+            "latency",
+            note=f"{counted(len(found.names), found.unit)}, half a round trip",
+        )
+    ]
+    if found.slowest is not None:
+        label = f"Slowest pair{concurrent}, {size}"
+        rows.append(evidence(label, found.slowest, "slowest", note="of each pass"))
+    if found.across_nodes is not None:
+        label = f"Between nodes against within, {size}"
+        rows.append(_ratio_row(label, found.point, found.across_nodes))
+    return rows
 
 
 def _groups_clause(found: PairFindings) -> str:
@@ -162,28 +162,34 @@ def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
     )
 
 
-def _slow_member(part: Part, found: PairFindings, slow: SlowMember) -> tuple[str, str]:
-    """Evidence; returns the clause that names the member, and the advice."""
+def _slow_member(found: PairFindings, slow: SlowMember) -> Part:
+    """Evidence and advice; the remark names the member."""
     size = format_size(found.bytes)
     label = f"All pairs of {slow.name} against other pairs, {size}"
-    part.evidence.append(_ratio_row(label, found.point, slow.times))
-    return (
-        f"{slow.name} is slow with all others",
-        f"its messages of {size} take {slow.times.value:.2f} times as long. Check its cable, its "
-        "switch port, and its adapter's speed and error counters.",
+    remark = f"{slow.name} is slow with all others"
+    return Part(
+        remark=remark,
+        evidence=[_ratio_row(label, found.point, slow.times)],
+        advice=[
+            f"{remark}: its messages of {size} take {slow.times.value:.2f} times as long. Check "
+            "its cable, its switch port, and its adapter's speed and error counters."
+        ],
     )
 
 
-def _slow_link(part: Part, found: PairFindings, slow: SlowLink) -> tuple[str, str]:
-    """Evidence; returns the clause that names the pair, and the advice."""
+def _slow_link(found: PairFindings, slow: SlowLink) -> Part:
+    """Evidence and advice; the remark names the pair."""
     size = format_size(found.bytes)
     label = f"{slow.one} with {slow.other} against other pairs, {size}"
-    part.evidence.append(_ratio_row(label, found.point, slow.times))
-    return (
-        f"{slow.one} and {slow.other} are slow with each other",
-        f"messages of {size} take {slow.times.value:.2f} times as long as between others, though "
-        "both are as fast as others in their other pairs. Check the path between them: routes, "
-        "links between switches.",
+    remark = f"{slow.one} and {slow.other} are slow with each other"
+    return Part(
+        remark=remark,
+        evidence=[_ratio_row(label, found.point, slow.times)],
+        advice=[
+            f"{remark}: messages of {size} take {slow.times.value:.2f} times as long as between "
+            "others, though both are as fast as others in their other pairs. Check the path "
+            "between them: routes, links between switches."
+        ],
     )
 
 
@@ -213,8 +219,10 @@ def _limit_of_pairs(part: Part, found: PairFindings) -> None:
     )
 
 
-def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
-    clauses = []
+def _rings(rings: Sequence[RingHops]) -> Part:
+    """Evidence and advice; the remark is on hops that are outliers."""
+    part = Part()
+    clauses: dict[str, None] = {}
     for ring in rings:
         size = format_size(message_bytes(ring.point))
         mode, route = ring.point.parameter("mode"), ring.point.parameter("route")
@@ -233,7 +241,7 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
                 f"In the ring ({way}) {hops} {outliers}. Expect a switch boundary or a slow "
                 "cable there."
             )
-            clauses.append(f"{hops} of the ring {outliers}")
+            clauses[f"{hops} of the ring {outliers}"] = None
     if rings:
         part.method.append(
             "Ring: each rank to the next. A token's hops are timed one by one as half of a round "
@@ -242,11 +250,13 @@ def _rings(part: Part, rings: Sequence[RingHops]) -> list[str]:
             "a ring of 127 KB messages did not resolve the switches (Barczak, Messom & Johnson "
             "2003, 3.3)."
         )
-    return clauses
+    part.remark = "; ".join(clauses)
+    return part
 
 
-def _ring_groups(part: Part, rings: Sequence[RingGroups]) -> list[str]:
-    """Evidence of each ring; the clause on whether the topology shows in any of them."""
+def _ring_groups(rings: Sequence[RingGroups]) -> Part:
+    """Evidence of each ring; the remark is on whether the topology shows in any of them."""
+    part = Part()
     for found in rings:
         size = format_size(message_bytes(found.point))
         mode, route = found.point.parameter("mode"), found.point.parameter("route")
@@ -258,7 +268,7 @@ def _ring_groups(part: Part, rings: Sequence[RingGroups]) -> list[str]:
         )
         part.evidence.append(_ratio_row(label, found.point, found.times, note))
     if not rings:
-        return []
+        return part
     part.method.append(
         "Whether the topology shows in a ring: hops between nodes of different groups against hops "
         "between nodes of one group, per launch; the groups are those that all pairs form. It "
@@ -267,14 +277,17 @@ def _ring_groups(part: Part, rings: Sequence[RingGroups]) -> list[str]:
     shown = [found for found in rings if found.shown == "shows"]
     if shown:
         most = max(shown, key=lambda found: found.times.value)
-        return [
+        part.remark = (
             "the topology shows in the ring: hops between groups take "
             f"{most.times.value:.2f} times as long as within"
-        ]
-    if all(found.shown == "hidden" for found in rings):
-        return ["the topology doesn't show in the ring, as on Helix"]
-    part.limits.append("Whether the topology shows in the ring is undecided: hops vary too much.")
-    return []
+        )
+    elif all(found.shown == "hidden" for found in rings):
+        part.remark = "the topology doesn't show in the ring, as on Helix"
+    else:
+        part.limits.append(
+            "Whether the topology shows in the ring is undecided: hops vary too much."
+        )
+    return part
 
 
 def _kinds(ring: RingHops) -> str:
@@ -282,93 +295,6 @@ def _kinds(ring: RingHops) -> str:
     kinds = ((ring.within, "within a node"), (ring.between, "between nodes"))
     medians = [f"{format_quantity(time, 's')} {where}" for time, where in kinds if time is not None]
     return f"median hop {', '.join(medians)}"
-
-
-def _bisections(part: Part, cuts: Sequence[BisectionCut]) -> list[str]:
-    clauses: list[str] = []
-    for found in cuts:
-        part.evidence.append(_cut_row(found))
-        if found.cut == "worst":
-            part.headline.append(found.point)
-        if found.share is None or found.single is None or found.cut == "best":
-            continue
-        # Without an interval a share is evidence, and not the verdict.
-        if found.share_ci95 is None or not is_possible(found.share, found.share_ci95, "measured"):
-            continue
-        share = format_share(found.share, found.share_ci95)
-        if found.cut == "worst":  # the largest message comes last
-            clauses = [f"across the worst cut pairs get {share} of a single pair's bandwidth"]
-        if found.share_ci95[1] < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
-            part.advice.append(
-                f"When {counted(found.pairs, 'pair')} exchange concurrently across the {found.cut} "
-                f"cut ({format_size(found.bytes)}), each gets {share} of {found.single.source}: "
-                "codes with all-to-all exchanges scale worse than a single pair's bandwidth "
-                "suggests."
-            )
-    if (narrower := narrower_cut(cuts)) is not None:
-        clauses = [_narrower(part, *narrower)]
-    _limit_of_processors(part, cuts)
-    if cuts:
-        part.method.append(
-            "Bisection: each rank of one half exchanges with one of the other, all concurrently; "
-            "bytes both ways over the slowest pair's time. Worst: first half of the nodes with the "
-            "second; best: neighbours."
-        )
-        part.published.append(
-            f"{HELIX.cluster} ({HELIX.interconnect}) exchanged "
-            f"{format_quantity(HELIX.both_ways, 'B/s')} per processor both ways across its "
-            f"bisection ({HELIX.source})."
-        )
-    return clauses
-
-
-def _narrower(part: Part, worst: BisectionCut, narrower: BisectionCut) -> str:
-    """Advice where the cut called worst is not; the verdict's clause."""
-    rates = [format_quantity(cut.point.metric.median, "B/s") for cut in (narrower, worst)]
-    which = _PAIRINGS[narrower.cut]
-    part.advice.append(
-        "The cut between the first and the second half of the nodes is not the worst here: "
-        f"{which} exchanged {rates[0]}, pairs across that cut {rates[1]} "
-        f"({format_size(worst.bytes)} each way). Either the order of the hosts doesn't follow the "
-        "switches, or routes lead several of these pairs over the same link. Expect "
-        f"{rates[0]} of irregular exchanges."
-    )
-    return f"{which} exchange {rates[0]}, less than pairs across the cut into halves ({rates[1]})"
-
-
-def _limit_of_processors(part: Part, cuts: Sequence[BisectionCut]) -> None:
-    """Where ranks of all nodes share CPUs, not only the network limits what they exchange."""
-    shared = [cut for cut in cuts if cut.shared_cpus and 2 * cut.pairs > cut.shared_cpus]
-    if not shared:
-        return
-    most = max(shared, key=lambda cut: cut.point.metric.median)
-    part.limits.append(
-        f"The {2 * most.pairs} ranks share {counted(most.shared_cpus or 0, 'CPU')} of one machine, "
-        "as in a virtual cluster, and their exchanges too: at most "
-        f"{format_quantity(most.point.metric.median, 'B/s')} were reached with any cut. "
-        "Rates near this one are limited by the processors, not by the network."
-    )
-
-
-def _cut_row(found: BisectionCut) -> Evidence:
-    """The aggregate bandwidth against a single pair's times the number of pairs."""
-    metric, single = found.point.metric, found.single
-    factor = found.pairs * single.ways if single else 0
-    return Evidence(
-        label=f"Bisection, {found.cut} cut, {format_size(found.bytes)}",
-        metric="bandwidth",
-        unit=metric.unit,
-        value=metric.median,
-        ci95=metric.ci95,
-        limit=single.point.metric.median * factor if single else None,
-        limit_source=f"{single.source}, times {factor}" if single else None,
-        share=found.share,
-        share_ci95=found.share_ci95,
-        cells=[found.point.summary.id, *([single.point.summary.id] if single else [])],
-        note=f"{counted(found.pairs, 'pair')}, {format_quantity(found.each, 'B/s')} per rank each "
-        "way",
-        bound="measured" if single else "",
-    )
 
 
 def _ratio_row(label: str, point: Point, times: LaunchRatio, note: str = "") -> Evidence:

@@ -55,7 +55,15 @@ def ring_groups(ring: RingHops, groups: Groups, pair_bytes: int) -> RingGroups |
         return None
     within, between = _median(inside), _median(outside)
     times = _ratio(inside, outside, between / within)
-    return RingGroups(ring.point, groups, within, between, times, _shown(times), pair_bytes)
+    return RingGroups(
+        point=ring.point,
+        groups=groups,
+        within=within,
+        between=between,
+        times=times,
+        shown=_shown(times),
+        pair_bytes=pair_bytes,
+    )
 
 
 def _median(hops: Sequence[Hop]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.models.network.minimum import DETERMINED
 from assay.questions.common.answer import Evidence
-from assay.questions.common.parts import Part
+from assay.questions.common.parts import Part, merge
 from assay.questions.common.ratios import ratio_row
 from assay.questions.common.selection import Point, evidence, measured_text, quantity_text
 from assay.questions.network.messages.findings import (
@@ -41,27 +41,28 @@ _SETH_DIP = (64 << 10, 256 << 10)
 
 def part(found: PingpongFindings) -> Part:
     """Messages' part of the network's answer."""
-    messages = Part()
-    clauses: list[str] = []
+    parts: list[Part] = []
     for reach in found.reaches:
-        clauses.append(_lead(messages, reach, with_model=not clauses))
+        parts.append(_lead(reach, with_model=not parts))
         for other in reach.others:
             if other.smallest is not None:
-                clauses.append(_compare(messages, other, reach))
+                parts.append(_compare(other, reach))
             elif not (other.sweep.one_way and reach.lead.one_way) and other.sweep.widest:
                 # No limit: the data of a put or get may stay in the cache.
-                _bandwidth(messages, other.sweep, other.sweep.widest, None)
+                row = _bandwidth_row(other.sweep, other.sweep.widest, None)
+                parts.append(Part(evidence=[row]))
+    messages = merge(parts)
     _gap(messages, found.gap)
     _describe_method(messages, found.sweeps)
-    messages.remark = "; ".join(clause for clause in clauses if clause)
     return messages
 
 
-def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
-    """Evidence and advice of a reach's leading sweep; returns its clause of the verdict.
+def _lead(found: ReachFindings, *, with_model: bool) -> Part:
+    """Evidence and advice of a reach's leading sweep; the remark is its clause of the verdict.
 
     ``with_model``: whether the clause includes the model's results.
     """
+    part = Part()
     sweep, limit, clauses = found.lead, found.limit, []
     if sweep.one_way:
         first, size = sweep.points[0], format_size(sweep.sizes[0])
@@ -72,7 +73,7 @@ def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
         clauses.append(f"a message of {size} takes {measured_text(first)}")
     if sweep.widest is not None:
         part.headline.append(sweep.widest)
-        _bandwidth(part, sweep, sweep.widest, limit)
+        part.evidence.append(_bandwidth_row(sweep, sweep.widest, limit))
         size = format_size(message_bytes(sweep.widest))
         clause = f"bandwidth at {size} is {measured_text(sweep.widest)}"
         # Without an interval the share is evidence, and not the verdict.
@@ -84,20 +85,19 @@ def _lead(part: Part, found: ReachFindings, *, with_model: bool) -> str:
     if sweep.model is not None:
         _model(part, found, sweep.model)
         modelled = _model_text(sweep.model) if with_model else ""
-    return f"{sweep.reach} {' and '.join(clauses)}{modelled}"
+    part.remark = f"{sweep.reach} {' and '.join(clauses)}{modelled}"
+    return part
 
 
-def _bandwidth(part: Part, sweep: MessageSweep, widest: Point, limit: LinkLimit | None) -> None:
-    part.evidence.append(
-        evidence(
-            f"Bandwidth {sweep.reach}, {format_size(message_bytes(widest))}",
-            widest,
-            "bandwidth",
-            limit=limit.bandwidth if limit else None,
-            limit_source=limit.source if limit else None,
-            note=f"the best size; {sweep.name}",
-            bound=limit.bound if limit else "",
-        )
+def _bandwidth_row(sweep: MessageSweep, widest: Point, limit: LinkLimit | None) -> Evidence:
+    return evidence(
+        f"Bandwidth {sweep.reach}, {format_size(message_bytes(widest))}",
+        widest,
+        "bandwidth",
+        limit=limit.bandwidth if limit else None,
+        limit_source=limit.source if limit else None,
+        note=f"the best size; {sweep.name}",
+        bound=limit.bound if limit else "",
     )
 
 
@@ -260,9 +260,9 @@ def _model_text(model: LogGP) -> str:
     return "".join(f"; {result}" for result in results)
 
 
-def _compare(part: Part, other: SweepComparison, found: ReachFindings) -> str:
-    """Evidence of a sweep against the lead; returns its clause of the verdict, if notable."""
-    clause = ""
+def _compare(other: SweepComparison, found: ReachFindings) -> Part:
+    """Evidence of a sweep against the lead; the remark is its clause of the verdict, if notable."""
+    part = Part()
     for label, times in (("Latency", other.smallest), ("Time", other.largest)):
         if times is None:
             continue
@@ -277,11 +277,11 @@ def _compare(part: Part, other: SweepComparison, found: ReachFindings) -> str:
             )
         )
         if label == "Time" and other.notable:
-            clause = (
+            part.remark = (
                 f"{other.name} takes {quantity_text(times.value, '', times.ci95)} the time of "
                 f"{other.lead_name} for {size}"
             )
-    return clause
+    return part
 
 
 def _gap(part: Part, gap: MessageGap | None) -> None:

@@ -108,7 +108,12 @@ def find_choices(
         fastest = min(placed, key=lambda point: _time(point, times).value)
         last = max(group, key=lambda outcome: outcome.work.placement.nodes)
         among = {"speed": placed, "cost": placed, "energy": measured}
-        choices = [_choice(aim, among[aim], fastest, energy, last, times) for aim in AIMS]
+        choices = [
+            _choice(
+                aim=aim, among=among[aim], fastest=fastest, energy=energy, outcome=last, times=times
+            )
+            for aim in AIMS
+        ]
         kept = tuple(choice for choice in choices if choice is not None)
         found.append(WorkChoices(last.work, kept))
     return found
@@ -144,7 +149,15 @@ def _choice(
         else None
         for other in (outcome.one, outcome.full)
     )
-    return PlacementChoice(aim, point, amount, over, slower, over_one, over_full)
+    return PlacementChoice(
+        aim=aim,
+        point=point,
+        amount=amount,
+        over=over,
+        slower=slower,
+        over_one=over_one,
+        over_full=over_full,
+    )
 
 
 def _amount(

@@ -104,7 +104,16 @@ def find_series(
         if len(common) > 1:
             best = best_of(stages[-1], common)
             lead = _lead(stages, best, common) if axis == "nodes" else None
-            found.append(CrossoverSeries(name, axis, stages, best, crossovers(stages), lead))
+            found.append(
+                CrossoverSeries(
+                    name=name,
+                    axis=axis,
+                    stages=stages,
+                    best=best,
+                    crossovers=crossovers(stages),
+                    lead=lead,
+                )
+            )
     return found
 
 
@@ -122,7 +131,18 @@ def crossovers(stages: Sequence[CrossoverStage]) -> list[Crossover]:
         loss = estimate_ratio(before.times[new], before.times[old])
         sure = all(one.interval is not None and one.interval[0] > 1.0 for one in (gain, loss))
         estimated = old not in after.measured or new not in before.measured
-        found.append(Crossover(before, after, old, new, gain, loss, sure, estimated))
+        found.append(
+            Crossover(
+                before=before,
+                after=after,
+                old=old,
+                new=new,
+                gain=gain,
+                loss=loss,
+                sure=sure,
+                estimated=estimated,
+            )
+        )
     return found
 
 

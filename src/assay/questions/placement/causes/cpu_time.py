@@ -195,4 +195,12 @@ def _shares_at(
             medians[covariate] = statistics.median(values)
     outside = float(np.median(rows[:, 3] - rows[:, 0]))
     share = outside / float(np.median(rows[:, 3]))
-    return CpuTimeShares(point, shares, intervals, serial, medians, outside, share)
+    return CpuTimeShares(
+        point=point,
+        shares=shares,
+        intervals=intervals,
+        serial=serial,
+        covariates=medians,
+        outside=outside,
+        outside_share=share,
+    )

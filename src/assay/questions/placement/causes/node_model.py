@@ -81,7 +81,15 @@ def _model_of(cells: Sequence[CellSummary], run: RunData) -> NodeModel:
     domain, domains = _domain(found, run)
     messages = sweeps(cells, run)
     near, far = (_message(messages, reach) for reach in ("within a node", "between nodes"))
-    return NodeModel(streams, _patterns(cells), near, far, uncertainty, domain, domains)
+    return NodeModel(
+        streams=streams,
+        patterns=_patterns(cells),
+        near=near,
+        far=far,
+        uncertainty=uncertainty,
+        domain=domain,
+        domains=domains,
+    )
 
 
 def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:

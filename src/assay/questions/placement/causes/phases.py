@@ -39,13 +39,13 @@ def placed_of(
         return None
     placement = cell.placement
     return Placed(
-        cell.id,
-        placement.nodes,
-        placement.ppn,
-        placement.threads,
-        demand_of(cell),
-        np.array([row for _, row in rows]),
-        affinity_of([one for one, _ in rows], Cpus() if cpus is None else cpus),
+        name=cell.id,
+        nodes=placement.nodes,
+        ppn=placement.ppn,
+        threads=placement.threads,
+        demand=demand_of(cell),
+        launches=np.array([row for _, row in rows]),
+        affinity=affinity_of([one for one, _ in rows], Cpus() if cpus is None else cpus),
     )
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Figure
 from assay.kernels.naming import cell_name, where_text
 from assay.questions.common.tables import Entry, Table, TableBuilder, quantity, share
 from assay.questions.placement.steadiest.findings import SteadiestFindings
 from assay.units import format_probability
-
-
-def figures(found: SteadiestFindings) -> list[Figure]:
-    """None: the times of launches have figures of their own."""
-    return []
 
 
 def tables(found: SteadiestFindings) -> list[Table]:

@@ -135,7 +135,11 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
         best = min(work, key=lambda point: point.metric.median)
         ids = tuple(point.summary.id for point in work)
         title = cell_name(best.summary.cell)
-        programs.append(CrossedFactors(title, anova, own, parts, ids, best, factors))
+        programs.append(
+            CrossedFactors(
+                title=title, anova=anova, p=own, parts=parts, cells=ids, best=best, factors=factors
+            )
+        )
     return programs
 
 

@@ -213,9 +213,9 @@ def find(measured: Measured) -> BenchmarksFindings | None:
         classes, of_plain = by_class(own), by_class(plain)
         found.append(
             BenchmarkFindings(
-                kernel,
-                title,
-                tuple(
+                kernel=kernel,
+                title=title,
+                classes=tuple(
                     _class_findings(
                         scaling,
                         classes[scaling.curve.size],
@@ -225,14 +225,14 @@ def find(measured: Measured) -> BenchmarksFindings | None:
                     )
                     for number, scaling in enumerate(of_own)
                 ),
-                tuple(
+                done=tuple(
                     _done_rate(scaling.title, point)
                     for scaling in scalings
                     for point in scaling.curve.points.values()
                 ),
-                tuple(drawn),
-                _lines(drawn),
-                scalings,
+                measured=tuple(drawn),
+                lines=_lines(drawn),
+                drawn=scalings,
             )
         )
     return BenchmarksFindings(tuple(found)) if found else None
@@ -298,13 +298,13 @@ def _class_findings(
     of a poor efficiency; None: don't.
     """
     return ClassFindings(
-        scaling,
-        _threaded(scaling.curve, of_size),
-        tuple(rivals(of_size)),
-        _cache_effect(scaling, chip),
-        None if cells is None else _loss(scaling, cells, chip),
-        _per_operation(scaling.curve.points[scaling.curve.most]),
-        code_scaling(scaling.curve, plain),
+        scaling=scaling,
+        threaded=_threaded(scaling.curve, of_size),
+        rivals=tuple(rivals(of_size)),
+        cache_effect=_cache_effect(scaling, chip),
+        loss=None if cells is None else _loss(scaling, cells, chip),
+        per_operation=_per_operation(scaling.curve.points[scaling.curve.most]),
+        codes=code_scaling(scaling.curve, plain),
     )
 
 

@@ -70,7 +70,16 @@ def shares(known: Results, cells: Sequence[CellSummary], peak: PeakLimit | None)
         interval = scaled(rmax.metric.ci95, 1 / peak.rate)
         value = rmax.metric.median / peak.rate
         ids = [rmax.summary.id]
-        found.append(RmaxShare(THEORETICAL_PEAK, value, interval, peak.rate, peak.source, ids))
+        found.append(
+            RmaxShare(
+                name=THEORETICAL_PEAK,
+                value=value,
+                interval=interval,
+                of=peak.rate,
+                source=peak.source,
+                cells=ids,
+            )
+        )
     products = alike(points(cells, DGEMM, "rate"), rmax)
     placement = rmax.summary.cell.placement
     measured = [p for p in alike(points(cells, PEAK, "rate"), rmax) if p.cores == rmax.cores]
@@ -102,12 +111,12 @@ def _times(name: str, rmax: Point, found: Sequence[Point], by: int) -> list[Rmax
     value, interval = ratio(rmax.metric, base.metric)
     return [
         RmaxShare(
-            name,
-            value / by,
-            scaled(interval, 1 / by),
-            base.metric.median * by,
-            f"{by} × {_source(base)}" if by > 1 else _source(base),
-            [rmax.summary.id, base.summary.id],
+            name=name,
+            value=value / by,
+            interval=scaled(interval, 1 / by),
+            of=base.metric.median * by,
+            source=f"{by} × {_source(base)}" if by > 1 else _source(base),
+            cells=[rmax.summary.id, base.summary.id],
         )
     ]
 

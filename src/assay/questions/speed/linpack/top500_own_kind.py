@@ -88,12 +88,12 @@ def _place(kind: Kind, rate: float) -> OwnKind:
     found = place_among(last, kind, rate)
     first = [one for one in top_lists() if _first(place_among(one, kind, rate))]
     return OwnKind(
-        kind.among,
-        last.name,
-        found.rank,
-        found.of,
-        found.unknown,
-        first[-1].name if first else None,
+        kind=kind.among,
+        list=last.name,
+        rank=found.rank,
+        of=found.of,
+        unknown=found.unknown,
+        first_until=first[-1].name if first else None,
     )
 
 

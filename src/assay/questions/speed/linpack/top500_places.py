@@ -63,14 +63,14 @@ def find_places(rate: float, interval: Interval | None = None) -> Top500Places:
     ranked = [(one.place, one.found.name) for one in reversed(lists) if one.place is not None]
     best = min(ranked, key=lambda one: one[0], default=None)
     return Top500Places(
-        rate,
-        fastest.name if fastest else None,
-        listed.name if listed else None,
-        best[0] if best else None,
-        best[1] if best else None,
-        lists[-1].place,
-        lists[-1].found.name,
-        lists,
+        rate=rate,
+        fastest_until=fastest.name if fastest else None,
+        listed_until=listed.name if listed else None,
+        best_rank=best[0] if best else None,
+        best_list=best[1] if best else None,
+        last_rank=lists[-1].place,
+        last_list=lists[-1].found.name,
+        lists=lists,
     )
 
 

@@ -123,7 +123,14 @@ def _row(
 
 def _share_row(cell: CellCauses, share: CauseShare) -> Evidence:
     what = f"variance associated with {cause_of(share.cause).words}"
-    return _row(cell, what, "share of variance", share.share, share.ci95, share_note(share))
+    return _row(
+        cell=cell,
+        what=what,
+        metric="share of variance",
+        value=share.share,
+        ci95=share.ci95,
+        note=share_note(share),
+    )
 
 
 def share_note(share: CauseShare) -> str:
@@ -141,23 +148,23 @@ def share_note(share: CauseShare) -> str:
 def _unexplained_row(cell: CellCauses) -> Evidence:
     attribution = cell.attribution
     return _row(
-        cell,
-        "unexplained variance",
-        "share of variance",
-        attribution.unexplained,
-        attribution.unexplained_ci95,
-        f"{attribution.n} measurements, {attribution.tried} covariates and factors tested",
+        cell=cell,
+        what="unexplained variance",
+        metric="share of variance",
+        value=attribution.unexplained,
+        ci95=attribution.unexplained_ci95,
+        note=f"{attribution.n} measurements, {attribution.tried} covariates and factors tested",
     )
 
 
 def _clock_row(cell: CellCauses, clocks: WallClock) -> Evidence:
     return _row(
-        cell,
-        "variation of the CPU time for the same work",
-        "coefficient of variation",
-        clocks.cpu,
-        clocks.cpu_ci95,
-        f"of the wall clock {format_share(clocks.wall, clocks.wall_ci95)}",
+        cell=cell,
+        what="variation of the CPU time for the same work",
+        metric="coefficient of variation",
+        value=clocks.cpu,
+        ci95=clocks.cpu_ci95,
+        note=f"of the wall clock {format_share(clocks.wall, clocks.wall_ci95)}",
     )
 
 

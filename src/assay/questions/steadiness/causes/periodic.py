@@ -53,7 +53,12 @@ def periodic_causes(
             if share >= _MIN_SHARE:
                 found.append(
                     PeriodicCause(
-                        label, repeats.cell.id, seen.period, seen.length, component.where, share
+                        label=label,
+                        cell=repeats.cell.id,
+                        period=seen.period,
+                        length=seen.length,
+                        where=component.where,
+                        share=share,
                     )
                 )
     return sorted(found, key=lambda each: -each.share)

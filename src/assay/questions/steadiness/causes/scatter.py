@@ -72,5 +72,10 @@ def scatter_of(label: str, share: CauseShare, repeats: Repeats) -> CovariateScat
     else:
         points = tuple(zip(x.tolist(), y.tolist(), strict=True))
     return CovariateScatter(
-        label, share, int(x.size), points, boxes, float(np.abs(x).max(initial=0.0))
+        label=label,
+        share=share,
+        launches=int(x.size),
+        points=points,
+        boxes=boxes,
+        largest=float(np.abs(x).max(initial=0.0)),
     )

@@ -1,7 +1,4 @@
-"""Topic: causes of variation.
-
-The question passes its findings of variation and noise; ``find_alone`` computes them first.
-"""
+"""Topic: causes of variation."""
 
 from __future__ import annotations
 
@@ -10,14 +7,21 @@ from assay.questions.steadiness.causes.answer import part
 from assay.questions.steadiness.causes.figures import figures
 from assay.questions.steadiness.causes.findings import CauseFindings, find
 from assay.questions.steadiness.causes.tables import tables
-from assay.questions.steadiness.noise.findings import find as find_noise
-from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.questions.steadiness.noise.findings import NoiseFindings
+from assay.questions.steadiness.variation.findings import VariationFindings
 
 
-def find_alone(measured: Measured) -> CauseFindings | None:
-    """Find the causes, and variation and noise first."""
-    variation = find_variation(measured)
-    return find(variation.repeats, measured.run, find_noise(measured))
+def _find(
+    measured: Measured, variation: VariationFindings, noise: NoiseFindings | None
+) -> CauseFindings | None:
+    return find(variation.repeats, measured.run, noise)
 
 
-TOPIC = Topic(name="causes", find=find_alone, part=part, figures=figures, tables=tables)
+TOPIC = Topic(
+    name="causes",
+    find=_find,
+    part=part,
+    figures=figures,
+    tables=tables,
+    after=("variation", "noise"),
+)

@@ -8,7 +8,7 @@ class), it is expected to change the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -199,16 +199,7 @@ def find(variation: VariationFindings) -> FactorFindings | None:
     """Compare the factors in which the cells differ; None if none can be compared."""
     from assay.stats.compare.groups import correct
 
-    found: list[
-        tuple[
-            str,
-            str,
-            GroupDifference,
-            GroupDifference | None,
-            tuple[LevelTail, ...],
-            tuple[str, ...],
-        ]
-    ] = []
+    found: list[FactorComparison] = []
     variances: list[FactorVariance] = []
     left_out: list[str] = []
     for table in _tables(variation.varied):
@@ -218,20 +209,20 @@ def find(variation: VariationFindings) -> FactorFindings | None:
                 if not column.observed:  # reported only for factors that the plan varies
                     left_out.append(compared)
             else:
-                found.append((table.title, factor, *compared, table.ids))
+                found.append(compared)
         variance = _variance(table)
         if variance is not None:
             variances.append(variance)
     if not found:
         return None
     # One family for the spreads and one for the locations, each at 5%.
-    spreads = correct([each[2] for each in found])
-    places = [place for place, each in enumerate(found) if each[3] is not None]
-    located = [each[3] for each in found if each[3] is not None]
+    spreads = correct([each.spread for each in found])
+    places = [place for place, each in enumerate(found) if each.location is not None]
+    located = [each.location for each in found if each.location is not None]
     locations = dict(zip(places, correct(located), strict=True))
     comparisons = [
-        FactorComparison(title, factor, spreads[place], locations.get(place), ids, tails)
-        for place, (title, factor, _, _, tails, ids) in enumerate(found)
+        replace(each, spread=spreads[place], location=locations.get(place))
+        for place, each in enumerate(found)
     ]
     return FactorFindings(
         tuple(sorted(comparisons, key=_significance)),
@@ -349,11 +340,9 @@ def _named(
     return _Column(place[codes][order], tuple(names[k] or missing for k in rank), True)
 
 
-def _compare(
-    table: _Table, factor: str
-) -> tuple[GroupDifference, GroupDifference | None, tuple[LevelTail, ...]] | str:
-    """Differences of spread and of location over a factor's levels; a sentence if the levels can't
-    be compared.
+def _compare(table: _Table, factor: str) -> FactorComparison | str:
+    """Differences of spread and of location over a factor's levels, uncorrected; a sentence if the
+    levels can't be compared.
 
     Other factors are kept equal: results are relative to those of their own cell (for the spread),
     or to those of all levels with the same other factors (for the location).
@@ -385,11 +374,12 @@ def _compare(
             "so its effect is confounded with theirs."
         )
     differs = spread_differs({level: np.concatenate(each) for level, each in spread.items()})
+    compared = FactorComparison(table.title, factor, differs, location=None, cells=table.ids)
     if factor not in LOCATED:
-        return differs, None, ()
+        return compared
     placed = {level: np.concatenate(each) for level, each in place.items()}
     tails = tuple(_tail(level, values) for level, values in placed.items())
-    return differs, location_differs(placed), tails
+    return replace(compared, location=location_differs(placed), tails=tails)
 
 
 def _tail(level: str, values: Floats) -> LevelTail:

@@ -1,7 +1,4 @@
-"""Topic: factors that change variation.
-
-The question passes its findings of variation; ``find_alone`` computes them first.
-"""
+"""Topic: factors that change variation."""
 
 from __future__ import annotations
 
@@ -10,12 +7,13 @@ from assay.questions.steadiness.factors.answer import part
 from assay.questions.steadiness.factors.figures import figures
 from assay.questions.steadiness.factors.findings import FactorFindings, find
 from assay.questions.steadiness.factors.tables import tables
-from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.questions.steadiness.variation.findings import VariationFindings
 
 
-def find_alone(measured: Measured) -> FactorFindings | None:
-    """Find the factors, and the variation first."""
-    return find(find_variation(measured))
+def _find(_: Measured, variation: VariationFindings) -> FactorFindings | None:
+    return find(variation)
 
 
-TOPIC = Topic(name="factors", find=find_alone, part=part, figures=figures, tables=tables)
+TOPIC = Topic(
+    name="factors", find=_find, part=part, figures=figures, tables=tables, after=("variation",)
+)

@@ -1,19 +1,15 @@
-"""Topic: hosts that slow the sets they are part of.
-
-The question passes its findings of variation; ``find_alone`` computes them first.
-"""
+"""Topic: hosts that slow the sets they are part of."""
 
 from __future__ import annotations
 
 from assay.questions.common.question import Measured, Topic
 from assay.questions.steadiness.host_effects.answer import part
 from assay.questions.steadiness.host_effects.findings import HostEffectFindings, find
-from assay.questions.steadiness.variation.findings import find as find_variation
+from assay.questions.steadiness.variation.findings import VariationFindings
 
 
-def find_alone(measured: Measured) -> HostEffectFindings | None:
-    """Find the host effects, and the variation first."""
-    return find(find_variation(measured).repeats)
+def _find(_: Measured, variation: VariationFindings) -> HostEffectFindings | None:
+    return find(variation.repeats)
 
 
-TOPIC = Topic(name="host effects", find=find_alone, part=part)
+TOPIC = Topic(name="host_effects", find=_find, part=part, after=("variation",))

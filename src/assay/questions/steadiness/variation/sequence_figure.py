@@ -99,10 +99,19 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
 def _rows(line: RunSequence) -> Iterator[Row]:
     """The rows of a cell's runs and windows."""
     for session, time, slower in line.runs:
-        yield _row("run", line, session, time, slower, (None, None))
+        yield _row(
+            kind="run", line=line, session=session, time=time, slower=slower, ends=(None, None)
+        )
     for window in line.windows:
         ends = window.ci95 or (None, None)
-        yield _row("window", line, window.session, window.time, window.slower, ends)
+        yield _row(
+            kind="window",
+            line=line,
+            session=window.session,
+            time=window.time,
+            slower=window.slower,
+            ends=ends,
+        )
 
 
 def _row(

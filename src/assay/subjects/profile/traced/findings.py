@@ -180,7 +180,15 @@ def _origins(
         sums[key][0] += cost.direct
         sums[key][1] += cost.handed_on
     origins = [
-        DelayOrigin(rank, kind, place, phase, direct, later, (direct + later) / whole)
+        DelayOrigin(
+            rank=rank,
+            kind=kind,
+            place=place,
+            phase=phase,
+            direct=direct,
+            handed_on=later,
+            share=(direct + later) / whole,
+        )
         for (rank, kind, place, phase), (direct, later) in sums.items()
     ]
     origins.sort(key=lambda one: -one.share)

@@ -139,10 +139,15 @@ def _curves(models: dict[str, GrainModel]) -> list[GrainCurvePoint]:
                 if math.isfinite(at.high):
                     points.append(
                         GrainCurvePoint(
-                            name, ranks, size, at.ratio, at.low, at.high,
-                            max(factor, 1.0 / factor, size) > NEAR,
+                            interconnect=name,
+                            ranks=ranks,
+                            size=size,
+                            ratio=at.ratio,
+                            low=at.low,
+                            high=at.high,
+                            extrapolated=max(factor, 1.0 / factor, size) > NEAR,
                         )
-                    )  # fmt: skip
+                    )
     return points
 
 

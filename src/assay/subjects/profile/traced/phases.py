@@ -48,7 +48,14 @@ def phases_of(matched: MatchedTrace, waits: WaitStates) -> TracePhases:
             inside += _spent(rank, waited[matched.flat.first[place] :], low, high)
         computing, waiting, mpi = (inside / len(trace.ranks)).tolist()
         phases.append(
-            ProgramPhase(name, begin - trace.begin, end - trace.begin, computing, waiting, mpi)
+            ProgramPhase(
+                name=name,
+                begin=begin - trace.begin,
+                end=end - trace.begin,
+                computing=computing,
+                waiting=waiting,
+                mpi=mpi,
+            )
         )
     return TracePhases(phases, _iterations(matched, found, times), _sites(matched, found), found)
 

@@ -153,16 +153,23 @@ def load_asked(
     estimates = query.estimates or "logged"
     seed = DEFAULT_SEED if query.seed is None else query.seed
     if accounts is not None:
-        return log_load(accounts, prepare(accounts, usage), usage, model, estimates, seed)
+        return log_load(
+            accounts=accounts,
+            data=prepare(accounts, usage),
+            query=usage,
+            model=model,
+            estimates=estimates,
+            seed=seed,
+        )
     assert query.synthetic is not None, "check_query has found a log or a synthetic load"
     return synthetic_load(
-        query.synthetic,
-        query.jobs or DEFAULT_JOBS,
-        usage.processors or DEFAULT_PROCESSORS,
-        query.load,
-        model,
-        estimates,
-        seed,
+        name=query.synthetic,
+        jobs=query.jobs or DEFAULT_JOBS,
+        processors=usage.processors or DEFAULT_PROCESSORS,
+        load=query.load,
+        model=model,
+        estimates=estimates,
+        seed=seed,
     )
 
 

@@ -1,30 +1,26 @@
-"""The report of a group: a comparison of separately measured nodes."""
+"""Separately measured nodes as a subject of reports."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from assay.questions.common.findings import findings_json
 from assay.questions.common.tables import Table, fact_table
 from assay.records.group import GroupData
-from assay.report.build import report_without_cells, section_of
-from assay.report.machine import system_table
-from assay.report.model import ReportModel
 from assay.subjects.nodes.answer import answer
 from assay.subjects.nodes.figures import figures
-from assay.subjects.nodes.findings import NodesFindings
+from assay.subjects.nodes.findings import NodesFindings, find
 from assay.subjects.nodes.tables import member_table, tables
+from assay.subjects.subject import ReportFrame, Subject
 from assay.units import counted
 
 
-def build_group(group: GroupData, found: NodesFindings) -> ReportModel:
-    """The report of a group; ``found``: from ``questions.nodes.findings.find``."""
+def frame(found: NodesFindings, group: GroupData, system: Table) -> ReportFrame:
+    """The rows are the nodes. ``system``: the facts about one of them."""
     request = group.request
     counts = Counter(member.state for member in group.members)
     states = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     complete = counts["complete"] == found.expected
-    first = next((member.run for member in group.members if member.run), None)
-    return report_without_cells(
+    return ReportFrame(
         name=request.run,
         suite=request.suite,
         title=f"{request.run}: {counted(found.expected, 'node')}, each measured separately",
@@ -36,18 +32,8 @@ def build_group(group: GroupData, found: NodesFindings) -> ReportModel:
         else f"This group is incomplete: {states}. `assay run --resume {group.path}` measures the "
         "missing nodes.",
         summary=f"{counted(found.expected, 'node')}: {states}",
-        sections=[
-            section_of(
-                answer(found),
-                figures=figures(found),
-                tables=tables(found),
-                findings=findings_json(found),
-            )
-        ],
         rows=member_table(found),
-        facts=system_table(first.manifest)
-        if first is not None
-        else Table(id="system", title="System", columns=[], rows=[]),
+        facts=system,
         provenance=[_origin(group)],
     )
 
@@ -61,3 +47,14 @@ def _origin(group: GroupData) -> Table:
         ("assay", request.assay),
     ]
     return fact_table("origin", "Origin", facts)
+
+
+SUBJECT = Subject(
+    name="nodes",
+    title="Nodes compared (`assay run --per-node`)",
+    find=find,
+    answer=answer,
+    frame=frame,
+    figures=figures,
+    tables=tables,
+)

@@ -1,0 +1,1 @@
+"""Reports on groups: nodes that were measured separately."""
