@@ -159,7 +159,9 @@ def _finished(builds: Path, key: str, needed: frozenset[str] | None) -> Path | N
     """The executable of a finished build that holds what is needed: all kernels, or these units."""
     if is_intact(builds / key, EXECUTABLE):
         return builds / key / EXECUTABLE
-    for folder in sorted(builds.glob(f"{key}-*")) if needed is not None else ():
+    if needed is None:
+        return None
+    for folder in sorted(builds.glob(f"{key}-*")):
         units = _stored_units(folder)
         if units is not None and needed <= units and is_intact(folder, EXECUTABLE):
             return folder / EXECUTABLE
