@@ -192,7 +192,7 @@ def test_without_a_compiler_a_stored_build_serves_the_plans_whose_kernels_it_hol
     assert not stored.holds(units_of(tree.folder, ["noise.work"])) and not stored.holds(None)
     node = msgspec.structs.replace(TOOLCHAIN, built=str(stored.folder))
     assert build_kernels(node, sources=tree.folder, kernels=["memory.copy"]) == executable
-    with pytest.raises(AssayError, match="noise.work") as error:
+    with pytest.raises(AssayError, match=r"noise\.work") as error:
         build_kernels(node, sources=tree.folder, kernels=["noise.work"])
     assert "assay kernels --build" in error.value.fix
     with pytest.raises(AssayError, match="all kernels"):
