@@ -3,7 +3,7 @@
 # make test-all   the longer tests, after those: all of them under the sanitizers, Open MPI, class W
 # make test-long, test-sanitized   its two parts; test-analysis and test-programs: those of test-long
 # make test-cluster   the tests on a Slurm of their own, which is installed where that can be done (root)
-# make build  set up without measuring
+# make build  set up without measuring: all kernels are compiled, and not only those of one suite
 # make lint   formats, types, warnings
 # make bench  compare with other tools (see benchmarks/README.md)
 # make bench-stats  try the statistics' stated rates (see benchmarks/rates/README.md)
@@ -17,17 +17,24 @@ SUITE  ?= quick
 .DEFAULT_GOAL := run
 .PHONY: run build test test-all test-long test-analysis test-programs test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
 
-run: build
+# It compiles the kernels that the suite measures. Python compiles the modules that it imports.
+run: $(VENV)/.ready
 	@$(BIN)/assay run $(SUITE)
 
-build: $(VENV)/.ready
+build: $(VENV)/.compiled
 	@$(BIN)/assay kernels --build
+
+# The bytecode of all modules, which users who can't write to the environment need. Some packages hold
+# files of other versions of Python, which fail.
+$(VENV)/.compiled: $(VENV)/.ready
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@touch $@
 
 $(VENV)/.ready: requirements/run.txt pyproject.toml
 	@sh requirements/check-machine.sh "$(PYTHON)"
 	@echo "Setting up $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --require-hashes --requirement requirements/run.txt
+	@$(PIP) install --no-compile --require-hashes --requirement requirements/run.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 

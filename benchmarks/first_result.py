@@ -59,6 +59,7 @@ def set_up(folder: Path) -> Path:
     python = folder / "venv/bin/python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    pip.append("--no-compile")
     locked = str(ROOT / "requirements/run.txt")
     subprocess.run([*pip, "--require-hashes", "--requirement", locked], check=True)
     # As `make`, without a link from the checkout: the sources are not written to.

@@ -15,6 +15,7 @@ from assay.config import Config, SchedulerConfig
 from assay.kernels.builds.identity import cpu_kind, source_digest
 from assay.kernels.builds.origin import BuildOrigin, StoredBuild
 from assay.kernels.builds.partial import About, PartialProgress
+from assay.kernels.builds.units import units_of
 from assay.kernels.sources import native_sources
 from assay.kernels.toolchains import select_toolchain
 from assay.records.creation import create_requested
@@ -106,6 +107,18 @@ def test_a_node_of_a_group_makes_its_processor_known(tmp_path, monkeypatch) -> N
     make_group(tmp_path, cpu_kind())
     assert seconds(tmp_path) == 0.0
     assert seconds(tmp_path, SchedulerConfig(partition="other", exclusive=False)) == 280.0
+
+
+def test_a_build_of_other_kernels_does_not_count(tmp_path, monkeypatch) -> None:
+    toolchain = select_toolchain("embedded", Config())
+    origin = BuildOrigin(1, toolchain, "login", "", 0.0, 70.0, 10, 140.0)
+    units = units_of(native_sources(), ["npb.ep"])
+    build = StoredBuild(Path("cache"), origin, cpu_kind(), True, units)
+    monkeypatch.setattr(module, "_builds", lambda name, config: [build])
+    make_group(tmp_path, cpu_kind())
+    for kernels, expected in ((["npb.ep"], 0.0), (["npb.ep", "npb.cg"], BUILDING)):
+        found = expected_builds({"embedded": kernels}, Config(), SHARED, tmp_path)
+        assert found.seconds == expected, kernels
 
 
 def test_nodes_of_another_processor_are_named(tmp_path, monkeypatch) -> None:

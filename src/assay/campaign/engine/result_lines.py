@@ -36,12 +36,12 @@ class _Sweep:
     """Cells that share a line: their values after the first launch, and their last results."""
 
     cells: frozenset[str]
-    first: dict[str, ResultSoFar] = field(default_factory=dict)
-    last: dict[str, ResultSoFar] = field(default_factory=dict)
+    first: dict[str, CellResult] = field(default_factory=dict)
+    last: dict[str, CellResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class ResultSoFar:
+class CellResult:
     """The headline of a cell so far: a value in SI units and its interval, None if unknown."""
 
     value: float
@@ -58,7 +58,7 @@ class ResultSoFar:
 
 def result_of(
     cell: Cell, used: Mapping[str, Value], costs: Sequence[float], confidence: float
-) -> ResultSoFar:
+) -> CellResult:
     """The headline of a cell by its launches' median costs. ``used``: the resolved parameters."""
     from assay.stats.cells.summarise import LeftOut, work_of
     from assay.stats.core.launches import launch_interval
@@ -68,13 +68,13 @@ def result_of(
     middle, interval = median(costs), launch_interval(costs, confidence)
     if kernel is None or metric is None or metric.quantity is None or min(costs) <= 0.0:
         unit = metric.unit if metric is not None and metric.quantity is None else "s"
-        return ResultSoFar(middle, unit, interval, len(costs))
+        return CellResult(middle, unit, interval, len(costs))
     try:
         work = work_of(kernel, metric.quantity, cell, used)
     except LeftOut:
-        return ResultSoFar(middle, "s", interval, len(costs))
+        return CellResult(middle, "s", interval, len(costs))
     rates = (work / interval[1], work / interval[0]) if interval else None
-    return ResultSoFar(work / middle, metric.unit, rates, len(costs))
+    return CellResult(work / middle, metric.unit, rates, len(costs))
 
 
 class ResultLines:
@@ -141,7 +141,7 @@ class ResultLines:
             self._say(cell, result, sweep, sweep.first if sweep else {})
 
     def _say(
-        self, cell: Cell, result: ResultSoFar, sweep: _Sweep | None, known: dict[str, ResultSoFar]
+        self, cell: Cell, result: CellResult, sweep: _Sweep | None, known: dict[str, CellResult]
     ) -> None:
         """Print a result, or keep it until its sweep is complete."""
         if sweep is None:
@@ -155,7 +155,7 @@ class ResultLines:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _range(known: Mapping[str, ResultSoFar]) -> str:
+def _range(known: Mapping[str, CellResult]) -> str:
     """``24 cells, 360 ns to 1.2 ms, 1 launch each``."""
     results = sorted(known.values(), key=lambda result: result.value)
     ends = " to ".join(format_quantity(each.value, each.unit) for each in (results[0], results[-1]))
