@@ -436,10 +436,10 @@ _DURATION_LABEL = (
 )
 
 
-def duration_axis(title: str | None) -> Spec:
-    """A logarithmic axis of the field ``shown`` (s, 1 at least), from seconds to months."""
+def duration_axis(field: str, title: str | None) -> Spec:
+    """A logarithmic axis of a field in s (1 at least), from seconds to months."""
     return {
-        "field": "shown",
+        "field": field,
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "nice": False},
