@@ -79,7 +79,7 @@ class Column:
         return {**line, "format": self.format} if self.format else line
 
 
-def rows_of(columns: Sequence[Column], items: Iterable[object]) -> list[Row]:
+def rows_of(columns: Sequence[Column], items: Iterable[Any]) -> list[Row]:
     """A row per item, with the columns that have a value."""
     stored = [(column.name, column.of) for column in columns if column.of is not None]
     return [{name: of(item) for name, of in stored} for item in items]

@@ -6,7 +6,7 @@ Figures of medians with intervals have a builder of their own, ``charts.builder.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from assay.charts.columns import Column, rows_of
 from assay.charts.figure import Figure
@@ -73,7 +73,7 @@ class Plot:
 
     @classmethod
     def of(
-        cls, items: Iterable[object], columns: Sequence[Column], *, height: int | None = None,
+        cls, items: Iterable[Any], columns: Sequence[Column], *, height: int | None = None,
         step: int | None = None,
     ) -> Plot:  # fmt: skip
         """A figure with a row per item, by the columns' ``of``."""
@@ -95,9 +95,18 @@ class Plot:
         spec = self.axis(column, title, **{"sort": None, **options})
         return {**spec, "title": title}
 
-    def hue(self, column: str, title: str | None = None, **scale: object) -> Spec:
-        """Colours of a column's values, with a legend if there are several."""
-        return {**colour(self.columns[column].drawn, self.rows, title), **placed(scale)}
+    def same(self, axis: Spec, column: str) -> Spec:
+        """The axis for another column."""
+        return {**axis, "field": self.columns[column].drawn}
+
+    def hue(
+        self, column: str, title: str | None = None, *, strokes: bool = False, **scale: object
+    ) -> Spec:
+        """Colours of a column's values, with a legend if there are several, of ``strokes``."""
+        hue = {**colour(self.columns[column].drawn, self.rows, title), **placed(scale)}
+        if strokes and hue["legend"] is not None:
+            hue["legend"] |= {"symbolType": "stroke", "symbolStrokeWidth": 3}
+        return hue
 
     def key(self, column: str, legend: Mapping[str, object] | None = None, **scale: object) -> Spec:
         """Colours, shapes or dashes of a column's values. ``legend``: options; None: no legend."""
@@ -173,7 +182,7 @@ class Plot:
         self, low: str, high: str, *, x: Spec, width: float = 1.5, **given: object
     ) -> Plot:
         """Lines between two columns along the axis ``x``, where they are known."""
-        along = {"x": {**x, "field": self.columns[low].drawn}, "x2": high, "stroke_width": width}
+        along = {"x": self.same(x, low), "x2": high, "stroke_width": width}
         return self._mark("rule", {"only": f"isValid(datum.{low})", **along, **given})
 
     def level(
@@ -233,6 +242,8 @@ class Plot:
         column = self.columns[str(value)]
         if channel in ("x2", "y2", "text"):
             return {"field": column.drawn}
+        if channel == "detail":
+            return {"field": column.drawn, "type": "nominal"}
         if channel in ("xOffset", "yOffset"):
             return {"field": column.drawn, "sort": None}
         return {"field": column.drawn, "type": column.type}
