@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.charts.figure import Datum, Field
-from assay.charts.marks import Row, Spec
+from assay.charts.marks import Row, Spec, data_fields
 
 Kind = Literal["number", "name", "rank", "time"]
 # Vega-Lite's types of measurement.
@@ -106,3 +106,20 @@ def instant(
 ) -> Column:
     """A Unix time in s, which is drawn as a date (UTC)."""
     return Column(name, meaning, "s", title, "%Y-%m-%d %H:%M", "time", factor=1e-3, of=of)
+
+
+def statistics_columns(unit: str) -> list[Column]:
+    """The columns of a median's statistics, in a tooltip: median, interval, launches."""
+    of = f" ({unit})" if unit else ""
+    median, low, high, launches = data_fields(unit)
+    interval = "format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')"
+    return [
+        Column(median.name, median.meaning, unit, f"median{of}", ".4~g"),
+        *(Column(end.name, end.meaning, unit) for end in (low, high)),
+        Column(launches.name, launches.meaning),
+        Column(
+            "interval",
+            title=f"95% interval{of}",
+            shown=f"isValid(datum.low) ? {interval} : 'too few launches'",
+        ),
+    ]

@@ -38,8 +38,12 @@ def at(value: float | str) -> Spec:
 
 
 def where(test: str, value: object, otherwise: object) -> Spec:
-    """A value for rows for which the Vega expression ``test`` is true, another one for others."""
-    return {"condition": {"test": test, "value": value}, "value": otherwise}
+    """A value, or an encoding, of rows for which ``test`` is true; another value for the others.
+
+    ``test``: a Vega expression over a row.
+    """
+    chosen = value if isinstance(value, Mapping) else {"value": value}
+    return {"condition": {"test": test, **chosen}, "value": otherwise}
 
 
 class Plot:
@@ -70,6 +74,7 @@ class Plot:
             self._size["width"] = {"step": column_step}
         self._shared: Spec = {}
         self._layers: list[Spec] = []
+        self._numbers: list[Spec] = []
 
     @classmethod
     def of(
@@ -98,6 +103,11 @@ class Plot:
     def same(self, axis: Spec, column: str) -> Spec:
         """The axis for another column."""
         return {**axis, "field": self.columns[column].drawn}
+
+    def beside(self, column: str, **options: object) -> Spec:
+        """Marks side by side within a place of an axis, in the order of the rows by default."""
+        one = self.columns[column]
+        return {"field": one.drawn, "type": one.type, **placed({"sort": None, **options})}
 
     def hue(
         self, column: str, title: str | None = None, *, strokes: bool = False, **scale: object
@@ -130,6 +140,12 @@ class Plot:
         shown = {} if legend is None else {"legend": camels(legend)}
         return {**encoding, "title": one.label if title is None else title, **shown}
 
+    def numbered(self, column: str) -> Plot:
+        """Add the rows' numbers as a column, for the order of stacked bars."""
+        self.columns[column] = Column(column)
+        self._numbers = [{"window": [{"op": "row_number", "as": column}]}]
+        return self
+
     # ---- marks -----------------------------------------------------------------------------------
 
     def share(self, *, tips: Sequence[Tip] = (), **channels: object) -> Plot:
@@ -147,8 +163,8 @@ class Plot:
         return self._mark("point", {"filled": True, **given})
 
     def rings(self, **given: object) -> Plot:
-        """Points that are not filled."""
-        return self._mark("point", {"filled": False, **given})
+        """Points that are not filled, unless the channel ``fill`` says so."""
+        return self._mark("point", given)
 
     def line(self, **given: object) -> Plot:
         """A line through the rows."""
@@ -269,7 +285,8 @@ class Plot:
         panel: str = "",
     ) -> Figure:
         """The figure; the columns with a meaning describe its data."""
-        transforms = [each for column in self.columns.values() for each in column.transform()]
+        computed = [each for column in self.columns.values() for each in column.transform()]
+        transforms = self._numbers + computed
         spec: Spec = {**self._size, **({"transform": transforms} if transforms else {})}
         if self._shared:
             spec["encoding"] = self._shared
