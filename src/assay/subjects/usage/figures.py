@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.charts.axes import duration_axis
 from assay.charts.builder import numbers
 from assay.charts.columns import Column, in_percent
 from assay.charts.figure import Figure
-from assay.charts.marks import Row, Spec, duration_axis
+from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at
 from assay.subjects.usage.model import LEVELS, UsageFindings, UsagePart, UsageSpread
 from assay.subjects.usage.time_figures import gantt, hourly, node_map, time_axis, time_column

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from assay.charts.axes import count_axis, size_axis
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, count_axis, level, ratio_fields, size_axis
+from assay.charts.levels import level
+from assay.charts.marks import Row, ratio_fields
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point

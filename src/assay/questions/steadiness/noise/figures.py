@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from assay.charts.axes import power_ticks
 from assay.charts.columns import Column
 from assay.charts.figure import Figure
-from assay.charts.layers import power_ticks
 from assay.charts.marks import Spec, scale_of
 from assay.charts.plot import Plot, at
 from assay.questions.steadiness.noise.findings import NoiseFindings

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from assay.charts.axes import power_ticks
 from assay.charts.columns import Column
 from assay.charts.figure import Figure
-from assay.charts.layers import power_ticks
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at, fixed
 from assay.questions.steadiness.variation.answer import modes_text, slow_text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.charts.axes import duration_axis
 from assay.charts.columns import Column, in_percent
 from assay.charts.figure import Figure
-from assay.charts.marks import Row, duration_axis
+from assay.charts.marks import Row
 from assay.charts.plot import Plot
 from assay.subjects.usage.model import LEVELS
 from assay.subjects.usage.queue.model import QueueFindings, QueueMeasure
