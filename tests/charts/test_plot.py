@@ -65,7 +65,9 @@ def test_values_are_drawn_in_the_columns_unit_and_missing_ones_stay_missing():
 
 
 def test_intervals_are_drawn_only_where_they_are_known():
-    picture = svg(drawn(plotted()))
+    figure = drawn(plotted())
+    assert figure.spec["layer"][1]["transform"] == [{"filter": "isValid(datum.low)"}]
+    picture = svg(figure)
     lines = re.findall(r'class="mark-rule role-mark .*?</g>', picture)
     assert [each.count("<line") for each in lines] == [1, 1]  # the level, and the interval of a
 

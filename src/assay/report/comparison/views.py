@@ -230,7 +230,7 @@ def _plot(points: Sequence[Row]) -> Plot:
     ]
     plot = Plot(columns, points, step=_STEP)
     y = plot.names("quantity", ticks=False, label_limit=LABEL_LIMIT, grid=False)
-    plot.share(y=y, beside_y="side", colour=plot.key("side", {"title": "run"}))
+    plot.share(y=y, beside_y="side", colour=plot.key("side", {"title": "run"}, sort="ascending"))
     x = plot.axis("share", "share of limit", format="%")
     plot.intervals("low", "high", x=x)
     return plot.dots(size=60, opacity=1, x=x, tips=("quantity", "side", "share"))

@@ -210,7 +210,7 @@ def gantt(found: UsageFindings) -> Figure | None:
             values=[place + 0.5 for place in range(use.nodes)], label_overlap="greedy",
             label_expr=f"{_names(use)}[floor(datum.value)]",
         ),
-        y2="beyond", colour=plot.key("state", {"title": "outcome"}),
+        y2="beyond", colour=plot.key("state", {"title": "outcome"}, sort="ascending"),
         tips=("job", "processors", "state"),
     )  # fmt: skip
     part = "" if low <= use.edges[0] else f" The last {format_duration(high - low)} of the log."

@@ -207,7 +207,7 @@ def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figu
         y=_members("hop", with_names),
         x=plot.axis("begin", f"time since the token's start ({prefix}s)"),
         x2="end",
-        colour=plot.key("kind", {}),
+        colour=plot.key("kind", {}, sort="ascending"),
         tips=("hop", "kind", "begin", "end"),
     )
     route = found.point.parameter("route")
