@@ -50,19 +50,6 @@ def level(at: float) -> Spec:
     }
 
 
-def vertical_level(at: float) -> Spec:
-    """A dashed vertical line across the figure at x = ``at``, independent of the data."""
-    return {
-        "data": {"values": [{}]},
-        "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
-        "encoding": {
-            "y": {"value": 0},
-            "y2": {"value": "height"},
-            "x": {"datum": at, "type": "quantitative"},
-        },
-    }
-
-
 def named_level(at: float, name: str, *, below: bool = False) -> list[Spec]:
     """The line of ``level``, labelled above its left end, or ``below`` it."""
     place = {"baseline": "top", "dy": 4} if below else {"baseline": "bottom", "dy": -3}
