@@ -7,18 +7,18 @@ import re
 
 import pytest
 
-from assay.charts.columns import Column, in_percent, instant, statistics_columns
+from assay.charts.columns import DataColumn, in_percent, instant, statistics_columns
 from assay.charts.drawing import csv_text, svg
 from assay.charts.options import placed
 from assay.charts.plot import Plot, at, fixed, where
 
 COLUMNS = [
-    Column("name", "the node", title="node", kind="name", of=lambda item: item[0]),
-    Column("time", "median", "s", "time (ms)", ".3~g", factor=1e-3, of=lambda item: item[1]),
+    DataColumn("name", "the node", title="node", kind="name", of=lambda item: item[0]),
+    DataColumn("time", "median", "s", "time (ms)", ".3~g", factor=1e-3, of=lambda item: item[1]),
     in_percent("gain", "relative to the median", "gain (%)", of=lambda item: item[2]),
     in_percent("low", "lower end", "from (%)", of=lambda item: item[3]),
     in_percent("high", "upper end", "to (%)", of=lambda item: item[4]),
-    Column("label", shown="datum.name + '!'"),
+    DataColumn("label", shown="datum.name + '!'"),
 ]
 ITEMS = [("a", 0.002, 0.1, 0.05, 0.2), ("b", 0.001, -0.1, None, None)]
 

@@ -20,7 +20,7 @@ _TYPES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class DataColumn:
     """A column of a figure's data.
 
     ``meaning`` and ``unit`` (SI) describe it in the download. A column without a meaning is drawn
@@ -79,7 +79,7 @@ class Column:
         return {**line, "format": self.format} if self.format else line
 
 
-def rows_of(columns: Sequence[Column], items: Iterable[Any]) -> list[Row]:
+def rows_of(columns: Sequence[DataColumn], items: Iterable[Any]) -> list[Row]:
     """A row per item, with the columns that have a value."""
     stored = [(column.name, column.of) for column in columns if column.of is not None]
     return [{name: of(item) for name, of in stored} for item in items]
@@ -92,9 +92,9 @@ def in_percent(
     *,
     format: str = ".3~g",  # noqa: A002 - as in Vega
     of: Callable[[Any], Datum] | None = None,
-) -> Column:
+) -> DataColumn:
     """A share or a relative change, which is drawn in percent."""
-    return Column(name, meaning, "1", title, format, factor=0.01, of=of)
+    return DataColumn(name, meaning, "1", title, format, factor=0.01, of=of)
 
 
 def instant(
@@ -103,21 +103,21 @@ def instant(
     title: str | None = None,
     *,
     of: Callable[[Any], Datum] | None = None,
-) -> Column:
+) -> DataColumn:
     """A Unix time in s, which is drawn as a date (UTC)."""
-    return Column(name, meaning, "s", title, "%Y-%m-%d %H:%M", "time", factor=1e-3, of=of)
+    return DataColumn(name, meaning, "s", title, "%Y-%m-%d %H:%M", "time", factor=1e-3, of=of)
 
 
-def statistics_columns(unit: str) -> list[Column]:
+def statistics_columns(unit: str) -> list[DataColumn]:
     """The columns of a median's statistics, in a tooltip: median, interval, launches."""
     of = f" ({unit})" if unit else ""
     median, low, high, launches = data_fields(unit)
     interval = "format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')"
     return [
-        Column(median.name, median.meaning, unit, f"median{of}", ".4~g"),
-        *(Column(end.name, end.meaning, unit) for end in (low, high)),
-        Column(launches.name, launches.meaning),
-        Column(
+        DataColumn(median.name, median.meaning, unit, f"median{of}", ".4~g"),
+        *(DataColumn(end.name, end.meaning, unit) for end in (low, high)),
+        DataColumn(launches.name, launches.meaning),
+        DataColumn(
             "interval",
             title=f"95% interval{of}",
             shown=f"isValid(datum.low) ? {interval} : 'too few launches'",

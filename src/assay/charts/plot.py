@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from assay.charts.columns import Column, rows_of
+from assay.charts.columns import DataColumn, rows_of
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec, colour
 from assay.charts.options import camels, placed
@@ -59,7 +59,7 @@ class Plot:
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[DataColumn],
         rows: Sequence[Row],
         *,
         height: int | None = None,
@@ -78,7 +78,7 @@ class Plot:
 
     @classmethod
     def of(
-        cls, items: Iterable[Any], columns: Sequence[Column], *, height: int | None = None,
+        cls, items: Iterable[Any], columns: Sequence[DataColumn], *, height: int | None = None,
         step: int | None = None,
     ) -> Plot:  # fmt: skip
         """A figure with a row per item, by the columns' ``of``."""
@@ -142,7 +142,7 @@ class Plot:
 
     def numbered(self, column: str) -> Plot:
         """Add the rows' numbers as a column, for the order of stacked bars."""
-        self.columns[column] = Column(column)
+        self.columns[column] = DataColumn(column)
         self._numbers = [{"window": [{"op": "row_number", "as": column}]}]
         return self
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import LABEL_LIMIT, Row
 from assay.charts.plot import Plot
@@ -222,11 +222,11 @@ def _point(row: _EvidenceRow, letter: str, found: Evidence) -> Row:
 
 def _plot(points: Sequence[Row]) -> Plot:
     columns = [
-        Column("side", "run", title="run", kind="name"),
-        Column("quantity", "what was measured", kind="name"),
-        Column("share", "value / limit", "1", format=".1%"),
-        Column("low", "lower end of its 95% interval", "1"),
-        Column("high", "upper end of its 95% interval", "1"),
+        DataColumn("side", "run", title="run", kind="name"),
+        DataColumn("quantity", "what was measured", kind="name"),
+        DataColumn("share", "value / limit", "1", format=".1%"),
+        DataColumn("low", "lower end of its 95% interval", "1"),
+        DataColumn("high", "upper end of its 95% interval", "1"),
     ]
     plot = Plot(columns, points, step=_STEP)
     y = plot.names("quantity", ticks=False, label_limit=LABEL_LIMIT, grid=False)

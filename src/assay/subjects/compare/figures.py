@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import LABEL_LIMIT, Row
 from assay.charts.plot import Plot, at
@@ -67,14 +67,16 @@ def _row(cell: ComparedCell, label: str, several: bool) -> Row:
 
 def _plot(rows: list[Row], margin: float) -> Plot:
     columns = [
-        Column("side", "run that is compared with A", kind="name"),
-        Column("cell", "kernel, parameters and placement", kind="name"),
-        Column("label", "what distinguishes the cell from others of its kernel", kind="name"),
-        Column("speed", "factor by which it is faster than A", title="speed over A", format=".4f"),
-        Column("low", "lower end of its 95% interval", title="from", format=".4f"),
-        Column("high", "upper end of its 95% interval", title="to", format=".4f"),
-        Column("p", "p of no difference, corrected", format=".3g"),
-        Column("verdict", "faster, slower, same, open or none (another code)", kind="name"),
+        DataColumn("side", "run that is compared with A", kind="name"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("label", "what distinguishes the cell from others of its kernel", kind="name"),
+        DataColumn(
+            "speed", "factor by which it is faster than A", title="speed over A", format=".4f"
+        ),
+        DataColumn("low", "lower end of its 95% interval", title="from", format=".4f"),
+        DataColumn("high", "upper end of its 95% interval", title="to", format=".4f"),
+        DataColumn("p", "p of no difference, corrected", format=".3g"),
+        DataColumn("verdict", "faster, slower, same, open or none (another code)", kind="name"),
     ]
     plot = Plot(columns, rows, step=_STEP)
     # Without an expression a logarithmic axis has no labels at most values below 1.

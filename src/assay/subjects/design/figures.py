@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
@@ -21,17 +21,37 @@ def figures(found: ClusterDesign) -> list[Figure]:
 def _front(found: ClusterDesign) -> Figure:
     price = f"price ({found.currency})"
     columns = [
-        Column("interconnect", "interconnect", kind="name", of=lambda point: point.interconnect),
-        Column("name", "node, memory, disk and interconnect", title="cluster", kind="name",
-               of=lambda point: point.name),
-        Column("nodes", "number of nodes", of=lambda point: point.nodes),
-        Column("price", "price of the cluster", found.currency, price, ",.0f",
-               of=lambda point: point.price),
-        Column("power", "power of the cluster", "W", "power (W)", ",.0f",
-               of=lambda point: point.power),
-        Column("score", "weighted geometric mean of the rates, relative to the best", "1", "rate",
-               ".1%", of=lambda point: point.score),
-    ]  # fmt: skip
+        DataColumn(
+            "interconnect", "interconnect", kind="name", of=lambda point: point.interconnect
+        ),
+        DataColumn(
+            "name",
+            "node, memory, disk and interconnect",
+            title="cluster",
+            kind="name",
+            of=lambda point: point.name,
+        ),
+        DataColumn("nodes", "number of nodes", of=lambda point: point.nodes),
+        DataColumn(
+            "price",
+            "price of the cluster",
+            found.currency,
+            price,
+            ",.0f",
+            of=lambda point: point.price,
+        ),
+        DataColumn(
+            "power", "power of the cluster", "W", "power (W)", ",.0f", of=lambda point: point.power
+        ),
+        DataColumn(
+            "score",
+            "weighted geometric mean of the rates, relative to the best",
+            "1",
+            "rate",
+            ".1%",
+            of=lambda point: point.score,
+        ),
+    ]
     plot = Plot.of(found.front, columns, height=300)
     plot.dots(
         size=50,
@@ -52,13 +72,30 @@ def _front(found: ClusterDesign) -> Figure:
 
 def _likely(found: ClusterDesign) -> Figure:
     columns = [
-        Column("name", "number and name of the architecture", title="cluster", kind="name",
-               of=lambda one: f"{one[0]}. {_short(one[1].name)}"),
-        Column("likely", "probability to be within 2% of the best", "1", "within 2% of the best",
-               ".1%", of=lambda one: one[1].likely),
-        Column("score", "predicted rate, relative to the best", "1", "rate, relative to the best",
-               ".1%", of=lambda one: one[1].score),
-    ]  # fmt: skip
+        DataColumn(
+            "name",
+            "number and name of the architecture",
+            title="cluster",
+            kind="name",
+            of=lambda one: f"{one[0]}. {_short(one[1].name)}",
+        ),
+        DataColumn(
+            "likely",
+            "probability to be within 2% of the best",
+            "1",
+            "within 2% of the best",
+            ".1%",
+            of=lambda one: one[1].likely,
+        ),
+        DataColumn(
+            "score",
+            "predicted rate, relative to the best",
+            "1",
+            "rate, relative to the best",
+            ".1%",
+            of=lambda one: one[1].score,
+        ),
+    ]
     plot = Plot.of(enumerate(found.best, 1), columns, step=34)
     plot.bars(
         corner_radius_end=2,
@@ -93,11 +130,11 @@ def _times(found: ClusterDesign) -> Figure | None:
     if not rows:
         return None
     columns = [
-        Column("name", "architecture", kind="name"),
-        Column("workload", "workload", kind="name"),
-        Column("part", "what time is spent on", title="spent on", kind="name"),
-        Column("order", "order of the parts"),
-        Column("share", "share of the time", "1", format=".1%"),
+        DataColumn("name", "architecture", kind="name"),
+        DataColumn("workload", "workload", kind="name"),
+        DataColumn("part", "what time is spent on", title="spent on", kind="name"),
+        DataColumn("order", "order of the parts"),
+        DataColumn("share", "share of the time", "1", format=".1%"),
     ]
     plot = Plot(columns, rows, height=220)
     plot.bars(

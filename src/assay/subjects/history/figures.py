@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.charts.columns import Column, instant
+from assay.charts.columns import DataColumn, instant
 from assay.charts.figure import Datum, Figure
 from assay.charts.marks import Row, Spec, scale_of
 from assay.charts.plot import Plot, fixed
@@ -73,12 +73,12 @@ def overview(history: History) -> Figure | None:
             }
         )
     columns = [
-        Column("cell", "system, kernel, parameters and placement", kind="name"),
-        Column("state", "regression, improvement, steady or variable", kind="name"),
-        Column("change", "relative change of the metric", "1", "change (%)",
-               shown="100 * datum.better"),
-        Column("low", "lower end of its 95% interval", "1", shown="100 * datum.better_low"),
-        Column("high", "upper end of its 95% interval", "1", shown="100 * datum.better_high"),
+        DataColumn("cell", "system, kernel, parameters and placement", kind="name"),
+        DataColumn("state", "regression, improvement, steady or variable", kind="name"),
+        DataColumn("change", "relative change of the metric", "1", "change (%)",
+                   shown="100 * datum.better"),
+        DataColumn("low", "lower end of its 95% interval", "1", shown="100 * datum.better_low"),
+        DataColumn("high", "upper end of its 95% interval", "1", shown="100 * datum.better_high"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=22 * len(shown))
     x = plot.axis("change", grid=True, format="+.6~g", tick_count=8, padding=12)
@@ -119,18 +119,30 @@ def calendar(history: History) -> Figure | None:
     end = 100 * min(max(far, _WEAKEST), _STRONGEST)
     weeks = _mondays(rows)
     columns = [
-        Column("day", "UTC", kind="name"),
-        Column("deviation", "median over cells and runs; positive is worse than the reference", "1",
-               "median change (%)", "+.2~f", shown="-100 * datum.deviation"),
-        Column("runs", "number of runs"),
-        Column("cells", "number of cells"),
-        Column("worst", "greatest deviation of a run of a cell", "1", "its change (%)", "+.2~f",
-               shown="-100 * datum.worst"),
-        Column("worst_cell", "the cell of that deviation", title="worst", kind="name"),
-        Column("weekday", kind="rank"),
-        Column("from", shown="1000 * datum.week", kind="time"),
-        Column("to", shown="1000 * (datum.week + 604800)", kind="time"),
-    ]  # fmt: skip
+        DataColumn("day", "UTC", kind="name"),
+        DataColumn(
+            "deviation",
+            "median over cells and runs; positive is worse than the reference",
+            "1",
+            "median change (%)",
+            "+.2~f",
+            shown="-100 * datum.deviation",
+        ),
+        DataColumn("runs", "number of runs"),
+        DataColumn("cells", "number of cells"),
+        DataColumn(
+            "worst",
+            "greatest deviation of a run of a cell",
+            "1",
+            "its change (%)",
+            "+.2~f",
+            shown="-100 * datum.worst",
+        ),
+        DataColumn("worst_cell", "the cell of that deviation", title="worst", kind="name"),
+        DataColumn("weekday", kind="rank"),
+        DataColumn("from", shown="1000 * datum.week", kind="time"),
+        DataColumn("to", shown="1000 * (datum.week + 604800)", kind="time"),
+    ]
     plot = Plot(columns, rows, height=20 * len(_WEEKDAYS))
     plot.boxes(
         stroke="white", stroke_width=1,
@@ -224,21 +236,21 @@ def _state_text(cell: CellHistory) -> str:
     return f"{words}{change}{events}."
 
 
-def _trend_columns(cell: CellHistory, unit: str, factor: float) -> list[Column]:
-    def value(name: str, meaning: str, title: str | None = None) -> Column:
-        return Column(name, meaning, cell.unit, title, ".4~g", factor=factor)
+def _trend_columns(cell: CellHistory, unit: str, factor: float) -> list[DataColumn]:
+    def value(name: str, meaning: str, title: str | None = None) -> DataColumn:
+        return DataColumn(name, meaning, cell.unit, title, ".4~g", factor=factor)
 
     return [
-        Column("kind", "run, runs (several), level (of a segment) or change", kind="name"),
+        DataColumn("kind", "run, runs (several), level (of a segment) or change", kind="name"),
         instant("utc", "run: its time; level: its first run; change: earliest date", "UTC"),
         instant("to", "level: its last run; change: latest date"),
         value("value", "run: its median; level: at the start of the segment", f"median ({unit})"),
         value("value_to", "level: at the end of the segment"),
         value("low", "runs: 5% quantile; level: lower end of its 95% interval"),
         value("high", "runs: 95% quantile; level: upper end of its 95% interval"),
-        Column("runs", "number of runs"),
-        Column("apart", "whether it is a single outlying run", kind="name"),
-        Column("name", "the run's name", title="run", kind="name"),
+        DataColumn("runs", "number of runs"),
+        DataColumn("apart", "whether it is a single outlying run", kind="name"),
+        DataColumn("name", "the run's name", title="run", kind="name"),
     ]
 
 

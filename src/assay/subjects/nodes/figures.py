@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot
@@ -83,20 +83,20 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
                 }
             )
     columns = [
-        Column("cell", "kernel, parameters and placement", kind="name"),
-        Column("node", "the node's name", kind="name"),
-        Column("value", "median of its launches, in the metric's unit", "SI"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("node", "the node's name", kind="name"),
+        DataColumn("value", "median of its launches, in the metric's unit", "SI"),
         in_percent("gain", "relative deviation from the median node; positive is better",
                    "deviation (%)", format="+.3~g"),
-        Column("sigmas", "the same in robust standard deviations", "1",
-               title="robust standard deviations", format="+.2~f"),
-        Column("who", "to check, or the others", kind="name"),
+        DataColumn("sigmas", "the same in robust standard deviations", "1",
+                   title="robust standard deviations", format="+.2~f"),
+        DataColumn("who", "to check, or the others", kind="name"),
         *(
             in_percent(name, f"{share:.0%} quantile of the other nodes' gain", "", format="+.3~g")
             for name, share in _QUANTILES.items()
             if together
         ),
-        Column("name", kind="name"),
+        DataColumn("name", kind="name"),
     ]  # fmt: skip
     plot = Plot(columns, rows, step=26)
     x = plot.axis("gain", "difference from the median node (%)", nice=True, zero=True,

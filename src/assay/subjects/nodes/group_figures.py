@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.plot import Plot
 from assay.subjects.nodes.model import NodeGroup
@@ -20,19 +20,19 @@ def groups_figure(groups: Sequence[NodeGroup]) -> Figure:
     """
     shown = sorted(groups, key=lambda group: not group.slow and group.p_adjusted)[:_MAX_GROUPS]
     columns = [
-        Column("group", "what the group is, and its name", kind="name",
-               of=lambda group: group.title),
-        Column("resource", "the resource or cell", title="in", kind="name",
-               of=lambda group: group.resource),
-        Column("nodes", "the group's nodes", of=lambda group: group.nodes),
+        DataColumn("group", "what the group is, and its name", kind="name",
+                   of=lambda group: group.title),
+        DataColumn("resource", "the resource or cell", title="in", kind="name",
+                   of=lambda group: group.resource),
+        DataColumn("nodes", "the group's nodes", of=lambda group: group.nodes),
         in_percent("gain", "relative deviation from the median group; positive is better",
                    "deviation (%)", format="+.2~f", of=lambda group: group.gain),
         in_percent("low", "lower end of its 95% interval", "from (%)", format="+.2~f",
                    of=lambda group: group.ci95[0]),
         in_percent("high", "upper end of its 95% interval", "to (%)", format="+.2~f",
                    of=lambda group: group.ci95[1]),
-        Column("who", "slower as a whole, or the others", kind="name",
-               of=lambda group: "slower as a whole" if group.slow else "the others"),
+        DataColumn("who", "slower as a whole, or the others", kind="name",
+                   of=lambda group: "slower as a whole" if group.slow else "the others"),
     ]  # fmt: skip
     plot = Plot.of(shown, columns, step=24)
     x = plot.axis("gain", "difference from the median group (%)", nice=True, zero=True, padding=20,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, fixed
@@ -108,14 +108,14 @@ def _plot(rows: list[Row]) -> Plot:
     cells = len({row["cell_place"] for row in rows})
     level = f"room > {_LEVEL_LABEL * cells}"
     columns = [
-        Column("node", "the node's name, or what the row represents", kind="name"),
-        Column("node_place", "its row, from 0"),
-        Column("cell", "kernel, parameters and placement", kind="name"),
-        Column("cell_place", "its column, from 0"),
+        DataColumn("node", "the node's name, or what the row represents", kind="name"),
+        DataColumn("node_place", "its row, from 0"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("cell_place", "its column, from 0"),
         in_percent("gain", "relative deviation from the typical node; positive is better",
                    "deviation (%)", format="+.3~g"),
-        Column("outlier", "whether it is significantly slower"),
-        Column("shade", shown=f"min(max(100 * datum.gain, {-end!r}), {end!r})"),
+        DataColumn("outlier", "whether it is significantly slower"),
+        DataColumn("shade", shown=f"min(max(100 * datum.gain, {-end!r}), {end!r})"),
     ]  # fmt: skip
     plot = Plot(columns, rows, step=18, column_step=None if cells > 8 else 60)
     x = plot.names(

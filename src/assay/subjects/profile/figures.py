@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec, scale_of
 from assay.charts.plot import Plot
@@ -46,10 +46,10 @@ def time_by_rank(found: ProfileFindings) -> Figure:
         ]
     factor, prefix = scale_of([found.wall])
     columns = [
-        Column("rank", "rank in MPI_COMM_WORLD", kind="rank"),
-        Column("part", "computing, or the kind of function", title="in", kind="name"),
-        Column("order", "order of the parts"),
-        Column("time", "time", "s", f"time ({prefix}s)", ".4~g", factor=factor),
+        DataColumn("rank", "rank in MPI_COMM_WORLD", kind="rank"),
+        DataColumn("part", "computing, or the kind of function", title="in", kind="name"),
+        DataColumn("order", "order of the parts"),
+        DataColumn("time", "time", "s", f"time ({prefix}s)", ".4~g", factor=factor),
     ]
     plot = Plot(columns, rows, height=240)
     plot.bars(
@@ -77,13 +77,13 @@ def sent_matrix(found: ProfileFindings) -> Figure | None:
     factor, prefix = scale_of([max(pair.bytes for pair in found.sent)])
     every = list(range(found.size))
     columns = [
-        Column("sender", "rank that sends", title="from rank", kind="rank",
-               of=lambda pair: pair.sender),
-        Column("receiver", "rank that receives", title="to rank", kind="rank",
-               of=lambda pair: pair.receiver),
-        Column("messages", "messages", of=lambda pair: pair.messages),
-        Column("bytes", "bytes", "B", f"sent ({prefix}B)", ".4~g", factor=factor,
-               of=lambda pair: pair.bytes),
+        DataColumn("sender", "rank that sends", title="from rank", kind="rank",
+                   of=lambda pair: pair.sender),
+        DataColumn("receiver", "rank that receives", title="to rank", kind="rank",
+                   of=lambda pair: pair.receiver),
+        DataColumn("messages", "messages", of=lambda pair: pair.messages),
+        DataColumn("bytes", "bytes", "B", f"sent ({prefix}B)", ".4~g", factor=factor,
+                   of=lambda pair: pair.bytes),
     ]  # fmt: skip
     size = {"step": 28} if found.size <= _MOST_STEPPED else {"height": 300}
     plot = Plot.of(found.sent, columns, **size)
@@ -110,14 +110,21 @@ def sizes(found: ProfileFindings) -> Figure | None:
     if not found.sizes:
         return None
     columns = [
-        Column("size", "least bytes per call", kind="name", of=lambda one: format_size(one.low)),
-        Column("between", "bytes per call, from and to", title="bytes per call", kind="name",
-               of=lambda one: f"{format_size(one.low)} to {format_size(one.high)}"),
-        Column("low", "bytes per call, at least", "B", of=lambda one: one.low),
-        Column("high", "bytes per call, less than", "B", of=lambda one: one.high),
-        Column("calls", "calls", of=lambda one: one.calls),
-        Column("bytes", "bytes", "B", format=".4~s", of=lambda one: one.bytes),
-    ]  # fmt: skip
+        DataColumn(
+            "size", "least bytes per call", kind="name", of=lambda one: format_size(one.low)
+        ),
+        DataColumn(
+            "between",
+            "bytes per call, from and to",
+            title="bytes per call",
+            kind="name",
+            of=lambda one: f"{format_size(one.low)} to {format_size(one.high)}",
+        ),
+        DataColumn("low", "bytes per call, at least", "B", of=lambda one: one.low),
+        DataColumn("high", "bytes per call, less than", "B", of=lambda one: one.high),
+        DataColumn("calls", "calls", of=lambda one: one.calls),
+        DataColumn("bytes", "bytes", "B", format=".4~s", of=lambda one: one.bytes),
+    ]
     plot = Plot.of(found.sizes, columns, height=240)
     plot.bars(
         corner_radius_end=2,

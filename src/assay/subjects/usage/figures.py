@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.charts.axes import duration_axis
 from assay.charts.builder import numbers
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at
@@ -54,7 +54,7 @@ def course(found: UsageFindings) -> Figure | None:
     noun = "week" if weekly else "day"
     calendar = found.period.calendar
     columns = [
-        Column("name", noun, title=noun, kind="name", of=lambda span: span.name),
+        DataColumn("name", noun, title=noun, kind="name", of=lambda span: span.name),
         time_column("utc", "Unix time of its begin", calendar, of=lambda span: span.utc),
         time_column(
             "to", "Unix time of its end", calendar, of=lambda span: min(span.utc + length, last)
@@ -63,10 +63,10 @@ def course(found: UsageFindings) -> Figure | None:
             "utilisation", "processor time in use ÷ available", "in use (%)",
             of=lambda span: span.utilisation,
         ),
-        Column("submitted", "jobs submitted", of=lambda span: span.submitted),
-        Column("ended", "jobs ended", of=lambda span: span.ended),
-        Column("part", "whether all use is recorded", kind="name",
-               of=lambda span: "all use recorded" if span.whole else "end of the log"),
+        DataColumn("submitted", "jobs submitted", of=lambda span: span.submitted),
+        DataColumn("ended", "jobs ended", of=lambda span: span.ended),
+        DataColumn("part", "whether all use is recorded", kind="name",
+                   of=lambda span: "all use recorded" if span.whole else "end of the log"),
     ]  # fmt: skip
     plot = Plot.of(known, columns, height=200)
     plot.boxes(
@@ -94,12 +94,12 @@ def week(found: UsageFindings) -> Figure | None:
     if len(known) < 48:
         return None
     columns = [
-        Column("weekday", "day of the week", title="day", kind="rank",
-               of=lambda hour: _WEEKDAYS[hour.weekday]),
-        Column("hour", "hour of the day, local time", kind="rank", of=lambda hour: hour.hour),
+        DataColumn("weekday", "day of the week", title="day", kind="rank",
+                   of=lambda hour: _WEEKDAYS[hour.weekday]),
+        DataColumn("hour", "hour of the day, local time", kind="rank", of=lambda hour: hour.hour),
         in_percent("utilisation", "processor time in use ÷ available", "in use (%)",
                    of=lambda hour: hour.utilisation),
-        Column("submitted", "jobs submitted", of=lambda hour: hour.submitted),
+        DataColumn("submitted", "jobs submitted", of=lambda hour: hour.submitted),
     ]  # fmt: skip
     plot = Plot.of(known, columns, height=20 * len(_WEEKDAYS))
     plot.boxes(
@@ -130,10 +130,10 @@ def shares(kind: str, title: str, what: str, parts: Sequence[UsagePart]) -> Figu
         for of, value in (("jobs", part.share_of_jobs), ("processor time", part.share_of_use))
     ]
     columns = [
-        Column("name", what, title=what, kind="name"),
-        Column("of", "what the share is of", title="share of the", kind="name"),
+        DataColumn("name", what, title=what, kind="name"),
+        DataColumn("of", "what the share is of", title="share of the", kind="name"),
         in_percent("share", "share of all jobs or of all processor time", "share (%)"),
-        Column("jobs", "number of jobs"),
+        DataColumn("jobs", "number of jobs"),
     ]
     plot = Plot(columns, rows, height=200)
     plot.bars(
@@ -209,9 +209,9 @@ def _distribution(
         for level, value in zip(LEVELS, spread.quantiles, strict=True)
     ]
     columns = [
-        Column("quantity", "what is distributed", kind="name"),
+        DataColumn("quantity", "what is distributed", kind="name"),
         in_percent("share", "share of the jobs", "share of the jobs (%)"),
-        Column("value", "the quantile", unit, f"at most ({unit})", ".4~g", shown=shown),
+        DataColumn("value", "the quantile", unit, f"at most ({unit})", ".4~g", shown=shown),
     ]
     plot = Plot(columns, rows, height=200)
     plot.steps(

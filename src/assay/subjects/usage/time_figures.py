@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.charts.columns import Column, in_percent, instant
+from assay.charts.columns import DataColumn, in_percent, instant
 from assay.charts.figure import Datum, Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at
@@ -26,11 +26,11 @@ _IN_USE, _UP, _DOWN = "in use", "available", "down"
 
 def time_column(
     name: str, meaning: str, calendar: bool, *, of: Callable[[Any], Datum] | None = None
-) -> Column:
+) -> DataColumn:
     """A time in s, drawn as a date where the log has dates, else as a day of the log."""
     if calendar:
         return instant(name, meaning, "from", of=of)
-    return Column(name, meaning, "s", "day", ".2f", factor=_DAY, of=of)
+    return DataColumn(name, meaning, "s", "day", ".2f", factor=_DAY, of=of)
 
 
 def time_axis(plot: Plot, calendar: bool) -> Spec:
@@ -52,9 +52,9 @@ def hourly(found: UsageFindings) -> Figure | None:
     columns = [
         time_column("utc", "Unix time of the begin", calendar),
         time_column("to", "Unix time of the end", calendar),
-        Column("busy", "processors in use", title=_IN_USE, format=".4~g"),
-        Column("available", "processors available", title=_UP, format=".4~g"),
-        *([Column("down", "processors down", title=_DOWN)] if down else []),
+        DataColumn("busy", "processors in use", title=_IN_USE, format=".4~g"),
+        DataColumn("available", "processors available", title=_UP, format=".4~g"),
+        *([DataColumn("down", "processors down", title=_DOWN)] if down else []),
     ]
     plot = Plot(columns, rows, height=200)
     names = [_IN_USE, _UP, _DOWN] if down else [_IN_USE, _UP]
@@ -108,8 +108,8 @@ def node_map(found: UsageFindings) -> Figure | None:
     rows, together = _cells(use)
     calendar = found.period.calendar
     columns = [
-        Column("row", "place in the order of names"),
-        Column("name", "node or nodes", title="node", kind="name"),
+        DataColumn("row", "place in the order of names"),
+        DataColumn("name", "node or nodes", title="node", kind="name"),
         time_column("utc", "Unix time of the begin", calendar),
         time_column("to", "Unix time of the end", calendar),
         in_percent("busy", "share of the processors in use", "in use (%)"),
@@ -193,13 +193,13 @@ def gantt(found: UsageFindings) -> Figure | None:
     ]
     calendar = found.period.calendar
     columns = [
-        Column("job", "job", kind="name"),
-        Column("first", "first node, from 0"),
-        Column("beyond", "the node after the last one"),
+        DataColumn("job", "job", kind="name"),
+        DataColumn("first", "first node, from 0"),
+        DataColumn("beyond", "the node after the last one"),
         time_column("utc", "Unix time of its start, or of the begin of the figure", calendar),
         time_column("to", "Unix time of its end", calendar),
-        Column("processors", "of the whole job"),
-        Column("state", "how it ended", title="outcome", kind="name"),
+        DataColumn("processors", "of the whole job"),
+        DataColumn("state", "how it ended", title="outcome", kind="name"),
     ]
     plot = Plot(columns, rows, height=min(_ROW * use.nodes, _MOST_HEIGHT))
     plot.boxes(

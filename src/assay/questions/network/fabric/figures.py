@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.charts.builder import STATISTICS, Chart, named
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, data_fields, scale_of
 from assay.charts.plot import Plot
@@ -71,12 +71,12 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
     elif found.sample is None and found.searched:
         adjacent = f" Similar {unit} are adjacent, in the order of average linkage."
     columns = [
-        Column("one", "one member", kind="name"),
-        Column("other", "the other member", kind="name"),
-        Column("time", "half a round trip between them, median over launches", "s",
-               f"one way ({prefix}s)", ".4~g", factor=factor),
-        Column("one_place", "position of the one in the figure, from 0"),
-        Column("other_place", "position of the other"),
+        DataColumn("one", "one member", kind="name"),
+        DataColumn("other", "the other member", kind="name"),
+        DataColumn("time", "half a round trip between them, median over launches", "s",
+                   f"one way ({prefix}s)", ".4~g", factor=factor),
+        DataColumn("one_place", "position of the one in the figure, from 0"),
+        DataColumn("other_place", "position of the other"),
     ]  # fmt: skip
     plot = Plot(columns, rows, **({"step": 14} if with_names else {"height": 420}))
     wide = max(times) > _DECADES * min(times)
@@ -195,12 +195,12 @@ def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figu
         now += hop.time
     with_names = len(rows) <= _MAX_NAMED
     columns = [
-        Column("hop", "from sender to receiver", kind="name"),
-        Column("kind", "within a node, within a group of nodes, between groups", kind="name"),
-        Column("begin", "sum of the medians of the hops before it", "s", f"begin ({prefix}s)",
-               ".4~g", factor=factor),
-        Column("end", "the same and its own median", "s", f"end ({prefix}s)", ".4~g",
-               factor=factor),
+        DataColumn("hop", "from sender to receiver", kind="name"),
+        DataColumn("kind", "within a node, within a group of nodes, between groups", kind="name"),
+        DataColumn("begin", "sum of the medians of the hops before it", "s", f"begin ({prefix}s)",
+                   ".4~g", factor=factor),
+        DataColumn("end", "the same and its own median", "s", f"end ({prefix}s)", ".4~g",
+                   factor=factor),
     ]  # fmt: skip
     plot = Plot(columns, rows, **({"step": 16} if with_names else {"height": 420}))
     plot.bars(

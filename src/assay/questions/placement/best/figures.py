@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, fixed, where
@@ -99,21 +99,37 @@ def _rows(outcome: PlacementOutcome) -> list[Row]:
 def _plot(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Plot:
     threads = sorted({int(row["threads"] or 0) for row in rows}, reverse=True)
     columns = [
-        Column("ppn", "ranks per node", title="ranks per node", kind="rank"),
-        Column("threads", "threads per rank", title="threads per rank", kind="rank"),
-        Column("how", "the best placement measured with these", title="best measured",
-               kind="name"),
-        Column("state", "whether it was measured, and whether it failed", title="", kind="name"),
-        Column("median", "median over launches of its time; empty if not measured", "s",
-               "median (s)", ".4~g"),
-        Column("times", "ratio of this time to that of the chosen placement",
-               title="time relative to the best", format=".3~f"),
-        Column("tried", "number of placements measured, of all with these", title="measured",
-               kind="name"),
-        Column("launches", "number of launches"),
-        Column("best", "whether the chosen placement is among these"),
-        Column("label", shown="isValid(datum.times) ? format(datum.times, '.2f') : ''"),
-    ]  # fmt: skip
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("threads", "threads per rank", title="threads per rank", kind="rank"),
+        DataColumn(
+            "how", "the best placement measured with these", title="best measured", kind="name"
+        ),
+        DataColumn(
+            "state", "whether it was measured, and whether it failed", title="", kind="name"
+        ),
+        DataColumn(
+            "median",
+            "median over launches of its time; empty if not measured",
+            "s",
+            "median (s)",
+            ".4~g",
+        ),
+        DataColumn(
+            "times",
+            "ratio of this time to that of the chosen placement",
+            title="time relative to the best",
+            format=".3~f",
+        ),
+        DataColumn(
+            "tried",
+            "number of placements measured, of all with these",
+            title="measured",
+            kind="name",
+        ),
+        DataColumn("launches", "number of launches"),
+        DataColumn("best", "whether the chosen placement is among these"),
+        DataColumn("label", shown="isValid(datum.times) ? format(datum.times, '.2f') : ''"),
+    ]
     plot = Plot(columns, rows, height=max(_ROW * len(threads), 2 * _ROW))
     style: Spec = {"padding_inner": 0.06, "ticks": False, "domain_line": False}
     plot.share(

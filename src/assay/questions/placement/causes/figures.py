@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column, statistics_columns
+from assay.charts.columns import DataColumn, statistics_columns
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec, colour
 from assay.charts.plot import Plot, fixed
@@ -42,14 +42,14 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
     worst = max(rows, key=lambda row: float(row["whole"] or 0.0))
     compute = str(COMPUTE)
     columns = [
-        Column("work", "benchmark and class", kind="name"),
-        Column("ppn", "ranks per node", title="ranks per node", kind="rank"),
-        Column("part", "component of the time", title="component", kind="name"),
-        Column("cost", "component × cores over whole time × cores at 1 rank per node"),
-        Column("whole", "whole time × cores over that at 1 rank per node"),
-        Column("predicted", "whole time by the contention model; empty if not predicted", "s",
-               "predicted (s)", ".4~g"),
-        Column("foreseen", "predicted time × cores over time × cores at 1 rank per node"),
+        DataColumn("work", "benchmark and class", kind="name"),
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("part", "component of the time", title="component", kind="name"),
+        DataColumn("cost", "component × cores over whole time × cores at 1 rank per node"),
+        DataColumn("whole", "whole time × cores over that at 1 rank per node"),
+        DataColumn("predicted", "whole time by the contention model; empty if not predicted", "s",
+                   "predicted (s)", ".4~g"),
+        DataColumn("foreseen", "predicted time × cores over time × cores at 1 rank per node"),
         *statistics_columns("s"),
     ]  # fmt: skip
     title = "time × cores, 1 rank per node = 1"
@@ -111,7 +111,7 @@ def hue_of_components(rows: Sequence[Row]) -> Spec:
 
 
 def _stacked(
-    columns: Sequence[Column],
+    columns: Sequence[DataColumn],
     rows: Sequence[Row],
     parts: Sequence[str],
     height: int,
@@ -119,7 +119,7 @@ def _stacked(
     hue: Spec,
 ) -> Plot:
     """Bars stacked in the order of ``parts``, side by side for each work."""
-    drawn = [Column("top"), Column("order", shown=f"indexof({list(parts)!r}, datum.part)")]
+    drawn = [DataColumn("top"), DataColumn("order", shown=f"indexof({list(parts)!r}, datum.part)")]
     plot = Plot([*columns, *drawn], rows, height=height)
     plot.share(
         x=plot.names("work", label_angle=0, ticks=False, label_padding=8, label_limit=240,
@@ -169,11 +169,11 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
         return None
     names = [part.name for part in PARTS]
     columns = [
-        Column("work", "the command", kind="name"),
-        Column("ppn", "ranks per node", title="ranks per node", kind="rank"),
-        Column("part", "the use of the cores", title="component", kind="name"),
-        Column("cost", "share of own time × cores"),
-        Column("whole", "own time × cores; always 1"),
+        DataColumn("work", "the command", kind="name"),
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("part", "the use of the cores", title="component", kind="name"),
+        DataColumn("cost", "share of own time × cores"),
+        DataColumn("whole", "own time × cores; always 1"),
         *statistics_columns(""),
     ]
     hue = colour("part", rows)

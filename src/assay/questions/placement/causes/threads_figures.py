@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.charts.columns import Column, statistics_columns
+from assay.charts.columns import DataColumn, statistics_columns
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot
@@ -107,17 +107,17 @@ def _rows(work: WorkBreakdown, placed: PlacedWork) -> list[Row]:
 def _plot(rows: Sequence[Row], hue: Spec, parts: Sequence[str]) -> Plot:
     bars = len({row["label"] for row in rows})
     columns = [
-        Column("work", "benchmark and class", kind="name"),
-        Column("how", "ranks per node, threads per rank and binding", title="placement",
-               kind="name"),
-        Column("part", "component of the time", title="component", kind="name"),
-        Column("share", "component over the whole time of one rank per core"),
-        Column("whole", "whole time over that of one rank per core"),
+        DataColumn("work", "benchmark and class", kind="name"),
+        DataColumn("how", "ranks per node, threads per rank and binding", title="placement",
+                   kind="name"),
+        DataColumn("part", "component of the time", title="component", kind="name"),
+        DataColumn("share", "component over the whole time of one rank per core"),
+        DataColumn("whole", "whole time over that of one rank per core"),
         *statistics_columns("s"),
-        Column("label", kind="name"),
-        Column("end"),
-        Column("order", shown=f"indexof({list(parts)!r}, datum.part)"),
-        Column("whole_text", shown="format(datum.whole, '.2f')"),
+        DataColumn("label", kind="name"),
+        DataColumn("end"),
+        DataColumn("order", shown=f"indexof({list(parts)!r}, datum.part)"),
+        DataColumn("whole_text", shown="format(datum.whole, '.2f')"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=_STEP * bars + _MARGIN)
     y = plot.names("label", label_limit=240, ticks=False, grid=False, padding_inner=0.25,

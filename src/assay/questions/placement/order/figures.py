@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot, where
@@ -58,19 +58,19 @@ def _row(name: str, effect: OrderEffect) -> Row:
 def _plot(rows: Sequence[Row], works: int, orders: int) -> Plot:
     """A band for each work, with a line for each order."""
     columns = [
-        Column("work", "work, and nodes × ranks per node", kind="name"),
-        Column("order", "order of ranks over nodes", kind="name"),
-        Column("ratio", "median time over that in block order", title="time over block order's",
-               format=".4~g"),
-        Column("low", "lower end of its 95% interval", title="from", format=".4~g"),
-        Column("high", "upper end of its 95% interval", title="to", format=".4~g"),
-        Column("p", "p of no difference, corrected for all comparisons", title="p, corrected",
-               format=".2~g"),
-        Column("sure", "whether the difference is significant"),
-        Column("between", "share of bytes between nodes; empty: unknown", "1",
-               "bytes between nodes", ".1~%"),
-        Column("between_block", "the same in block order", "1", "in block order", ".1~%"),
-        Column("launches", "the smaller number of launches of the two"),
+        DataColumn("work", "work, and nodes × ranks per node", kind="name"),
+        DataColumn("order", "order of ranks over nodes", kind="name"),
+        DataColumn("ratio", "median time over that in block order", title="time over block order's",
+                   format=".4~g"),
+        DataColumn("low", "lower end of its 95% interval", title="from", format=".4~g"),
+        DataColumn("high", "upper end of its 95% interval", title="to", format=".4~g"),
+        DataColumn("p", "p of no difference, corrected for all comparisons", title="p, corrected",
+                   format=".2~g"),
+        DataColumn("sure", "whether the difference is significant"),
+        DataColumn("between", "share of bytes between nodes; empty: unknown", "1",
+                   "bytes between nodes", ".1~%"),
+        DataColumn("between_block", "the same in block order", "1", "in block order", ".1~%"),
+        DataColumn("launches", "the smaller number of launches of the two"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=works * (_STEP * orders + _MARGIN))
     x = plot.axis(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot, where
@@ -58,11 +58,11 @@ def _row(
 
 def _plot(rows: Sequence[Row], programs: int) -> Plot:
     columns = [
-        Column("work", "program and its class", title="program", kind="name"),
-        Column("factor", "factor; interactions of pairs of factors; residual", kind="name"),
-        Column("share", "omega squared", "1", format=".2~%"),
-        Column("low", "lower end of its 95% interval; empty for sums", "1", "from", ".2~%"),
-        Column("high", "upper end of its 95% interval", "1", "to", ".2~%"),
+        DataColumn("work", "program and its class", title="program", kind="name"),
+        DataColumn("factor", "factor; interactions of pairs of factors; residual", kind="name"),
+        DataColumn("share", "omega squared", "1", format=".2~%"),
+        DataColumn("low", "lower end of its 95% interval; empty for sums", "1", "from", ".2~%"),
+        DataColumn("high", "upper end of its 95% interval", "1", "to", ".2~%"),
     ]
     plot = Plot(columns, rows, height=_STEP * programs).numbered("place")
     return plot.bars(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.charts.columns import Column, statistics_columns
+from assay.charts.columns import DataColumn, statistics_columns
 from assay.charts.figure import Datum, Field, Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
@@ -76,12 +76,12 @@ def phases_figure(
 ) -> Figure:
     """Stacked bars of ``phase_rows`` along the field ``x``; each bar sums up to 1."""
     columns = [
-        Column(x.name, x.meaning, x.unit, x_title, kind="rank"),
-        Column("placement", "ranks and threads", kind="name"),
-        Column("phase", "what the ranks did", kind="name"),
-        Column("share", "of the sum of all phases", format=".3p"),
+        DataColumn(x.name, x.meaning, x.unit, x_title, kind="rank"),
+        DataColumn("placement", "ranks and threads", kind="name"),
+        DataColumn("phase", "what the ranks did", kind="name"),
+        DataColumn("share", "of the sum of all phases", format=".3p"),
         *statistics_columns("s"),
-        Column("order", shown=f"indexof({phases_among(rows)!r}, datum.phase)"),
+        DataColumn("order", shown=f"indexof({phases_among(rows)!r}, datum.phase)"),
     ]
     plot = Plot(columns, rows, height=240)
     plot.bars(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at, fixed
@@ -50,12 +50,12 @@ def lists_figure(found: Top500Places) -> Figure:
     right = listed is None or listed.year < _HIGH_FROM
     below = right and found.rate > _LOWEST_ABOVE
     columns = [
-        Column("list", "year and month of the list", kind="name"),
-        Column("date", "the same as a day", kind="time"),
-        Column("line", "which rank of the list", title="rank on the list", kind="name"),
-        Column("rmax", "its Rmax", "flop/s", "Rmax (flop/s)", ".4~s"),
-        Column("place", "rank that this machine would have had; empty beyond the list",
-               title="this machine's rank"),
+        DataColumn("list", "year and month of the list", kind="name"),
+        DataColumn("date", "the same as a day", kind="time"),
+        DataColumn("line", "which rank of the list", title="rank on the list", kind="name"),
+        DataColumn("rmax", "its Rmax", "flop/s", "Rmax (flop/s)", ".4~s"),
+        DataColumn("place", "rank that this machine would have had; empty beyond the list",
+                   title="this machine's rank"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=320)
     years = {"interval": "year", "step": 4}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.plot import Plot
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings
@@ -23,19 +23,19 @@ def figures(found: ArrivalFindings) -> list[Figure]:
     shown = sorted(found.ranks, key=lambda each: -each.last)[:_RANKS]
     factor, unit = _MICRO
 
-    def lateness(name: str, meaning: str, title: str, of: Callable[[Any], float]) -> Column:
-        return Column(name, meaning, "s", f"{title} ({unit})", ".3~g", factor=factor, of=of)
+    def lateness(name: str, meaning: str, title: str, of: Callable[[Any], float]) -> DataColumn:
+        return DataColumn(name, meaning, "s", f"{title} ({unit})", ".3~g", factor=factor, of=of)
 
     columns = [
-        Column("rank", "rank", kind="rank", of=lambda each: each.rank),
-        Column("cpu", "its first CPU", title="CPU", of=lambda each: each.cpu),
-        Column("last", "share of barriers that it reached last", "1", "last at (share)", ".3~g",
-               of=lambda each: each.last),
+        DataColumn("rank", "rank", kind="rank", of=lambda each: each.rank),
+        DataColumn("cpu", "its first CPU", title="CPU", of=lambda each: each.cpu),
+        DataColumn("last", "share of barriers that it reached last", "1", "last at (share)", ".3~g",
+                   of=lambda each: each.last),
         lateness("p05", "5% quantile of its lateness behind the first", "5%",
                  lambda each: each.level(0.05)),
         lateness("median", "median of its lateness", "median", lambda each: each.level(0.5)),
         lateness("p95", "95% quantile of its lateness", "95%", lambda each: each.level(0.95)),
-        Column("p99", "99% quantile of its lateness", "s", of=lambda each: each.level(0.99)),
+        DataColumn("p99", "99% quantile of its lateness", "s", of=lambda each: each.level(0.99)),
         lateness("worst", "maximum lateness of all launches", "worst", lambda each: each.worst),
     ]  # fmt: skip
     plot = Plot.of(sorted(shown, key=lambda each: each.rank), columns, height=220)

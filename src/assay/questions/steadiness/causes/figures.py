@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec, scale_of
 from assay.charts.plot import Plot, at
@@ -109,22 +109,29 @@ def _parts(cell: CellCauses, leading: Sequence[str]) -> list[tuple[str, float, I
 
 def _shares_plot(rows: Sequence[Row]) -> Plot:
     columns = [
-        Column("cell", "kernel, parameters and placement", kind="name"),
-        Column("cause", "the cause that the variance is associated with", kind="name"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("cause", "the cause that the variance is associated with", kind="name"),
         in_percent("share", "share of the variance of the logarithm of the cost", "share (%)"),
-        Column("low", "lower end of its 95% interval", "1"),
-        Column("high", "upper end of its 95% interval", "1"),
+        DataColumn("low", "lower end of its 95% interval", "1"),
+        DataColumn("high", "upper end of its 95% interval", "1"),
         in_percent("start", "start of the bar's segment", "share of the variance (%)"),
         in_percent("end", "end of the bar's segment", "to (%)"),
-        in_percent("deviation", "standard deviation of the logarithm of the cell's cost",
-                   "standard deviation of the cell (%)"),
-        Column("measurements", "number of measurements"),
-        Column("middle", shown="(datum.shown_start + datum.shown_end) / 2"),
-        Column("label", shown=f"format(datum.shown_share, '.0f') + '% {_UNEXPLAINED}'"),
-        Column("interval", title="95% interval", shown="isValid(datum.low) ? "
-               "format(100 * datum.low, '.0f') + ' to ' + format(100 * datum.high, '.0f') + '%' "
-               ": ''"),
-    ]  # fmt: skip
+        in_percent(
+            "deviation",
+            "standard deviation of the logarithm of the cell's cost",
+            "standard deviation of the cell (%)",
+        ),
+        DataColumn("measurements", "number of measurements"),
+        DataColumn("middle", shown="(datum.shown_start + datum.shown_end) / 2"),
+        DataColumn("label", shown=f"format(datum.shown_share, '.0f') + '% {_UNEXPLAINED}'"),
+        DataColumn(
+            "interval",
+            title="95% interval",
+            shown="isValid(datum.low) ? "
+            "format(100 * datum.low, '.0f') + ' to ' + format(100 * datum.high, '.0f') + '%' "
+            ": ''",
+        ),
+    ]
     plot = Plot(columns, rows, step=30)
     plot.share(y=plot.names("cell", label_limit=260, ticks=False, grid=False))
     ticks = [0, 20, 40, 60, 80, 100]
@@ -200,20 +207,20 @@ def _scale(share: CauseShare, largest: float) -> tuple[float, str]:
 
 def _scatter_columns(
     share: CauseShare, factor: float, title: str, slower: str, *, boxed: bool
-) -> list[Column]:
+) -> list[DataColumn]:
     meaning = f"{share.covariate}, per second of sampling where it is a delta"
     excess = "excess of the launch over the median, as a share of the median"
     edge = ": lower edge of the box" if boxed else ""
     columns = [
-        Column("x", f"{meaning}{edge}", share.unit, title, ".4~g", factor=factor),
+        DataColumn("x", f"{meaning}{edge}", share.unit, title, ".4~g", factor=factor),
         in_percent("y", f"{excess}{edge}", slower, format="+.3~g"),
     ]
     if not boxed:
         return columns
     return [
         columns[0],
-        Column("x_end", "upper edge of the box", share.unit, factor=factor),
+        DataColumn("x_end", "upper edge of the box", share.unit, factor=factor),
         columns[1],
         in_percent("y_end", "upper edge of the box", ""),
-        Column("count", "launches in the box", title="launches"),
+        DataColumn("count", "launches in the box", title="launches"),
     ]

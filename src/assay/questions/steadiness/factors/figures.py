@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.questions.common.figure_rows import intervals_text
@@ -37,7 +37,7 @@ def figures(found: FactorFindings) -> list[Figure]:
         rows,
         "the cells, the factor and the level",
         "number of the level, in the plan's order",
-        Column("factor", "the cells and the factor", kind="name"),
+        DataColumn("factor", "the cells and the factor", kind="name"),
     ).figure(
         "variation-factors",
         "Variation at the levels of each factor",

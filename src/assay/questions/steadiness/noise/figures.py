@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.charts.axes import power_ticks
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Spec, scale_of
 from assay.charts.plot import Plot, at
@@ -39,10 +39,10 @@ def _trace_figure(trace: DrawnTrace) -> Figure:
     losses = [lost for _, lost in trace.losses]
     factor, prefix = scale_of(losses)
     columns = [
-        Column("time", "start of the quantum, since the start of the trace", "s", "time (s)",
-               ".6~g", of=lambda loss: loss[0]),
-        Column("lost", "time lost in that quantum", "s", f"lost ({prefix}s)", ".4~g",
-               factor=factor, of=lambda loss: loss[1]),
+        DataColumn("time", "start of the quantum, since the start of the trace", "s", "time (s)",
+                   ".6~g", of=lambda loss: loss[0]),
+        DataColumn("lost", "time lost in that quantum", "s", f"lost ({prefix}s)", ".4~g",
+                   factor=factor, of=lambda loss: loss[1]),
     ]  # fmt: skip
     plot = Plot.of(trace.losses, columns, height=200)
     style: Spec = {"scale": "linear", "nice": True, "tick_count": 6, "format": _FORMAT}
@@ -63,15 +63,15 @@ def _trace_figure(trace: DrawnTrace) -> Figure:
 
 def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
     columns = [
-        Column("frequency", "frequency", "Hz", "frequency (Hz)", ".5~g",
-               of=lambda line: line.frequency),
+        DataColumn("frequency", "frequency", "Hz", "frequency (Hz)", ".5~g",
+                   of=lambda line: line.frequency),
         # A logarithmic axis has no 0.
-        Column("power", "power over the median of its neighbours", "1", "power over the floor",
-               ".3~g", shown="max(datum.power, 0.01)", of=lambda line: line.power),
-        Column("threshold", "one in a hundred spectra without periods exceeds it", "1",
-               of=lambda line: line.threshold),
-        Column("name", "period and time lost in each, if one was found", kind="name",
-               of=lambda line: None if line.component is None else _period(line.component)),
+        DataColumn("power", "power over the median of its neighbours", "1", "power over the floor",
+                   ".3~g", shown="max(datum.power, 0.01)", of=lambda line: line.power),
+        DataColumn("threshold", "one in a hundred spectra without periods exceeds it", "1",
+                   of=lambda line: line.threshold),
+        DataColumn("name", "period and time lost in each, if one was found", kind="name",
+                   of=lambda line: None if line.component is None else _period(line.component)),
     ]  # fmt: skip
     plot = Plot.of(spectrum.lines, columns, height=240)
     names = [format_quantity(each.period, "s") for each in spectrum.named]
@@ -109,14 +109,14 @@ def _interruption_figure(found: InterruptionHistogram, where: str) -> Figure:
     edges = [found.bins[0].low / factor, found.bins[-1].high / factor]
     rates = power_ticks(each.rate for each in found.bins)
     columns = [
-        Column("low", "minimum length", "s", f"from ({unit})", ".3~g", factor=factor,
-               of=lambda each: each.low),
-        Column("high", "maximum length", "s", f"to ({unit})", ".3~g", factor=factor,
-               of=lambda each: each.high),
-        Column("rate", "interruptions between these lengths per second", "1/s",
-               of=lambda each: each.rate),
-        Column("count", "number of interruptions between these lengths", title="interruptions",
-               of=lambda each: each.count),
+        DataColumn("low", "minimum length", "s", f"from ({unit})", ".3~g", factor=factor,
+                   of=lambda each: each.low),
+        DataColumn("high", "maximum length", "s", f"to ({unit})", ".3~g", factor=factor,
+                   of=lambda each: each.high),
+        DataColumn("rate", "interruptions between these lengths per second", "1/s",
+                   of=lambda each: each.rate),
+        DataColumn("count", "number of interruptions between these lengths", title="interruptions",
+                   of=lambda each: each.count),
     ]  # fmt: skip
     plot = Plot.of(found.bins, columns, height=220)
     log: Spec = {"scale": "log", "nice": False, "format": _FORMAT}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
@@ -64,7 +64,7 @@ def cov_alt(what: str, rows: Sequence[Row]) -> str:
     return f"{what}: {words}."
 
 
-def cov_plot(rows: Sequence[Row], name: str, where: str, joined: Column | None = None) -> Plot:
+def cov_plot(rows: Sequence[Row], name: str, where: str, joined: DataColumn | None = None) -> Plot:
     """A line per row: a dot at the coefficient, a rule over its interval.
 
     ``name`` and ``where``: meanings of these columns. ``joined``: the column whose equal values are
@@ -74,14 +74,14 @@ def cov_plot(rows: Sequence[Row], name: str, where: str, joined: Column | None =
     least = max(low, _MIN_COV)
     columns = [
         *([] if joined is None else [joined]),
-        Column("name", name, title="cell", kind="name"),
-        Column("where", where, kind="name"),
-        Column("cov", "coefficient of variation of the times", "1", "coefficient of variation",
-               ".3~%", shown=f"max(datum.cov, {least!r})"),
-        Column("low", "lower end of its 95% interval; empty if unknown", "1", "from", ".3~%",
-               shown=f"isValid(datum.low) ? max(datum.low, {least!r}) : null"),
-        Column("high", "upper end of its 95% interval", "1", "to", ".3~%"),
-        Column("runs", "number of runs"),
+        DataColumn("name", name, title="cell", kind="name"),
+        DataColumn("where", where, kind="name"),
+        DataColumn("cov", "coefficient of variation of the times", "1", "coefficient of variation",
+                   ".3~%", shown=f"max(datum.cov, {least!r})"),
+        DataColumn("low", "lower end of its 95% interval; empty if unknown", "1", "from", ".3~%",
+                   shown=f"isValid(datum.low) ? max(datum.low, {least!r}) : null"),
+        DataColumn("high", "upper end of its 95% interval", "1", "to", ".3~%"),
+        DataColumn("runs", "number of runs"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=_LINE_HEIGHT * len(rows))
     y = plot.names("name", label_limit=300, ticks=False)

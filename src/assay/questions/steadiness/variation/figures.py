@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.charts.axes import power_ticks
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at, fixed
@@ -125,15 +125,30 @@ def _outside(found: RunHistogram) -> str:
 def _histogram_plot(found: RunHistogram, unit: str) -> Plot:
     median = found.median
     columns = [
-        Column("kind", "bin, density (a point of the curve), run (a tick) or mode", kind="name"),
-        Column("low", "lower edge of the bin; time of the point, the run or the mode", unit,
-               "slower from", "+.3~%", shown=f"datum.low / {median!r} - 1"),
-        Column("high", "upper edge of the bin", unit, "to", "+.3~%",
-               shown=f"isValid(datum.high) ? datum.high / {median!r} - 1 : null"),
-        Column("count", "runs in the bin; density in runs per bin; share of the mode",
-               title="runs"),
-        Column("text", "label of a mode", kind="name"),
-    ]  # fmt: skip
+        DataColumn(
+            "kind", "bin, density (a point of the curve), run (a tick) or mode", kind="name"
+        ),
+        DataColumn(
+            "low",
+            "lower edge of the bin; time of the point, the run or the mode",
+            unit,
+            "slower from",
+            "+.3~%",
+            shown=f"datum.low / {median!r} - 1",
+        ),
+        DataColumn(
+            "high",
+            "upper edge of the bin",
+            unit,
+            "to",
+            "+.3~%",
+            shown=f"isValid(datum.high) ? datum.high / {median!r} - 1 : null",
+        ),
+        DataColumn(
+            "count", "runs in the bin; density in runs per bin; share of the mode", title="runs"
+        ),
+        DataColumn("text", "label of a mode", kind="name"),
+    ]
     plot = Plot(columns, _histogram_rows(found), height=_HEIGHT)
     x = plot.axis("low", "slower than the median", format="~%", tick_count=7,
                   label_overlap="greedy", zero=False, nice=False, padding=8)  # fmt: skip
@@ -161,12 +176,12 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
     if not rows:
         return None
     columns = [
-        Column("cell", "what was measured", kind="name"),
-        Column("slower", "excess over the median, as a share of the median", "1",
-               "slower by at least", ".3~%"),
-        Column("share", "share of the runs with at least this excess", "1", "share of the runs",
-               ".3~%"),
-        Column("runs", "number of these runs"),
+        DataColumn("cell", "what was measured", kind="name"),
+        DataColumn("slower", "excess over the median, as a share of the median", "1",
+                   "slower by at least", ".3~%"),
+        DataColumn("share", "share of the runs with at least this excess", "1", "share of the runs",
+                   ".3~%"),
+        DataColumn("runs", "number of these runs"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=240)
     plot.steps(

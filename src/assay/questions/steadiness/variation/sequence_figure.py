@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
@@ -27,16 +27,16 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
     divisor, unit = next(((by, name) for least, by, name in _UNITS if span >= least), (1.0, "s"))
     start = datetime.datetime.fromtimestamp(sequences.began, datetime.UTC)
     columns = [
-        Column("kind", "run, or window: the median of consecutive runs", kind="name"),
-        Column("cell", "what was measured", kind="name"),
-        Column("session",
-               "number of the session; runs without sessions are split at long pauses"),
-        Column("time", "time of the run, or mean time of the window, since the first run", "s",
-               f"time ({unit})", ".4~g", factor=divisor),
-        Column("slower", "excess over the cell's median, as a share of the median", "1",
-               format="+.3~%"),
-        Column("low", "lower end of the median's 95% interval", "1"),
-        Column("high", "upper end of the median's 95% interval", "1"),
+        DataColumn("kind", "run, or window: the median of consecutive runs", kind="name"),
+        DataColumn("cell", "what was measured", kind="name"),
+        DataColumn("session",
+                   "number of the session; runs without sessions are split at long pauses"),
+        DataColumn("time", "time of the run, or mean time of the window, since the first run", "s",
+                   f"time ({unit})", ".4~g", factor=divisor),
+        DataColumn("slower", "excess over the cell's median, as a share of the median", "1",
+                   format="+.3~%"),
+        DataColumn("low", "lower end of the median's 95% interval", "1"),
+        DataColumn("high", "upper end of the median's 95% interval", "1"),
     ]  # fmt: skip
     plot = Plot(columns, rows, height=260)
     x = plot.axis(

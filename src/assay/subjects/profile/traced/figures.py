@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.charts.columns import Column
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, scale_of
 from assay.charts.plot import Plot
@@ -39,11 +39,11 @@ def origins(found: TraceFindings) -> Figure | None:
     sums = [one.direct + one.handed_on for one in found.origins]
     factor, prefix = scale_of(sums)
     columns = [
-        Column("origin", "rank, and the place where it was late", kind="name"),
-        Column("order", "order of the origins"),
-        Column("part", "waiting for this rank, or handed on", title="waiting", kind="name"),
-        Column("kind", "computing or communication", title="late by", kind="name"),
-        Column("time", "waiting of all ranks", "s", f"time ({prefix}s)", ".4~g", factor=factor),
+        DataColumn("origin", "rank, and the place where it was late", kind="name"),
+        DataColumn("order", "order of the origins"),
+        DataColumn("part", "waiting for this rank, or handed on", title="waiting", kind="name"),
+        DataColumn("kind", "computing or communication", title="late by", kind="name"),
+        DataColumn("time", "waiting of all ranks", "s", f"time ({prefix}s)", ".4~g", factor=factor),
     ]
     plot = Plot(columns, rows, step=24)
     plot.bars(
@@ -68,12 +68,12 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
         return None
     factor, prefix = scale_of([wall])
     columns = [
-        Column("latency", "latency L between hosts", "s", "latency (µs)", ".3~g", factor=1e-6,
-               of=lambda one: one.latency),
-        Column("seconds", "run time", "s", f"run time ({prefix}s)", ".4~g", factor=factor,
-               of=lambda one: one.seconds),
-        Column("messages", "messages in a row on the longest path, dT/dL",
-               title="messages in a row", format=",.0f", of=lambda one: one.messages),
+        DataColumn("latency", "latency L between hosts", "s", "latency (µs)", ".3~g", factor=1e-6,
+                   of=lambda one: one.latency),
+        DataColumn("seconds", "run time", "s", f"run time ({prefix}s)", ".4~g", factor=factor,
+                   of=lambda one: one.seconds),
+        DataColumn("messages", "messages in a row on the longest path, dT/dL",
+                   title="messages in a row", format=",.0f", of=lambda one: one.messages),
     ]  # fmt: skip
     plot = Plot.of(network.latencies, columns, height=240)
     plot.line(
@@ -102,14 +102,17 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
     if not points:
         return None
     columns = [
-        Column("interconnect", "class of interconnect", kind="name",
-               of=lambda one: one.interconnect),
-        Column("ranks", "ranks", of=lambda one: one.ranks),
-        Column("ratio", "computation ÷ communication", format=".3~g", of=lambda one: one.ratio),
-        Column("low", "at least", title="at least", format=".3~g", of=lambda one: one.low),
-        Column("high", "at most", title="at most", format=".3~g", of=lambda one: one.high),
-        Column("extrapolated", "whether it is far from the run", of=lambda one: one.extrapolated),
-    ]  # fmt: skip
+        DataColumn(
+            "interconnect", "class of interconnect", kind="name", of=lambda one: one.interconnect
+        ),
+        DataColumn("ranks", "ranks", of=lambda one: one.ranks),
+        DataColumn("ratio", "computation ÷ communication", format=".3~g", of=lambda one: one.ratio),
+        DataColumn("low", "at least", title="at least", format=".3~g", of=lambda one: one.low),
+        DataColumn("high", "at most", title="at most", format=".3~g", of=lambda one: one.high),
+        DataColumn(
+            "extrapolated", "whether it is far from the run", of=lambda one: one.extrapolated
+        ),
+    ]
     plot = Plot.of(points, columns, height=240)
     for limit in (FINE, COARSE):
         plot.level(y=limit, width=1, dash=(4, 4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.charts.axes import duration_axis
-from assay.charts.columns import Column, in_percent
+from assay.charts.columns import DataColumn, in_percent
 from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
@@ -33,10 +33,10 @@ def waits_figure(found: QueueFindings) -> Figure:
         for level, value in zip(LEVELS, measure.wait_quantiles, strict=True)
     ]
     columns = [
-        Column("policy", "the policy, or real", kind="name"),
+        DataColumn("policy", "the policy, or real", kind="name"),
         in_percent("share", "share of the jobs", "share of the jobs (%)"),
-        Column("wait", "the quantile of the waits", "s", "wait at most (s)", ".4~g"),
-        Column("drawn", shown="max(datum.wait, 1)"),
+        DataColumn("wait", "the quantile of the waits", "s", "wait at most (s)", ".4~g"),
+        DataColumn("drawn", shown="max(datum.wait, 1)"),
     ]
     plot = Plot(columns, rows, height=240)
     plot.steps(
@@ -62,14 +62,25 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
     if not known:
         return None
     columns = [
-        Column("what", "what is changed", title="what if", kind="name", of=lambda each: each.text),
-        in_percent("change", "relative change of the mean wait", "change (%)",
-                   of=lambda each: each.wait),
-        in_percent("low", "lower end of its 95% interval", "from (%)",
-                   of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[0]),
-        in_percent("high", "upper end of its 95% interval", "to (%)",
-                   of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[1]),
-    ]  # fmt: skip
+        DataColumn(
+            "what", "what is changed", title="what if", kind="name", of=lambda each: each.text
+        ),
+        in_percent(
+            "change", "relative change of the mean wait", "change (%)", of=lambda each: each.wait
+        ),
+        in_percent(
+            "low",
+            "lower end of its 95% interval",
+            "from (%)",
+            of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[0],
+        ),
+        in_percent(
+            "high",
+            "upper end of its 95% interval",
+            "to (%)",
+            of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[1],
+        ),
+    ]
     plot = Plot.of(known, columns, height=40 + 26 * len(known))
     x = plot.axis("change", "change of the mean wait (%)", grid=True)
     plot.share(y=plot.names("what", ticks=False, domain_line=False, label_limit=260))
