@@ -1,7 +1,7 @@
 """Builder of the common kind of figure: medians with intervals over an axis, in layers.
 
 Rows hold SI base units, for download; a chart scales its value axis for readers. Figures of another
-kind (a matrix, a timeline) write their own specification with ``charts.marks``.
+kind (a matrix, a timeline, a scatter) are built by ``charts.plot``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from assay.charts.figure import Field, Figure
+from assay.charts.axes import logarithmic_axis, y_axis
+from assay.charts.figure import Datum, Field, Figure
+from assay.charts.levels import level
 from assay.charts.marks import (
     Row,
     Spec,
@@ -17,13 +19,10 @@ from assay.charts.marks import (
     colour,
     data_fields,
     error_bars,
-    level,
     line,
-    logarithmic_axis,
     scale_of,
     scaled_fields,
     tooltip,
-    y_axis,
 )
 
 
@@ -42,6 +41,19 @@ def named(field: str, *, sort: Sequence[str] | None = None, title: str | None = 
 def numbers(field: str, title: str, **more: Spec) -> Spec:
     """Numbers along an axis; ``more``: its scale and its axis (``charts.marks`` has several)."""
     return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def marked(
+    field: str, values: Sequence[Datum], shown: Sequence[object], legend: Spec | None = None
+) -> Spec:
+    """Shapes or dashes ``shown`` for the values of a field; the same domains share a legend."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": list(values), "range": list(shown)},
+        "legend": legend,
+    }
 
 
 # Up to these numbers, bars or places along x fit into half of the page, and names into its legend.
@@ -120,7 +132,7 @@ class Chart:
         encoding = {"y": self.y, **self._colour(), "tooltip": self.tooltip, **channels}
         return self.add({"mark": mark, "encoding": encoding})
 
-    def lines(self, size: int = 30, **channels: Spec) -> Chart:
+    def lines(self, size: int = 30, *, width: float = 2, **channels: Spec) -> Chart:
         """Lines through the medians; ``channels``: further encodings, such as ``strokeDash``.
 
         ``size``: of the points on the lines. With points Vega-Lite draws the legend of dashes with
@@ -131,13 +143,19 @@ class Chart:
             layer["mark"]["point"]["size"] = size
         else:
             del layer["mark"]["point"]
+        layer["mark"]["strokeWidth"] = width
         if self.hue is None:
             del layer["encoding"]["color"]
         return self.add(layer)
 
+    def line(self, y: str, *, detail: str) -> Chart:
+        """Lines through another field, in the axis's unit, one per value of ``detail``."""
+        encoding = {"y": {**self.y, "field": y}, **self._colour(), "detail": {"field": detail}}
+        return self.add({"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding})
+
     def curves(self, **channels: Spec) -> Chart:
         """Lines through the medians, over the band of their 95% intervals."""
-        return self.bands(**channels).lines(30, **channels)
+        return self.bands(**channels).lines(30, width=2, **channels)
 
     def bands(self, **channels: Spec) -> Chart:
         """The 95% intervals as areas."""
@@ -171,7 +189,7 @@ class Chart:
         return self.add(layer)
 
     def rings(self, flag: str, size: int = 220) -> Chart:
-        """A ring around each row whose field ``flag`` is true."""
+        """A ring around each row whose field ``flag`` is true, or a number other than 0."""
         return self.add(
             {
                 "transform": [{"filter": f"datum.{flag}"}],
@@ -179,6 +197,32 @@ class Chart:
                 "encoding": {"y": {"field": "y", "type": "quantitative"}, **self._colour()},
             }
         )
+
+    def words(self, words: Spec, only: str, **style: str | float) -> Chart:
+        """Text at the rows for which the Vega expression ``only`` is true.
+
+        ``words``: ``{"value": …}`` or ``{"field": …}``; ``style``: properties of the text.
+        """
+        encoding = {"y": {"field": "y", "type": "quantitative"}, "text": words}
+        transform = [{"filter": only}]
+        mark = {"type": "text", **style}
+        return self.add({"transform": transform, "mark": mark, "encoding": encoding})
+
+    def verticals(self, field: str, name: str) -> Chart:
+        """Dashed vertical lines at a field, where it is known; a single one gets its name."""
+        number = sum(row[field] is not None for row in self.rows)
+        if not number:
+            return self
+        transform = [{"filter": f"isValid(datum.{field})"}]
+        x: Spec = {"field": field, "type": "quantitative"}
+        mark: Spec = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5}
+        encoding = {"x": x, **self._colour()}
+        self.add({"transform": transform, "mark": mark, "encoding": encoding})
+        if number == 1:
+            text = {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2}
+            top = {"x": x, "y": {"value": 0}, "text": {"value": name}}
+            self.add({"transform": transform, "mark": text, "encoding": top})
+        return self
 
     def figure(
         self,

@@ -1,4 +1,8 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands have, declared once.
+
+An option with one meaning everywhere has its help here. Where commands differ in what an option
+prints, the option's type is declared here and each command's docstring explains it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+# A switch without a negative form such as --no-json.
+Flag = Annotated[bool, Parameter(negative=())]
 
 # The options of commands that report. `assay.report.destination` has their rules.
 ReportFormat = Annotated[
@@ -16,7 +23,88 @@ ReportFormat = Annotated[
         "[default: by the suffix of --output].",
     ),
 ]
-ReportHtml = Annotated[
-    bool, Parameter(name="--html", negative=(), help="The same as --format html.")
-]
+ReportHtml = Annotated[Flag, Parameter(name="--html", help="The same as --format html.")]
 ReportOutput = Annotated[Path | None, Parameter(name=("--output", "-o"))]
+Verbose = Annotated[
+    Flag,
+    Parameter(
+        name="--verbose",
+        help="Print all tables, caveats and recommendations on the terminal, not only a summary.",
+    ),
+]
+Anonymize = Annotated[
+    Flag,
+    Parameter(
+        name="--anonymize",
+        help="Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. "
+        "The default file name then ends in -anonymous.",
+    ),
+]
+
+# What --json prints is explained by each command, unless it is the findings.
+Json = Annotated[Flag, Parameter(name="--json")]
+JsonFindings = Annotated[Json, Parameter(help="Print the findings as JSON on stdout.")]
+
+# The options of commands that read the configuration or the runs.
+ConfigFile = Annotated[
+    Path | None,
+    Parameter(
+        name="--config",
+        help="The assay.toml to use [default: searched for; see docs/formats/config.md].",
+    ),
+]
+SiteProfile = Annotated[
+    str | None,
+    Parameter(
+        name="--site",
+        help="The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].",
+    ),
+]
+RunsFolder = Annotated[
+    Path | None,
+    Parameter(name="--runs", help="The folder of the runs [default: ./runs, or as in assay.toml]."),
+]
+JunitFile = Annotated[
+    Path | None,
+    Parameter(
+        name="--junit",
+        help="Write the results against each [[expect]] of assay.toml as JUnit XML into this file.",
+    ),
+]
+
+# The options of commands that measure.
+LabName = Annotated[
+    str | None,
+    Parameter(
+        name="--lab",
+        help="Measure on a lab (`assay lab list` lists them), from its first host. Needs root.",
+    ),
+]
+FakeMachine = Annotated[
+    Path | None,
+    Parameter(
+        name="--fake",
+        help="A scenario file: measure the machine it describes instead of this one.",
+    ),
+]
+RandomSeed = Annotated[
+    int | None,
+    Parameter(
+        name="--seed",
+        help="Seed of the random order of cells [default: drawn, and recorded].",
+    ),
+]
+SchedulerAccount = Annotated[
+    str | None,
+    Parameter(
+        name="--account",
+        help="The scheduler's account or project [default: as in assay.toml].",
+    ),
+]
+SchedulerPartition = Annotated[
+    str | None,
+    Parameter(
+        name="--partition",
+        help="The scheduler's partition or queue [default: as in assay.toml].",
+    ),
+]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay.charts.axes import log_ticks
 from assay.charts.builder import Chart, numbers
 from assay.charts.drawing import drawable
 from assay.charts.figure import Field, Figure
 from assay.charts.finish import _shown, finished, legends
-from assay.charts.marks import log_ticks
 from assay.questions.common.tables import Column, Entry, Table
 from assay.report.build import report_without_cells
 from assay.report.html import to_html

@@ -81,8 +81,8 @@ complete -c assay -n '__fish_assay_using_command compare' -l html -d 'The same a
 complete -c assay -n '__fish_assay_using_command compare' -l fail-on -r -d 'slower:3% exits with 1 if a cell is significantly slower, and by 3% or more; sl…'
 complete -c assay -n '__fish_assay_using_command compare' -l scale-clock -d 'Give ratios at equal clock rates, too.'
 complete -c assay -n '__fish_assay_using_command compare' -l anonymize -d 'Replace the names of hosts, users, paths, systems, scheduler accounts and addre…'
-complete -c assay -n '__fish_assay_using_command compare' -l verbose -d 'Print all cells, caveats and recommendations, not only what fits on a screen.'
-complete -c assay -n '__fish_assay_using_command compare' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command compare' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
+complete -c assay -n '__fish_assay_using_command compare' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command compare' -l json -d 'Print the findings as JSON on stdout.'
 
 # Options for: design
@@ -98,7 +98,7 @@ complete -c assay -n '__fish_assay_using_command design' -s o -r -F -d 'The file
 complete -c assay -n '__fish_assay_using_command design' -l html -d 'The same as --format html.'
 complete -c assay -n '__fish_assay_using_command design' -l anonymize -d 'Replace the names of the specification'\''s files, of systems, users and addresses…'
 complete -c assay -n '__fish_assay_using_command design' -l json -d 'Print the findings as JSON on stdout.'
-complete -c assay -n '__fish_assay_using_command design' -l verbose -d 'Print tables and all caveats and recommendations on the terminal, too.'
+complete -c assay -n '__fish_assay_using_command design' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
 
 # Options for: doctor
 complete -c assay -n '__fish_assay_using_command doctor' -l help -d 'Display this message and exit.'
@@ -107,7 +107,7 @@ complete -c assay -n '__fish_assay_using_command doctor' -l version -d 'Display 
 complete -c assay -n '__fish_assay_using_command doctor' -l cluster -d 'Check the hosts of the surrounding job, of [cluster] in assay.toml, or of a job…'
 complete -c assay -n '__fish_assay_using_command doctor' -l fail-on -x -a 'note warning problem' -d 'Exit with 1 if there is a finding at least as severe as this.'
 complete -c assay -n '__fish_assay_using_command doctor' -l seconds -r -d 'How long to observe load, steal time and throttling. One CPU is kept busy meanw…'
-complete -c assay -n '__fish_assay_using_command doctor' -l config -r -F -d 'The assay.toml to use instead of the one found.'
+complete -c assay -n '__fish_assay_using_command doctor' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command doctor' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command doctor' -l json -d 'Print one JSON object: worst, findings (most severe first), unseen (checks for …'
 
@@ -122,7 +122,7 @@ complete -c assay -n '__fish_assay_using_command export' -l anonymize -d 'Replac
 complete -c assay -n '__fish_assay_using_command export' -l out -r -F -d 'The file to write [default: stdout]; parquet needs one.'
 complete -c assay -n '__fish_assay_using_command export' -l output -r -F -d 'The file to write [default: stdout]; parquet needs one.'
 complete -c assay -n '__fish_assay_using_command export' -s o -r -F -d 'The file to write [default: stdout]; parquet needs one.'
-complete -c assay -n '__fish_assay_using_command export' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command export' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command export' -l json -d 'The same as --format json.'
 
 # Options for: history
@@ -143,7 +143,7 @@ complete -c assay -n '__fish_assay_using_command history' -l html -d 'The same a
 complete -c assay -n '__fish_assay_using_command history' -l all -d 'On the terminal, also list the steady cells if there are many.'
 complete -c assay -n '__fish_assay_using_command history' -l fail-on -x -a 'never regression' -d 'Exit with 1 if a cell is significantly worse than its best earlier level, by --…'
 complete -c assay -n '__fish_assay_using_command history' -l anonymize -d 'Replace the names of hosts, users, paths, systems, scheduler accounts and addre…'
-complete -c assay -n '__fish_assay_using_command history' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command history' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command history' -l json -d 'Print the history as JSON on stdout.'
 
 # Options for: import
@@ -152,7 +152,7 @@ complete -c assay -n '__fish_assay_using_command import' -s h -d 'Display this m
 complete -c assay -n '__fish_assay_using_command import' -l version -d 'Display application version.'
 complete -c assay -n '__fish_assay_using_command import' -l system -r -d 'The name of the machine that was measured [default: unknown].'
 complete -c assay -n '__fish_assay_using_command import' -l runs -r -F -d 'The folder of the runs [default: ./runs, or as in assay.toml].'
-complete -c assay -n '__fish_assay_using_command import' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command import' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command import' -l json -d 'Print what was found and skipped as JSON on stdout.'
 
 # Options for: kernels
@@ -164,7 +164,7 @@ complete -c assay -n '__fish_assay_using_command kernels' -l build -d 'Build the
 complete -c assay -n '__fish_assay_using_command kernels' -l for -r -d 'With --build: the processor to build for where it is another than this machine'\''…'
 complete -c assay -n '__fish_assay_using_command kernels' -l shared -d 'With --build: copy the build to the site'\''s folder, which [cache] in assay.toml …'
 complete -c assay -n '__fish_assay_using_command kernels' -l toolchain -r -d 'The toolchain to build with [default: as in assay.toml, else the embedded one].'
-complete -c assay -n '__fish_assay_using_command kernels' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command kernels' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command kernels' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command kernels' -l json -d 'Print JSON on stdout: an object for one kernel or build, a list for several.'
 complete -c assay -n '__fish_assay_using_command kernels' -l markdown -d 'Print the whole catalogue as Markdown.'
@@ -231,7 +231,7 @@ complete -c assay -n '__fish_assay_using_command measure' -l oversubscribe -d 'A
 complete -c assay -n '__fish_assay_using_command measure' -l keep -d 'Keep the run among the others instead of deleting it.'
 complete -c assay -n '__fish_assay_using_command measure' -l runs -r -F -d 'The folder of the runs [default: ./runs, or as in assay.toml].'
 complete -c assay -n '__fish_assay_using_command measure' -l seed -r -d 'Seed of the random order of cells [default: drawn, and recorded].'
-complete -c assay -n '__fish_assay_using_command measure' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command measure' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command measure' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command measure' -l lab -r -d 'Measure on a lab (assay lab list lists them), from its first host. Needs root.'
 complete -c assay -n '__fish_assay_using_command measure' -l fake -r -F -d 'A scenario file: measure the machine it describes instead of this one.'
@@ -262,10 +262,10 @@ complete -c assay -n '__fish_assay_using_command profile' -l output -r -F -d 'Th
 complete -c assay -n '__fish_assay_using_command profile' -s o -r -F -d 'The file to write, or its folder [default: profile.html and so on in the workin…'
 complete -c assay -n '__fish_assay_using_command profile' -l html -d 'The same as --format html.'
 complete -c assay -n '__fish_assay_using_command profile' -l anonymize -d 'Replace names of hosts, users and folders in the report, the timeline and the e…'
-complete -c assay -n '__fish_assay_using_command profile' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command profile' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command profile' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command profile' -l json -d 'Print the findings as JSON on standard output, after the program'\''s own output.'
-complete -c assay -n '__fish_assay_using_command profile' -l verbose -d 'Print tables and all caveats and recommendations on the terminal, too.'
+complete -c assay -n '__fish_assay_using_command profile' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
 
 # Options for: references
 complete -c assay -n '__fish_assay_using_command references' -l help -d 'Display this message and exit.'
@@ -287,12 +287,12 @@ complete -c assay -n '__fish_assay_using_command report' -s o -r -F -d 'The file
 complete -c assay -n '__fish_assay_using_command report' -l html -d 'The same as --format html.'
 complete -c assay -n '__fish_assay_using_command report' -l open -d 'Open the HTML report in the browser.'
 complete -c assay -n '__fish_assay_using_command report' -l anonymize -d 'Replace the names of hosts, users, paths, systems, scheduler accounts and addre…'
-complete -c assay -n '__fish_assay_using_command report' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command report' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command report' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command report' -l json -d 'Print the report as JSON on stdout; a file is written only if one is asked for.'
 complete -c assay -n '__fish_assay_using_command report' -l fail-on -x -a 'never expectation' -d 'Exit with 1 if a result misses an [[expect]] of assay.toml.'
 complete -c assay -n '__fish_assay_using_command report' -l junit -r -F -d 'Write the results against each [[expect]] of assay.toml as JUnit XML into this …'
-complete -c assay -n '__fish_assay_using_command report' -l verbose -d 'Print tables and all caveats and recommendations on the terminal, too.'
+complete -c assay -n '__fish_assay_using_command report' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
 
 # Options for: run
 complete -c assay -n '__fish_assay_using_command run' -l help -d 'Display this message and exit.'
@@ -320,7 +320,7 @@ complete -c assay -n '__fish_assay_using_command run' -l launches -r -d 'Minimum
 complete -c assay -n '__fish_assay_using_command run' -l duration -r -d 'Measure for this time, such as "2 days": with --every in sessions, else without…'
 complete -c assay -n '__fish_assay_using_command run' -l every -r -d 'Time from the beginning of a session to that of the next, such as "6 h".'
 complete -c assay -n '__fish_assay_using_command run' -l sessions -r -d 'Number of sessions.'
-complete -c assay -n '__fish_assay_using_command run' -l config -r -F -d 'The assay.toml to use [default: searched for as described in docs/formats/confi…'
+complete -c assay -n '__fish_assay_using_command run' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command run' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command run' -l lab -r -d 'Measure on a lab (assay lab list lists them), from its first host. Needs root.'
 complete -c assay -n '__fish_assay_using_command run' -l fake -r -F -d 'A scenario file: measure the machine it describes instead of this one.'
@@ -329,7 +329,7 @@ complete -c assay -n '__fish_assay_using_command run' -l no-report -d 'Write rep
 complete -c assay -n '__fish_assay_using_command run' -l fail-on -x -a 'never failure precision nodes expectation' -d 'Exit with 1 if a cell failed its measurement or check, missed its precision, or…'
 complete -c assay -n '__fish_assay_using_command run' -l junit -r -F -d 'Write the results against each [[expect]] of assay.toml as JUnit XML into this …'
 complete -c assay -n '__fish_assay_using_command run' -l json -d 'Print the answers and all cells as JSON on stdout.'
-complete -c assay -n '__fish_assay_using_command run' -l verbose -d 'Print tables and all caveats and recommendations on the terminal, too.'
+complete -c assay -n '__fish_assay_using_command run' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
 complete -c assay -n '__fish_assay_using_command run' -l app -r -d 'A command to measure instead of the plan'\''s kernels: "mpirun -n {ranks} ./a.out"…'
 complete -c assay -n '__fish_assay_using_command run' -l time -r -d 'A regular expression for the time in seconds in the command'\''s output, such as "…'
 complete -c assay -n '__fish_assay_using_command run' -l verify -r -d 'A regular expression for output that confirms a correct result.'
@@ -354,7 +354,7 @@ complete -c assay -n '__fish_assay_using_command runs' -l report -d 'With --foll
 complete -c assay -n '__fish_assay_using_command runs' -l no-report -d 'With --follow, write report.html into the run.'
 complete -c assay -n '__fish_assay_using_command runs' -l fail-on -x -a 'never failure precision nodes expectation' -d 'With --follow, exit with 1 if a cell failed, missed its precision, or, of a gro…'
 complete -c assay -n '__fish_assay_using_command runs' -l junit -r -F -d 'With --follow, write the results against each [[expect]] as JUnit XML into this…'
-complete -c assay -n '__fish_assay_using_command runs' -l config -r -F -d 'The assay.toml to use.'
+complete -c assay -n '__fish_assay_using_command runs' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command runs' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command runs' -l json -d 'Print a list of objects on stdout; with --follow, the answers and all cells.'
 
@@ -383,7 +383,7 @@ complete -c assay -n '__fish_assay_using_command simulate' -l json -d 'Print the
 complete -c assay -n '__fish_assay_using_command system' -l help -d 'Display this message and exit.'
 complete -c assay -n '__fish_assay_using_command system' -s h -d 'Display this message and exit.'
 complete -c assay -n '__fish_assay_using_command system' -l version -d 'Display application version.'
-complete -c assay -n '__fish_assay_using_command system' -l config -r -F -d 'The assay.toml to use instead of the one found.'
+complete -c assay -n '__fish_assay_using_command system' -l config -r -F -d 'The assay.toml to use [default: searched for; see docs/formats/config.md].'
 complete -c assay -n '__fish_assay_using_command system' -l site -r -d 'The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this ho…'
 complete -c assay -n '__fish_assay_using_command system' -l json -d 'Print one JSON object with system (SI base units), peak and toolchains.'
 
@@ -415,7 +415,7 @@ complete -c assay -n '__fish_assay_using_command usage' -l output -r -F -d 'The 
 complete -c assay -n '__fish_assay_using_command usage' -s o -r -F -d 'The file to write, or its folder [default: usage.html and so on in the working …'
 complete -c assay -n '__fish_assay_using_command usage' -l html -d 'The same as --format html.'
 complete -c assay -n '__fish_assay_using_command usage' -l json -d 'Print the findings as JSON on stdout.'
-complete -c assay -n '__fish_assay_using_command usage' -l verbose -d 'Print tables and all caveats and recommendations on the terminal, too.'
+complete -c assay -n '__fish_assay_using_command usage' -l verbose -d 'Print all tables, caveats and recommendations on the terminal, not only a summa…'
 
 # Options for: watch
 complete -c assay -n '__fish_assay_using_command watch' -l help -d 'Display this message and exit.'

@@ -6,9 +6,8 @@ Job scripts run this on the first of their nodes; it is not for users.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
+from assay.cli.options import Flag
 
 
 def job(
@@ -16,9 +15,9 @@ def job(
     *,
     number: int = 1,
     walltime: float | None = None,
-    leashed: Annotated[bool, Parameter(negative=())] = False,
-    together: Annotated[bool, Parameter(negative=())] = False,
-    examine: Annotated[bool, Parameter(negative=())] = False,
+    leashed: Flag = False,
+    together: Flag = False,
+    examine: Flag = False,
     config: Path | None = None,
 ) -> int:
     """Do a job's part of a run that was submitted.

@@ -12,12 +12,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from assay.cli.options import Json
+
 
 def down(
     name: str | None = None,
     *,
     every: Annotated[bool, Parameter(name="--all", negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
 ) -> None:
     """Remove a lab, or the remains of one, and end all its processes.
 

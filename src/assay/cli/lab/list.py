@@ -8,12 +8,10 @@ Examples::
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from assay.cli.options import Json
 
 
-def list_labs(*, json: Annotated[bool, Parameter(negative=())] = False) -> None:
+def list_labs(*, json: Json = False) -> None:
     """List the labs, including the remains of one whose creation was interrupted.
 
     Parameters

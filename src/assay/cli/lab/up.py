@@ -9,18 +9,16 @@ Examples::
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from assay.cli.options import Flag, Json
 
 
 def up(
     spec: str = "single",
     *,
     name: str | None = None,
-    slurm: Annotated[bool, Parameter(negative=())] = False,
-    slurm_accounts: Annotated[bool, Parameter(negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    slurm: Flag = False,
+    slurm_accounts: Flag = False,
+    json: Json = False,
 ) -> None:
     """Create a lab; it stays until it is removed or the machine restarts. Needs root.
 

@@ -9,10 +9,9 @@ Examples::
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter
+from assay.cli.options import ConfigFile, Flag, Json, SiteProfile
 
 if TYPE_CHECKING:
     from assay.config import Config
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 
 def doctor(
     *,
-    cluster: Annotated[bool, Parameter(negative=())] = False,
+    cluster: Flag = False,
     fail_on: Literal["note", "warning", "problem"] | None = None,
     seconds: float = 1.0,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
 ) -> int:
     """Check what on this machine will disturb measurements, what it means and what to do about it.
 
@@ -44,10 +43,6 @@ def doctor(
         Exit with 1 if there is a finding at least as severe as this.
     seconds
         How long to observe load, steal time and throttling. One CPU is kept busy meanwhile.
-    config
-        The assay.toml to use instead of the one found.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print one JSON object: worst, findings (most severe first), unseen (checks for which this
         machine provides no data) and look (the observed values).

@@ -11,23 +11,24 @@ Examples::
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ConfigFile, Flag, Json, SiteProfile
 
 
 def kernels(
     name: str = "",
     *more: str,
-    build: Annotated[bool, Parameter(negative=())] = False,
+    build: Flag = False,
     processor: Annotated[str | None, Parameter(name="--for")] = None,
-    shared: Annotated[bool, Parameter(negative=())] = False,
+    shared: Flag = False,
     toolchain: str | None = None,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    markdown: Annotated[bool, Parameter(negative=())] = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
+    markdown: Flag = False,
 ) -> None:
     """List the kernels, or explain some: their parameters, metrics and work.
 
@@ -48,10 +49,6 @@ def kernels(
         $ASSAY_SHARED_CACHE names, and from which all users take it.
     toolchain
         The toolchain to build with [default: as in assay.toml, else the embedded one].
-    config
-        The assay.toml to use.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print JSON on stdout: an object for one kernel or build, a list for several.
     markdown

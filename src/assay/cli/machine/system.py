@@ -8,17 +8,14 @@ Examples::
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
+from assay.cli.options import ConfigFile, Json, SiteProfile
 
 
 def system(
     *,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
 ) -> None:
     """Describe this machine: processor, memory, network, environment, toolchains.
 
@@ -26,10 +23,6 @@ def system(
 
     Parameters
     ----------
-    config
-        The assay.toml to use instead of the one found.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print one JSON object with system (SI base units), peak and toolchains.
     """

@@ -9,10 +9,18 @@ Examples::
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from assay.cli.options import (
+    ConfigFile,
+    FakeMachine,
+    Flag,
+    Json,
+    LabName,
+    RandomSeed,
+    RunsFolder,
+    SiteProfile,
+)
 
 
 def measure(
@@ -30,16 +38,16 @@ def measure(
     budget: str | None = None,
     launches: str | None = None,
     samples: str | None = None,
-    oversubscribe: Annotated[bool, Parameter(negative=())] = False,
-    keep: Annotated[bool, Parameter(negative=())] = False,
-    runs: Path | None = None,
-    seed: int | None = None,
-    config: Path | None = None,
-    site: str | None = None,
-    lab: str | None = None,
-    fake: Path | None = None,
+    oversubscribe: Flag = False,
+    keep: Flag = False,
+    runs: RunsFolder = None,
+    seed: RandomSeed = None,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    lab: LabName = None,
+    fake: FakeMachine = None,
     fail_on: Literal["never", "failure", "precision"] = "failure",
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
 ) -> int:
     """Measure one kernel. Lists and ranges sweep; every combination is a cell.
 
@@ -82,18 +90,6 @@ def measure(
         Allow more ranks and threads than cores.
     keep
         Keep the run among the others instead of deleting it.
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
-    seed
-        Seed of the random order of cells [default: drawn, and recorded].
-    config
-        The assay.toml to use.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
-    lab
-        Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
-    fake
-        A scenario file: measure the machine it describes instead of this one.
     fail_on
         Exit with 1 if a cell failed its measurement or check, or missed its precision.
     json

@@ -20,12 +20,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import (
+    ConfigFile,
+    Flag,
+    Json,
+    ReportFormat,
+    ReportHtml,
+    ReportOutput,
+    SchedulerAccount,
+    SchedulerPartition,
+    SiteProfile,
+    Verbose,
+)
 
 
 def profile(
     *command: str,
-    trace: Annotated[bool, Parameter(negative=())] = False,
+    trace: Flag = False,
     launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
@@ -34,20 +45,20 @@ def profile(
     ppn: str | None = None,
     threads: str | None = None,
     order: str | None = None,
-    submit: Annotated[bool, Parameter(negative=())] = False,
+    submit: Flag = False,
     walltime: str | None = None,
-    partition: str | None = None,
-    account: str | None = None,
+    partition: SchedulerPartition = None,
+    account: SchedulerAccount = None,
     network: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     export: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Flag = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
+    verbose: Verbose = False,
 ) -> int:
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
 
@@ -86,10 +97,6 @@ def profile(
         Run it in a job of the batch scheduler, and report it when the job has ended.
     walltime
         Time to request for the job, such as "20 min" [default: 1 h].
-    partition
-        The scheduler's partition or queue [default: as in assay.toml].
-    account
-        The scheduler's account or project [default: as in assay.toml].
     network
         A network of your own for run times, beside the known ones, as "latency=1.5 us,
         bandwidth=25 GB/s" (of a short message between programs, and of long ones), with name=NAME
@@ -102,14 +109,8 @@ def profile(
     anonymize
         Replace names of hosts, users and folders in the report, the timeline and the exports, the
         same name always the same way. The file's name is then profile-anonymous by default.
-    config
-        The assay.toml to use.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the findings as JSON on standard output, after the program's own output.
-    verbose
-        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.campaign.commands.profile_order import ProfileOrder, run_profile
     from assay.campaign.commands.profiled_kernel import KernelPlacement

@@ -17,49 +17,62 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from assay.cli.options import (
+    ConfigFile,
+    FakeMachine,
+    Flag,
+    Json,
+    JunitFile,
+    LabName,
+    RandomSeed,
+    RunsFolder,
+    SchedulerAccount,
+    SchedulerPartition,
+    SiteProfile,
+    Verbose,
+)
 
 
 def run(
     suite: str = "quick",
     *factors: str,
-    resume: Annotated[bool, Parameter(negative=())] = False,
+    resume: Flag = False,
     nodes: str | None = None,
     ppn: str | None = None,
-    per_node: Annotated[bool, Parameter(negative=())] = False,
-    submit: Annotated[bool, Parameter(negative=())] = False,
-    here: Annotated[bool, Parameter(negative=())] = False,
-    detach: Annotated[bool, Parameter(negative=())] = False,
-    dry_run: Annotated[bool, Parameter(negative=())] = False,
+    per_node: Flag = False,
+    submit: Flag = False,
+    here: Flag = False,
+    detach: Flag = False,
+    dry_run: Flag = False,
     walltime: str | None = None,
     patience: str | None = None,
-    partition: str | None = None,
-    account: str | None = None,
-    runs: Path | None = None,
-    seed: int | None = None,
+    partition: SchedulerPartition = None,
+    account: SchedulerAccount = None,
+    runs: RunsFolder = None,
+    seed: RandomSeed = None,
     budget: str | None = None,
-    whole: Annotated[bool, Parameter(negative=())] = False,
+    whole: Flag = False,
     precision: str | None = None,
     launches: str | None = None,
     duration: str | None = None,
     every: str | None = None,
     sessions: str | None = None,
-    config: Path | None = None,
-    site: str | None = None,
-    lab: str | None = None,
-    fake: Path | None = None,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    lab: LabName = None,
+    fake: FakeMachine = None,
     report: bool = True,
     fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
-    junit: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    junit: JunitFile = None,
+    json: Json = False,
+    verbose: Verbose = False,
     app: str | None = None,
     time: str | None = None,
     verify: str | None = None,
     timeout: str | None = None,
-    shell: Annotated[bool, Parameter(negative=())] = False,
+    shell: Flag = False,
     matrix: Path | None = None,
     profile: Path | None = None,
     beside: Path | None = None,
@@ -98,14 +111,6 @@ def run(
     patience
         How long a job may wait for its start, such as "2 h" [default: no limit]. After that the job
         stays in the queue, the command ends with 1, and `assay runs --follow` goes on.
-    partition
-        The scheduler's partition or queue [default: as in assay.toml].
-    account
-        The scheduler's account or project [default: as in assay.toml].
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
-    seed
-        Seed of the random order of cells [default: drawn, and recorded].
     budget
         Time for all launches of the plan, or of each session, such as "90 s" [default: as in the
         plan]. It is kept: cells that it can't hold are left out, and named. Surveying the machine
@@ -123,26 +128,14 @@ def run(
         Time from the beginning of a session to that of the next, such as "6 h".
     sessions
         Number of sessions.
-    config
-        The assay.toml to use [default: searched for as described in docs/formats/config.md].
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
-    lab
-        Measure on a lab (`assay lab list` lists them), from its first host. Needs root.
-    fake
-        A scenario file: measure the machine it describes instead of this one.
     report
         Write report.html into the run.
     fail_on
         Exit with 1 if a cell failed its measurement or check, missed its precision, or, with
         --per-node, a node or a group of nodes is slower than the others ("nodes"), or a result
         misses an [[expect]] of assay.toml ("expectation").
-    junit
-        Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
     json
         Print the answers and all cells as JSON on stdout.
-    verbose
-        Print tables and all caveats and recommendations on the terminal, too.
     app
         A command to measure instead of the plan's kernels: "mpirun -n {ranks} ./a.out".
         Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}

@@ -13,23 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from assay.cli.options import Flag, Json
 
 
 def watch(
     *command: str,
     step: str | None = None,
     steps: Path | None = None,
-    pty: Annotated[bool, Parameter(negative=())] = False,
-    heartbeat: Annotated[bool, Parameter(negative=())] = False,
+    pty: Flag = False,
+    heartbeat: Flag = False,
     folder: Path | None = None,
     patience: str | None = None,
     log: Path | None = None,
-    quiet: Annotated[bool, Parameter(negative=())] = False,
+    quiet: Flag = False,
     fail_on: Literal["never", "alarm"] = "never",
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
 ) -> int:
     """Run a program and report, within a few steps, when steps leave their normal range, and why.
 

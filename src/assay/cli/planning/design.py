@@ -17,22 +17,22 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput, Verbose
 
 
 def design(
     spec: Path | None = None,
     /,
     *,
-    example: Annotated[bool, Parameter(negative=())] = False,
+    example: Flag = False,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     program: Path | None = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Flag = False,
+    json: JsonFindings = False,
+    verbose: Verbose = False,
 ) -> int:
     """Design a cluster: which nodes, how many, which interconnect; price, power, predicted rates.
 
@@ -51,10 +51,6 @@ def design(
     anonymize
         Replace the names of the specification's files, of systems, users and addresses. The file's
         name is then design-anonymous by default.
-    json
-        Print the findings as JSON on stdout.
-    verbose
-        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.console import console, print_json
     from assay.design.example import EXAMPLE

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput
 
 
 def simulate(
@@ -32,12 +32,12 @@ def simulate(
     seed: int = 1,
     limit: str = "5 min",
     keep: Path | None = None,
-    example: Annotated[bool, Parameter(negative=())] = False,
+    example: Flag = False,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: JsonFindings = False,
 ) -> int:
     """Run time of a program on a cluster that is described, not there, by SimGrid if installed.
 
@@ -76,8 +76,6 @@ def simulate(
     output
         The file to write, or its folder [default: simulate.html and so on in the working
         directory].
-    json
-        Print the findings as JSON on stdout.
     """
     from assay.console import console, print_json
     from assay.simulation.example import EXAMPLE

@@ -20,7 +20,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput, Verbose
 
 
 def usage(
@@ -31,7 +31,7 @@ def usage(
     user: str | None = None,
     processors: int | None = None,
     zone: str | None = None,
-    identify: Annotated[bool, Parameter(negative=())] = False,
+    identify: Flag = False,
     model: str | None = None,
     what_if: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     estimates: str | None = None,
@@ -47,8 +47,8 @@ def usage(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    json: JsonFindings = False,
+    verbose: Verbose = False,
 ) -> int:
     """Show how busy a machine is: utilisation, waits, sizes, limits, and what the log can't say.
 
@@ -112,10 +112,6 @@ def usage(
         [default: sizes stay].
     output
         The file to write, or its folder [default: usage.html and so on in the working directory].
-    json
-        Print the findings as JSON on stdout.
-    verbose
-        Print tables and all caveats and recommendations on the terminal, too.
     """
     from assay.console import console, print_json
     from assay.errors import AssayError

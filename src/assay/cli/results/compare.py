@@ -16,26 +16,33 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import (
+    Anonymize,
+    ConfigFile,
+    Flag,
+    JsonFindings,
+    ReportFormat,
+    ReportHtml,
+    ReportOutput,
+    RunsFolder,
+    Verbose,
+)
 
 
 def compare(
     *sides: str,
     same: str = "1%",
-    runs: Path | None = None,
+    runs: RunsFolder = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
     fail_on: str = "never",
-    scale_clock: Annotated[bool, Parameter(negative=())] = False,
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
-    config: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    scale_clock: Flag = False,
+    anonymize: Anonymize = False,
+    verbose: Verbose = False,
+    config: ConfigFile = None,
+    json: JsonFindings = False,
 ) -> int:
     """Compare runs with the first of them, cell by cell.
 
@@ -53,8 +60,6 @@ def compare(
         `assay references`, or one of its figures.
     same
         The relative difference within which cells are the same.
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
     output
         The file to write, or its folder [default: comparison.html and so on in the working
         directory].
@@ -63,15 +68,6 @@ def compare(
         size.
     scale_clock
         Give ratios at equal clock rates, too.
-    anonymize
-        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
-        file's name is then comparison-anonymous by default.
-    verbose
-        Print all cells, caveats and recommendations, not only what fits on a screen.
-    config
-        The assay.toml to use.
-    json
-        Print the findings as JSON on stdout.
     """
     from assay.config import load_config
     from assay.console import console, print_json

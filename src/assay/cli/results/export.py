@@ -15,19 +15,21 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from assay.cli.options import ConfigFile, Flag, Json, RunsFolder
+
 
 def export(
     *run: str,
-    runs: Path | None = None,
+    runs: RunsFolder = None,
     format_: Literal[
         "csv", "parquet", "json", "openmetrics", "reframe", "reframe-perflog", "ramble"
     ]
     | None = None,
-    samples: Annotated[bool, Parameter(negative=())] = False,
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
+    samples: Flag = False,
+    anonymize: Flag = False,
     out: Annotated[Path | None, Parameter(alias=("--output", "-o"))] = None,
-    config: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    config: ConfigFile = None,
+    json: Json = False,
 ) -> None:
     """Export results for other programs: a row per cell and metric, or per sample.
 
@@ -36,8 +38,6 @@ def export(
     run
         Directories of runs, or unique parts of their names [default: the newest]. Of a group, every
         member is exported.
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
     format_
         csv, parquet, json, openmetrics (for monitoring systems), reframe (a run report) or
         reframe-perflog, or ramble (results of a workspace) [default: by the suffix of --out, else
@@ -49,8 +49,6 @@ def export(
         has the same replacement in the whole export.
     out
         The file to write [default: stdout]; parquet needs one.
-    config
-        The assay.toml to use.
     json
         The same as --format json.
     """

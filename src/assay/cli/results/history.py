@@ -12,11 +12,17 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
-
-from assay.cli.options import ReportHtml, ReportOutput
+from assay.cli.options import (
+    Anonymize,
+    ConfigFile,
+    Flag,
+    Json,
+    ReportHtml,
+    ReportOutput,
+    RunsFolder,
+)
 
 
 def history(
@@ -27,15 +33,15 @@ def history(
     since: str | None = None,
     until: str | None = None,
     least: str = "1%",
-    runs: Path | None = None,
+    runs: RunsFolder = None,
     format_: Literal["terminal", "html", "markdown", "json", "openmetrics", "csv"] | None = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    all_: Annotated[bool, Parameter(negative=())] = False,
+    all_: Flag = False,
     fail_on: Literal["never", "regression"] = "never",
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
-    config: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    anonymize: Anonymize = False,
+    config: ConfigFile = None,
+    json: Json = False,
 ) -> int:
     """Show how each cell's results changed over time: when, by how much, and what else changed.
 
@@ -58,8 +64,6 @@ def history(
         Only runs before this day.
     least
         The smallest relative change that counts as a regression or an improvement.
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
     format_
         terminal; html, markdown or json (a report with a calendar and trends); openmetrics or csv
         (every run of every cell) [default: by the suffix of --output].
@@ -70,11 +74,6 @@ def history(
         On the terminal, also list the steady cells if there are many.
     fail_on
         Exit with 1 if a cell is significantly worse than its best earlier level, by --least.
-    anonymize
-        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
-        report's name is then history-anonymous.html by default.
-    config
-        The assay.toml to use.
     json
         Print the history as JSON on stdout.
     """

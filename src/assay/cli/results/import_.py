@@ -9,18 +9,19 @@ Examples::
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+
+from assay.cli.options import ConfigFile, Json, RunsFolder
 
 
 def import_(
     *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
     system: str | None = None,
-    runs: Path | None = None,
-    config: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    runs: RunsFolder = None,
+    config: ConfigFile = None,
+    json: Json = False,
 ) -> None:
     """Read results of other tools and store them as a run alongside assay's own.
 
@@ -34,10 +35,6 @@ def import_(
         Files, plain or compressed by gzip; - is standard input.
     system
         The name of the machine that was measured [default: unknown].
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
-    config
-        The assay.toml to use.
     json
         Print what was found and skipped as JSON on stdout.
     """

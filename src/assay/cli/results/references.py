@@ -10,16 +10,14 @@ Examples::
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
+from assay.cli.options import Json
 
 
 def references(
     *words: str,
     cluster: str | None = None,
     kernel: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
 ) -> None:
     """List the clusters of the papers, or the figures that match.
 

@@ -10,28 +10,38 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
-
-from assay.cli.options import ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import (
+    Anonymize,
+    ConfigFile,
+    Flag,
+    Json,
+    JunitFile,
+    ReportFormat,
+    ReportHtml,
+    ReportOutput,
+    RunsFolder,
+    SiteProfile,
+    Verbose,
+)
 
 
 def report(
     run: str = "",
     *,
-    runs: Path | None = None,
+    runs: RunsFolder = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
-    open_: Annotated[bool, Parameter(negative=())] = False,
-    anonymize: Annotated[bool, Parameter(negative=())] = False,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    open_: Flag = False,
+    anonymize: Anonymize = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
     fail_on: Literal["never", "expectation"] = "never",
-    junit: Path | None = None,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    junit: JunitFile = None,
+    verbose: Verbose = False,
 ) -> int:
     """Report the results of a run, on the terminal and in a report file.
 
@@ -42,28 +52,15 @@ def report(
     ----------
     run
         A run's directory, or a unique part of its name [default: the newest].
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
     output
         The file to write, or its folder [default: report.html and so on in the run's own
         directory, or in the working directory if the run is read-only].
     open_
         Open the HTML report in the browser.
-    anonymize
-        Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. The
-        file's name is then report-anonymous by default.
-    config
-        The assay.toml to use.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print the report as JSON on stdout; a file is written only if one is asked for.
     fail_on
         Exit with 1 if a result misses an [[expect]] of assay.toml.
-    junit
-        Write the results against each [[expect]] of assay.toml as JUnit XML into this file.
-    verbose
-        Print tables and all caveats and recommendations on the terminal, too.
     """
     import os
     from dataclasses import replace

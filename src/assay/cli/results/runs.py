@@ -11,26 +11,26 @@ Examples::
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
+from assay.cli.options import ConfigFile, Flag, Json, RunsFolder, SiteProfile
 
 
 def runs(
     run: str = "",
     *,
-    runs: Path | None = None,
-    check: Annotated[bool, Parameter(negative=())] = False,
-    follow: Annotated[bool, Parameter(negative=())] = False,
+    runs: RunsFolder = None,
+    check: Flag = False,
+    follow: Flag = False,
     patience: str | None = None,
-    clean: Annotated[bool, Parameter(negative=())] = False,
-    yes: Annotated[bool, Parameter(negative=())] = False,
+    clean: Flag = False,
+    yes: Flag = False,
     report: bool = True,
     fail_on: Literal["never", "failure", "precision", "nodes", "expectation"] = "failure",
     junit: Path | None = None,
-    config: Path | None = None,
-    site: str | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    config: ConfigFile = None,
+    site: SiteProfile = None,
+    json: Json = False,
 ) -> int:
     """List the runs, oldest first: name, suite, cells, measurements, state.
 
@@ -38,8 +38,6 @@ def runs(
     ----------
     run
         With --follow, a run's name or path [default: the newest that was submitted].
-    runs
-        The folder of the runs [default: ./runs, or as in assay.toml].
     check
         Read every file of sealed runs, and exit with 1 if one differs from its checksum.
     follow
@@ -59,10 +57,6 @@ def runs(
         [[expect]] of assay.toml ("expectation").
     junit
         With --follow, write the results against each [[expect]] as JUnit XML into this file.
-    config
-        The assay.toml to use.
-    site
-        The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].
     json
         Print a list of objects on stdout; with --follow, the answers and all cells.
     """

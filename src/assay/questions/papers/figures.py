@@ -7,18 +7,11 @@ from collections import Counter
 
 import msgspec
 
+from assay.charts.axes import count_axis, count_span, order_axis, size_axis
 from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import (
-    Row,
-    Spec,
-    count_axis,
-    count_span,
-    named_level,
-    order_axis,
-    ratio_fields,
-    size_axis,
-)
+from assay.charts.levels import named_level
+from assay.charts.marks import Row, Spec, ratio_fields
 from assay.kernels.naming import metric_name
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve

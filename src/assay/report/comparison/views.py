@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import LABEL_LIMIT, Row, Spec
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import LABEL_LIMIT, Row
+from assay.charts.plot import Plot
 from assay.questions import ask_all
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.questions.common.findings import findings_json
@@ -197,22 +199,12 @@ def _figures(view: QuestionView, rows: Sequence[_EvidenceRow]) -> list[Figure]:
         if each.share is not None
     ]
     return [
-        Figure(
-            id=f"compare-{view.name}-shares",
-            title="Shares of limits",
+        _plot(points).figure(
+            f"compare-{view.name}-shares",
+            "Shares of limits",
             caption="Each quantity as a share of its limit, by run. Whiskers: 95% intervals.",
             alt=f"Shares of limits of {len(shared[:_MOST])} quantities of "
             f"{len(view.answers)} runs.",
-            fields=[
-                Field("side", "", "run"),
-                Field("quantity", "", "what was measured"),
-                Field("share", "1", "value / limit"),
-                Field("low", "1", "lower end of its 95% interval"),
-                Field("high", "1", "upper end of its 95% interval"),
-            ],
-            rows=points,
-            spec=_spec(),
-            width="full",
         )
     ]
 
@@ -228,41 +220,17 @@ def _point(row: _EvidenceRow, letter: str, found: Evidence) -> Row:
     }
 
 
-def _spec() -> Spec:
-    y: Spec = {
-        "field": "quantity",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"ticks": False, "labelLimit": LABEL_LIMIT, "grid": False},
-    }
-    x: Spec = {
-        "field": "share",
-        "type": "quantitative",
-        "title": "share of limit",
-        "axis": {"format": "%"},
-    }
-    hue: Spec = {"field": "side", "type": "nominal", "title": "run"}
-    offset: Spec = {"field": "side", "sort": None}
-    return {
-        "height": {"step": _STEP},
-        "encoding": {"y": y, "yOffset": offset, "color": hue},
-        "layer": [
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "strokeWidth": 1.5},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "tooltip": [
-                        {"field": "quantity", "title": "quantity"},
-                        {"field": "side", "title": "run"},
-                        {"field": "share", "title": "share", "format": ".1%"},
-                    ],
-                },
-            },
-        ],
-    }
+def _plot(points: Sequence[Row]) -> Plot:
+    columns = [
+        DataColumn("side", "run", title="run", kind="name"),
+        DataColumn("quantity", "what was measured", kind="name"),
+        DataColumn("share", "value / limit", "1", format=".1%"),
+        DataColumn("low", "lower end of its 95% interval", "1"),
+        DataColumn("high", "upper end of its 95% interval", "1"),
+    ]
+    plot = Plot(columns, points, step=_STEP)
+    y = plot.names("quantity", ticks=False, label_limit=LABEL_LIMIT, grid=False)
+    plot.share(y=y, beside_y="side", colour=plot.key("side", {"title": "run"}, sort="ascending"))
+    x = plot.axis("share", "share of limit", format="%")
+    plot.intervals("low", "high", x=x)
+    return plot.dots(size=60, opacity=1, x=x, tips=("quantity", "side", "share"))

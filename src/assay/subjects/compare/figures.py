@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import LABEL_LIMIT, Row, Spec
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import LABEL_LIMIT, Row
+from assay.charts.plot import Plot, at
 from assay.subjects.compare.labels import brief_labels
 from assay.subjects.compare.model import ComparedCell, CompareFindings
 from assay.subjects.compare.tables import origin_words
@@ -12,6 +14,7 @@ from assay.units import format_limit
 # Maximum number of cells in the figure, and height of one in pixels.
 _MOST, _STEP = 40, 18
 _NARROW = 560  # pixels below which the legend has two columns
+_GREY = "#8a8a8a"
 _COLOURS = {
     "faster": "#2a7f62",
     "slower": "#b3392f",
@@ -34,9 +37,9 @@ def figures(found: CompareFindings) -> list[Figure]:
     rows = [_row(cell, labels[cell.name], several) for cell in shown]
     left_out = len(known) - len(shown)
     return [
-        Figure(
-            id="compare-speed",
-            title="Speed relative to run A",
+        _plot(rows, found.margin).figure(
+            "compare-speed",
+            "Speed relative to run A",
             caption="Right of the dashed line the other run is faster. Whiskers: 95% intervals "
             "where there are enough launches. Grey area: the same within "
             f"{format_limit(found.margin)}.{origin_words(found)}"
@@ -44,19 +47,6 @@ def figures(found: CompareFindings) -> list[Figure]:
             alt=f"Speeds relative to run A of {len(shown)} cells, from "
             f"{min(cell.speed or 1.0 for cell in shown):.3g} to "
             f"{max(cell.speed or 1.0 for cell in shown):.3g}.",
-            fields=[
-                Field("side", "", "run that is compared with A"),
-                Field("cell", "", "kernel, parameters and placement"),
-                Field("label", "", "what distinguishes the cell from others of its kernel"),
-                Field("speed", "", "factor by which it is faster than A"),
-                Field("low", "", "lower end of its 95% interval"),
-                Field("high", "", "upper end of its 95% interval"),
-                Field("p", "", "p of no difference, corrected"),
-                Field("verdict", "", "faster, slower, same, open or none (another code)"),
-            ],
-            rows=rows,
-            spec=_spec(rows, found.margin),
-            width="full",
         )
     ]
 
@@ -75,82 +65,40 @@ def _row(cell: ComparedCell, label: str, several: bool) -> Row:
     }
 
 
-def _spec(rows: list[Row], margin: float) -> Spec:
-    y: Spec = {
-        "field": "label",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"ticks": False, "labelLimit": LABEL_LIMIT, "grid": False},
-    }
-    scale = {"type": "log", "zero": False, "nice": False, "padding": 12}
-    # Without an expression a logarithmic axis has no labels at most values below 1.
-    axis = {
-        "labelExpr": "format(datum.value, '.3~g')",
-        "labelOverlap": "greedy",
-        "labelFlush": True,
-    }
-    x: Spec = {
-        "field": "speed",
-        "type": "quantitative",
-        "scale": scale,
-        "axis": axis,
-        "title": "speed over A",
-    }
-    verdicts = [verdict for verdict in _COLOURS if any(row["verdict"] == verdict for row in rows)]
-    colour: Spec = {
-        "field": "verdict",
-        "type": "nominal",
-        "title": "verdict",
-        "scale": {"domain": verdicts, "range": [_COLOURS[verdict] for verdict in verdicts]},
-        "legend": {
-            "columns": {"expr": f"room < {_NARROW} ? 2 : {len(verdicts)}"},
-            "labelExpr": "({open: 'undecided', none: 'another code'})[datum.label] || datum.label",
-        },
-    }
-    band = {"low": 1.0 / (1.0 + margin), "high": 1.0 + margin}
-    layers: list[Spec] = [
-        {
-            "data": {"values": [band]},
-            "mark": {"type": "rect", "color": "#8a8a8a", "opacity": 0.18},
-            "encoding": {
-                "x": {"field": "low", "type": "quantitative", "scale": scale},
-                "x2": {"field": "high"},
-            },
-        },
-        {
-            "data": {"values": [{"one": 1.0}]},
-            "mark": {"type": "rule", "strokeDash": [4, 3], "color": "#8a8a8a"},
-            "encoding": {"x": {"field": "one", "type": "quantitative", "scale": scale}},
-        },
-        {
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {
-                "x": {**x, "field": "low"},
-                "x2": {"field": "high"},
-                "y": y,
-                "color": colour,
-            },
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colour,
-                "tooltip": [
-                    {"field": "cell", "title": "cell"},
-                    {"field": "speed", "title": "speed over A", "format": ".4f"},
-                    {"field": "low", "title": "from", "format": ".4f"},
-                    {"field": "high", "title": "to", "format": ".4f"},
-                    {"field": "p", "title": "p", "format": ".3g"},
-                    {"field": "verdict", "title": "verdict"},
-                ],
-            },
-        },
+def _plot(rows: list[Row], margin: float) -> Plot:
+    columns = [
+        DataColumn("side", "run that is compared with A", kind="name"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("label", "what distinguishes the cell from others of its kernel", kind="name"),
+        DataColumn(
+            "speed", "factor by which it is faster than A", title="speed over A", format=".4f"
+        ),
+        DataColumn("low", "lower end of its 95% interval", title="from", format=".4f"),
+        DataColumn("high", "upper end of its 95% interval", title="to", format=".4f"),
+        DataColumn("p", "p of no difference, corrected", format=".3g"),
+        DataColumn("verdict", "faster, slower, same, open or none (another code)", kind="name"),
     ]
-    return {
-        "height": {"step": _STEP},
-        "layer": layers,
-    }
+    plot = Plot(columns, rows, step=_STEP)
+    # Without an expression a logarithmic axis has no labels at most values below 1.
+    x = plot.axis(
+        "speed", scale="log", nice=False, padding=12, label_expr="format(datum.value, '.3~g')",
+        label_overlap="greedy", label_flush=True,
+    )  # fmt: skip
+    y = plot.names("label", ticks=False, label_limit=LABEL_LIMIT, grid=False)
+    verdicts = [verdict for verdict in _COLOURS if any(row["verdict"] == verdict for row in rows)]
+    hue = plot.key(
+        "verdict",
+        {
+            "title": "verdict",
+            "columns": {"expr": f"room < {_NARROW} ? 2 : {len(verdicts)}"},
+            "label_expr": "({open: 'undecided', none: 'another code'})[datum.label] || datum.label",
+        },
+        domain=verdicts,
+        range=[_COLOURS[verdict] for verdict in verdicts],
+    )
+    ends = {"x": at(1.0 / (1.0 + margin)), "x2": at(1.0 + margin)}
+    plot.boxes(data=[{}], color=_GREY, opacity=0.18, **ends)
+    plot.rules(data=[{}], color=_GREY, stroke_dash=[4, 3], x=at(1.0))
+    plot.intervals("low", "high", x=x, y=y, colour=hue)
+    tips = ("cell", "speed", "low", "high", "p", "verdict")
+    return plot.dots(size=60, opacity=1, x=x, y=y, colour=hue, tips=tips)

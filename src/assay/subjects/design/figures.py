@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot
 from assay.subjects.design.model import ClusterDesign
 from assay.units import counted, format_probability
 
@@ -17,106 +19,97 @@ def figures(found: ClusterDesign) -> list[Figure]:
 
 
 def _front(found: ClusterDesign) -> Figure:
-    rows: list[Row] = [
-        {
-            "interconnect": point.interconnect,
-            "name": point.name,
-            "nodes": point.nodes,
-            "price": point.price,
-            "power": point.power,
-            "score": point.score,
-        }
-        for point in found.front
+    price = f"price ({found.currency})"
+    columns = [
+        DataColumn(
+            "interconnect", "interconnect", kind="name", of=lambda point: point.interconnect
+        ),
+        DataColumn(
+            "name",
+            "node, memory, disk and interconnect",
+            title="cluster",
+            kind="name",
+            of=lambda point: point.name,
+        ),
+        DataColumn("nodes", "number of nodes", of=lambda point: point.nodes),
+        DataColumn(
+            "price",
+            "price of the cluster",
+            found.currency,
+            price,
+            ",.0f",
+            of=lambda point: point.price,
+        ),
+        DataColumn(
+            "power", "power of the cluster", "W", "power (W)", ",.0f", of=lambda point: point.power
+        ),
+        DataColumn(
+            "score",
+            "weighted geometric mean of the rates, relative to the best",
+            "1",
+            "rate",
+            ".1%",
+            of=lambda point: point.score,
+        ),
     ]
-    spec: Spec = {
-        "height": 300,
-        "mark": {"type": "point", "filled": True, "size": 50},
-        "encoding": {
-            "x": {
-                "field": "price",
-                "type": "quantitative",
-                "title": f"price ({found.currency})",
-                "axis": {"tickCount": 5, "format": "~s"},
-            },
-            "y": {
-                "field": "score",
-                "type": "quantitative",
-                "title": "rate, relative to the best",
-                "axis": {"tickCount": 5, "format": ".0%"},
-            },
-            "color": colour("interconnect", rows),
-            "tooltip": [
-                {"field": "name", "title": "cluster"},
-                {"field": "nodes", "title": "nodes"},
-                {"field": "price", "title": f"price ({found.currency})", "format": ",.0f"},
-                {"field": "power", "title": "power (W)", "format": ",.0f"},
-                {"field": "score", "title": "rate", "format": ".1%"},
-            ],
-        },
-    }
-    return Figure(
-        id="design-front",
-        title="Price against rate",
+    plot = Plot.of(found.front, columns, height=300)
+    plot.dots(
+        size=50,
+        x=plot.axis("price", tick_count=5, format="~s"),
+        y=plot.axis("score", "rate, relative to the best", tick_count=5, format=".0%"),
+        colour=plot.hue("interconnect"),
+        tips=("name", "nodes", "price", "power", "score"),
+    )
+    return plot.figure(
+        "design-front",
+        "Price against rate",
         caption="Clusters of which no other is cheaper, draws less power and is as fast, by "
         "interconnect.",
-        alt=f"{counted(len(rows), 'cluster')} of the Pareto front; the rate grows with the price.",
-        fields=[
-            Field("interconnect", "", "interconnect"),
-            Field("name", "", "node, memory, disk and interconnect"),
-            Field("nodes", "", "number of nodes"),
-            Field("price", found.currency, "price of the cluster"),
-            Field("power", "W", "power of the cluster"),
-            Field("score", "1", "weighted geometric mean of the rates, relative to the best"),
-        ],
-        rows=rows,
-        spec=spec,
+        alt=f"{counted(len(found.front), 'cluster')} of the Pareto front; the rate grows with the "
+        "price.",
     )
 
 
 def _likely(found: ClusterDesign) -> Figure:
-    rows: list[Row] = [
-        {"name": f"{number}. {_short(one.name)}", "likely": one.likely, "score": one.score}
-        for number, one in enumerate(found.best, 1)
+    columns = [
+        DataColumn(
+            "name",
+            "number and name of the architecture",
+            title="cluster",
+            kind="name",
+            of=lambda one: f"{one[0]}. {_short(one[1].name)}",
+        ),
+        DataColumn(
+            "likely",
+            "probability to be within 2% of the best",
+            "1",
+            "within 2% of the best",
+            ".1%",
+            of=lambda one: one[1].likely,
+        ),
+        DataColumn(
+            "score",
+            "predicted rate, relative to the best",
+            "1",
+            "rate, relative to the best",
+            ".1%",
+            of=lambda one: one[1].score,
+        ),
     ]
-    spec: Spec = {
-        "height": {"step": 34},
-        "mark": {"type": "bar", "cornerRadiusEnd": 2},
-        "encoding": {
-            "y": {
-                "field": "name",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelLimit": 320, "ticks": False},
-            },
-            "x": {
-                "field": "likely",
-                "type": "quantitative",
-                "title": "probability",
-                "scale": {"domain": [0, 1]},
-                "axis": {"tickCount": 5, "format": ".0%"},
-            },
-            "tooltip": [
-                {"field": "name", "title": "cluster"},
-                {"field": "likely", "title": "within 2% of the best", "format": ".1%"},
-                {"field": "score", "title": "rate, relative to the best", "format": ".1%"},
-            ],
-        },
-    }
+    plot = Plot.of(enumerate(found.best, 1), columns, step=34)
+    plot.bars(
+        corner_radius_end=2,
+        y=plot.names("name", label_limit=320, ticks=False),
+        x=plot.axis("likely", "probability", domain=[0, 1], tick_count=5, format=".0%"),
+        tips=("name", "likely", "score"),
+    )
     first = found.best[0]
-    return Figure(
-        id="design-likely",
-        title="How sure the choice is",
+    return plot.figure(
+        "design-likely",
+        "How sure the choice is",
         caption="Probability that the best cluster of each architecture is within 2% of the best "
         "of all in predicted rate, given the uncertainty of prices, figures and model.",
         alt=f"{first.name}: {format_probability(first.likely)}.",
-        fields=[
-            Field("name", "", "number and name of the architecture"),
-            Field("likely", "1", "probability to be within 2% of the best"),
-            Field("score", "1", "predicted rate, relative to the best"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -136,49 +129,29 @@ def _times(found: ClusterDesign) -> Figure | None:
                 )
     if not rows:
         return None
-    spec: Spec = {
-        "height": 220,
-        "transform": [{"filter": f"datum.name == {_short(found.best[0].name)!r}"}],
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": {
-                "field": "workload",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelAngle": 0, "ticks": False},
-            },
-            "y": {
-                "field": "share",
-                "type": "quantitative",
-                "stack": "zero",
-                "title": "share of the time",
-                "scale": {"domain": [0, 1]},
-                "axis": {"tickCount": 5, "format": ".0%"},
-            },
-            "color": colour("part", rows),
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "workload", "title": "workload"},
-                {"field": "part", "title": "spent on"},
-                {"field": "share", "title": "share", "format": ".1%"},
-            ],
-        },
-    }
-    return Figure(
-        id="design-times",
-        title="What the best cluster's time would be spent on",
+    columns = [
+        DataColumn("name", "architecture", kind="name"),
+        DataColumn("workload", "workload", kind="name"),
+        DataColumn("part", "what time is spent on", title="spent on", kind="name"),
+        DataColumn("order", "order of the parts"),
+        DataColumn("share", "share of the time", "1", format=".1%"),
+    ]
+    plot = Plot(columns, rows, height=220)
+    plot.bars(
+        only=f"datum.name == {_short(found.best[0].name)!r}",
+        x=plot.names("workload", label_angle=0, ticks=False),
+        y=plot.axis(
+            "share", "share of the time", stack="zero", domain=[0, 1], tick_count=5, format=".0%"
+        ),
+        colour=plot.hue("part"),
+        order="order",
+        tips=("workload", "part", "share"),
+    )
+    return plot.figure(
+        "design-times",
+        "What the best cluster's time would be spent on",
         caption="Shares of the predicted time of each workload.",
         alt=f"Bars of {counted(len(found.best[0].rates), 'workload')}.",
-        fields=[
-            Field("name", "", "architecture"),
-            Field("workload", "", "workload"),
-            Field("part", "", "what time is spent on"),
-            Field("order", "", "order of the parts"),
-            Field("share", "1", "share of the time"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 

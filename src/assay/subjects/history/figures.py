@@ -10,8 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.charts.figure import Datum, Field, Figure
+from assay.charts.columns import DataColumn, instant
+from assay.charts.figure import Datum, Figure
 from assay.charts.marks import Row, Spec, scale_of
+from assay.charts.plot import Plot, fixed
 from assay.kernels.naming import metric_name
 from assay.subjects.history.model import CellHistory, History, HistoryDay
 from assay.subjects.history.words import cell_name, state_text
@@ -70,53 +72,28 @@ def overview(history: History) -> Figure | None:
                 "better_high": None if high is None else -cell.worsening(high),
             }
         )
-    y: Spec = {"field": "cell", "type": "nominal", "sort": None, "title": None,
-               "axis": {"labelLimit": 330}}  # fmt: skip
-    x: Spec = {
-        "field": "percent",
-        "type": "quantitative",
-        "title": "change (%)",
-        "axis": {"grid": True, "format": "+.6~g", "tickCount": 8},
-        "scale": {"padding": 12},
-    }
-    spec: Spec = {
-        "height": 22 * len(shown),
-        "transform": [
-            {"calculate": "100 * datum.better", "as": "percent"},
-            {"calculate": "100 * datum.better_low", "as": "from"},
-            {"calculate": "100 * datum.better_high", "as": "to"},
-        ],
-        "encoding": {"y": y},
-        "layer": [
-            {"mark": {"type": "rule", "strokeDash": [6, 4]},
-             "encoding": {"x": {"datum": 0}, "y": {"value": 0}, "y2": {"value": "height"}}},
-            {"mark": {"type": "rule", "strokeWidth": 1.5},
-             "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}}},
-            {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-             "encoding": {"x": x,
-                          "shape": {"field": "state", "sort": None, "legend": {"title": None}},
-                          "color": {"field": "state", "type": "nominal", "sort": None,
-                                    "legend": {"title": None}}}},
-        ],
-    }  # fmt: skip
+    columns = [
+        DataColumn("cell", "system, kernel, parameters and placement", kind="name"),
+        DataColumn("state", "regression, improvement, steady or variable", kind="name"),
+        DataColumn("change", "relative change of the metric", "1", "change (%)",
+                   shown="100 * datum.better"),
+        DataColumn("low", "lower end of its 95% interval", "1", shown="100 * datum.better_low"),
+        DataColumn("high", "upper end of its 95% interval", "1", shown="100 * datum.better_high"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=22 * len(shown))
+    x = plot.axis("change", grid=True, format="+.6~g", tick_count=8, padding=12)
+    plot.share(y=plot.names("cell", label_limit=330)).level(x=0, width=1)
+    plot.intervals("low", "high", x=x)
+    plot.dots(size=70, opacity=1, x=x, shape=plot.key("state", {}), colour=plot.key("state", {}))
     left_out = len(compared) - len(shown)
     more = f" {counted(left_out, 'cell')} with changes between these not shown." if left_out else ""
     worst = shown[0]
-    return Figure(
-        id="history-overview",
-        title="Present level relative to the best earlier level",
+    return plot.figure(
+        "history-overview",
+        "Present level relative to the best earlier level",
         caption=f"Cells whose level has changed; whiskers: 95% intervals.{more}",
         alt=f"Present level of {counted(len(shown), 'cell')} relative to their best earlier level; "
         f"worst {worst.label} ({format_change(worst.against or 0.0)}).",
-        fields=[
-            Field("cell", "", "system, kernel, parameters and placement"),
-            Field("state", "", "regression, improvement, steady or variable"),
-            Field("change", "1", "relative change of the metric"),
-            Field("low", "1", "lower end of its 95% interval"),
-            Field("high", "1", "upper end of its 95% interval"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -141,64 +118,58 @@ def calendar(history: History) -> Figure | None:
     far = float(np.quantile([abs(day.deviation) for day in history.days], 0.98))
     end = 100 * min(max(far, _WEAKEST), _STRONGEST)
     weeks = _mondays(rows)
-    spec: Spec = {
-        "height": 20 * len(_WEEKDAYS),
-        "transform": [
-            {"calculate": "1000 * datum.week", "as": "from"},
-            {"calculate": "1000 * (datum.week + 604800)", "as": "to"},
-            # As elsewhere: what is worse is below zero.
-            {"calculate": "-100 * datum.deviation", "as": "percent"},
-            {"calculate": "-100 * datum.worst", "as": "worst_percent"},
-        ],
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 1},
-        "encoding": {
-            "x": {"field": "from", "type": "temporal", "scale": {"type": "utc"},
-                  "title": "week from Monday",
-                  "axis": {"format": "%-d %b %Y" if len(weeks) > 60 else "%-d %b",
-                           "values": weeks, "labelOverlap": "greedy", "labelAlign": "left",
-                           "labelBound": False, "labelFlush": False}},
-            "x2": {"field": "to"},
-            "y": {"field": "weekday", "type": "ordinal", "sort": _WEEKDAYS,
-                  "scale": {"domain": _WEEKDAYS}, "title": None, "axis": {"grid": False}},
-            "color": {
-                "field": "percent",
-                "type": "quantitative",
-                "title": "change from the reference level (%)",
-                "scale": {"scheme": "blueorange", "domain": [-end, end], "domainMid": 0,
-                          "reverse": True, "clamp": True},
-                "legend": {"gradientLength": 220, "format": "+.6~g", "titleLimit": 260},
-            },
-            "tooltip": [
-                {"field": "day", "title": "day"},
-                {"field": "percent", "title": "median change (%)", "format": "+.2~f"},
-                {"field": "runs", "title": "runs"},
-                {"field": "cells", "title": "cells"},
-                {"field": "worst_cell", "title": "worst"},
-                {"field": "worst_percent", "title": "its change (%)", "format": "+.2~f"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("day", "UTC", kind="name"),
+        DataColumn(
+            "deviation",
+            "median over cells and runs; positive is worse than the reference",
+            "1",
+            "median change (%)",
+            "+.2~f",
+            shown="-100 * datum.deviation",
+        ),
+        DataColumn("runs", "number of runs"),
+        DataColumn("cells", "number of cells"),
+        DataColumn(
+            "worst",
+            "greatest deviation of a run of a cell",
+            "1",
+            "its change (%)",
+            "+.2~f",
+            shown="-100 * datum.worst",
+        ),
+        DataColumn("worst_cell", "the cell of that deviation", title="worst", kind="name"),
+        DataColumn("weekday", kind="rank"),
+        DataColumn("from", shown="1000 * datum.week", kind="time"),
+        DataColumn("to", shown="1000 * (datum.week + 604800)", kind="time"),
+    ]
+    plot = Plot(columns, rows, height=20 * len(_WEEKDAYS))
+    plot.boxes(
+        stroke="white", stroke_width=1,
+        x=plot.axis(
+            "from", "week from Monday", values=weeks, label_overlap="greedy", label_align="left",
+            label_bound=False, label_flush=False,
+            format="%-d %b %Y" if len(weeks) > 60 else "%-d %b",
+        ),
+        x2="to",
+        y=plot.names("weekday", sort=_WEEKDAYS, domain=_WEEKDAYS, grid=False),
+        # What is worse is below zero, as elsewhere.
+        colour=plot.shade(
+            "deviation", "change from the reference level (%)",
+            {"gradient_length": 220, "format": "+.6~g", "title_limit": 260},
+            scheme="blueorange", domain=[-end, end], domain_mid=0, reverse=True, clamp=True,
+        ),
+        tips=("day", "deviation", "runs", "cells", "worst_cell", "worst"),
+    )  # fmt: skip
     worst_day = max(history.days, key=lambda day: day.deviation)
-    return Figure(
-        id="history-calendar",
-        title="Calendar",
+    return plot.figure(
+        "history-calendar",
+        "Calendar",
         caption="Each square is a day (UTC) with runs. Colour: median over cells and runs of the "
         "change from the cell's best earlier level, or from its present level if it has not "
         "changed; below 0 is worse. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day.day}, "
         f"{format_change(worst_day.deviation)}.",
-        fields=[
-            Field("day", "", "UTC"),
-            Field(
-                "deviation", "1", "median over cells and runs; positive is worse than the reference"
-            ),
-            Field("runs", "", "number of runs"),
-            Field("cells", "", "number of cells"),
-            Field("worst", "1", "greatest deviation of a run of a cell"),
-            Field("worst_cell", "", "the cell of that deviation"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -225,30 +196,16 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         return None
     factor, prefix = scale_of(cell.points.value)
     rows = [*_dots(cell), *_levels(cell), *_changes(cell)]
-    kinds = {row["kind"] for row in rows}  # a layer without rows would have a scale without ends
+    kinds = {str(row["kind"]) for row in rows}
     unit = f"{prefix}{cell.unit}"
-    spec: Spec = {
-        "height": 220,
-        "transform": [
-            {"calculate": "1000 * datum.utc", "as": "t"},
-            {"calculate": "isValid(datum.to) ? 1000 * datum.to : null", "as": "t_to"},
-            *(
-                {"calculate": f"isValid(datum.{name}) ? datum.{name} / {factor!r} : null", "as": to}
-                for name, to in (("value", "y"), ("low", "y_low"), ("high", "y_high"),
-                                 ("value_to", "y_to"))
-            ),
-        ],
-        "encoding": {
-            "x": {"field": "t", "type": "temporal", "scale": {"type": "utc"}, "title": None,
-                  "axis": {"labelOverlap": "greedy", "tickCount": 6}},
-        },
-        "layer": [layer for kind, layer in _layers(cell, unit) if kind in kinds],
-    }  # fmt: skip
+    plot = Plot(_trend_columns(cell, unit, factor), rows, height=220)
+    plot.share(x=plot.axis("utc", "", label_overlap="greedy", tick_count=6))
+    _draw(plot, cell, unit, kinds)
     system = f"{cell.system}: " if several else ""
     thinned = len(cell.points.utc) > MAX_DOTS
-    return Figure(
-        id=f"history-{number}-{re.sub(r'[^a-z0-9]+', '-', cell.cell.kernel.lower()).strip('-')}",
-        title=f"{system}{cell.label}",
+    return plot.figure(
+        f"history-{number}-{re.sub(r'[^a-z0-9]+', '-', cell.cell.kernel.lower()).strip('-')}",
+        f"{system}{cell.label}",
         caption=f"{_state_text(cell)}"
         + (
             " Each dot is the median of several runs; its line: 5% to 95% quantile."
@@ -258,20 +215,6 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         alt=f"{metric_name(cell.metric)} of {cell.label} in "
         f"{counted(len(cell.points.utc), 'run')}: "
         f"{_state_text(cell)}",
-        fields=[
-            Field("kind", "", "run, runs (several), level (of a segment) or change"),
-            Field("utc", "s", "run: its time; level: its first run; change: earliest date"),
-            Field("to", "s", "level: its last run; change: latest date"),
-            Field("value", cell.unit, "run: its median; level: at the start of the segment"),
-            Field("value_to", cell.unit, "level: at the end of the segment"),
-            Field("low", cell.unit, "runs: 5% quantile; level: lower end of its 95% interval"),
-            Field("high", cell.unit, "runs: 95% quantile; level: upper end of its 95% interval"),
-            Field("runs", "", "number of runs"),
-            Field("apart", "", "whether it is a single outlying run"),
-            Field("name", "", "the run's name"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )
 
@@ -293,49 +236,41 @@ def _state_text(cell: CellHistory) -> str:
     return f"{words}{change}{events}."
 
 
-def _layers(cell: CellHistory, unit: str) -> list[tuple[str, Spec]]:
-    """The layers of each kind of row, from back to front."""
+def _trend_columns(cell: CellHistory, unit: str, factor: float) -> list[DataColumn]:
+    def value(name: str, meaning: str, title: str | None = None) -> DataColumn:
+        return DataColumn(name, meaning, cell.unit, title, ".4~g", factor=factor)
+
     return [
-        ("change", _layer("change", {"type": "rect", "opacity": 0.22},
-               x2={"field": "t_to"}, y={"value": 0}, y2={"value": "height"})),
-        ("run", _layer("run", {"type": "point", "filled": True, "size": 26, "opacity": 0.65},
-               y=_y(cell, unit), tooltip=_tooltip(unit),
-               shape={"field": "apart", "type": "nominal", "legend": None,
-                      "scale": {"domain": ["no", "yes"], "range": ["circle", "cross"]}})),
-        ("runs", _layer("runs", {"type": "rule", "opacity": 0.4},
-               y={"field": "y_low", "type": "quantitative"}, y2={"field": "y_high"})),
-        ("runs", _layer("runs", {"type": "point", "filled": True, "size": 20, "opacity": 0.8},
-               y=_y(cell, unit), tooltip=_tooltip(unit))),
-        ("level", _layer("level", {"type": "rule", "strokeWidth": 2.5},
-               x2={"field": "t_to"}, y=_y(cell, unit), y2={"field": "y_to"})),
-    ]  # fmt: skip
-
-
-def _layer(kind: str, mark: Spec, **encoding: object) -> Spec:
-    return {
-        "transform": [{"filter": f"datum.kind == '{kind}'"}],
-        "mark": mark,
-        "encoding": encoding,
-    }
-
-
-def _y(cell: CellHistory, unit: str) -> Spec:
-    return {
-        "field": "y",
-        "type": "quantitative",
-        "title": metric_name(cell.metric, unit),
-        "scale": {"zero": False, "nice": True, "padding": 8},
-        "axis": {"tickCount": 5},
-    }
-
-
-def _tooltip(unit: str) -> list[Spec]:
-    return [
-        {"field": "name", "title": "run"},
-        {"field": "t", "type": "temporal", "title": "UTC", "format": "%Y-%m-%d %H:%M"},
-        {"field": "y", "type": "quantitative", "title": f"median ({unit})", "format": ".4~g"},
-        {"field": "runs", "title": "runs"},
+        DataColumn("kind", "run, runs (several), level (of a segment) or change", kind="name"),
+        instant("utc", "run: its time; level: its first run; change: earliest date", "UTC"),
+        instant("to", "level: its last run; change: latest date"),
+        value("value", "run: its median; level: at the start of the segment", f"median ({unit})"),
+        value("value_to", "level: at the end of the segment"),
+        value("low", "runs: 5% quantile; level: lower end of its 95% interval"),
+        value("high", "runs: 95% quantile; level: upper end of its 95% interval"),
+        DataColumn("runs", "number of runs"),
+        DataColumn("apart", "whether it is a single outlying run", kind="name"),
+        DataColumn("name", "the run's name", title="run", kind="name"),
     ]
+
+
+def _draw(plot: Plot, cell: CellHistory, unit: str, kinds: set[str]) -> None:
+    """The marks of each kind of row. Those without rows would have a scale without ends."""
+    y = plot.axis(
+        "value", metric_name(cell.metric, unit), zero=False, nice=True, padding=8, tick_count=5
+    )
+    tips = ("name", "utc", "value", "runs")
+    of = {kind: f"datum.kind == '{kind}'" for kind in kinds}
+    if "change" in of:
+        plot.boxes(only=of["change"], opacity=0.22, x2="to", y=fixed(0), y2=fixed("height"))
+    if "run" in of:
+        shape = plot.key("apart", domain=["no", "yes"], range=["circle", "cross"])
+        plot.dots(only=of["run"], size=26, opacity=0.65, y=y, tips=tips, shape=shape)
+    if "runs" in of:
+        plot.rules(only=of["runs"], opacity=0.4, y="low", y2="high")
+        plot.dots(only=of["runs"], size=20, opacity=0.8, y=y, tips=tips)
+    if "level" in of:
+        plot.rules(only=of["level"], stroke_width=2.5, x2="to", y=y, y2="value_to")
 
 
 def _row(kind: str, utc: float, **more: Datum) -> Row:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour
+from assay.charts.columns import DataColumn, in_percent
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot
 from assay.hostnames import short_names
 from assay.subjects.nodes.findings import NodesFindings
 from assay.subjects.nodes.group_figures import groups_figure
@@ -80,110 +82,56 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
                     **dict(zip(_QUANTILES, quantiles, strict=True)),
                 }
             )
-    x = {
-        "field": "percent",
-        "type": "quantitative",
-        "title": "difference from the median node (%)",
-        "scale": {"nice": True, "zero": True, "padding": {"expr": f"{_ROOMY} ? 110 : 20"}},
-        "axis": {"grid": True, "format": "+.6~g"},
-    }
-    y = {
-        "field": "cell",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelLimit": 260, "ticks": False},
-    }
-    shown_values = [
-        {"field": "node", "title": "node"},
-        {"field": "cell", "title": "cell"},
-        {"field": "percent", "title": "deviation (%)", "format": "+.3~g"},
-        {"field": "sigmas", "title": "robust standard deviations", "format": "+.2~f"},
-    ]
-
-    def names(end: str, align: str, offset: int) -> dict[str, object]:
-        return {
-            "transform": [{"filter": f"isValid(datum.name) && datum.end == '{end}'"}],
-            "mark": {
-                "type": "text",
-                "align": align,
-                "dx": offset,
-                "fontSize": 11,
-                "opacity": {"expr": f"{_ROOMY} ? 1 : 0"},
-            },
-            "encoding": {"text": {"field": "name"}},
-        }
-
-    spec = {
-        "height": {"step": 26},
-        "transform": [
-            {"calculate": "isValid(datum.gain) ? 100 * datum.gain : null", "as": "percent"},
-            *(
-                {"calculate": f"isValid(datum.{n}) ? 100 * datum.{n} : null", "as": f"shown_{n}"}
-                for n in _QUANTILES
-            ),
-        ],
-        "encoding": {"x": x, "y": y},
-        "layer": [
-            {
-                "mark": {"type": "rule", "strokeDash": [6, 4]},
-                "encoding": {"x": {"datum": 0}, "y": {"value": 0}, "y2": {"value": "height"}},
-            },
-            *(_bars(x) if together else []),
-            {
-                "transform": [{"filter": "isValid(datum.percent)"}],
-                "mark": {"type": "point", "filled": True, "size": 45, "opacity": 0.65},
-                "encoding": {"tooltip": shown_values, "color": colour("who", rows)},
-            },
-            names("fast", "left", 7),
-            names("slow", "right", -7),
-        ],
-    }
+    columns = [
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("node", "the node's name", kind="name"),
+        DataColumn("value", "median of its launches, in the metric's unit", "SI"),
+        in_percent("gain", "relative deviation from the median node; positive is better",
+                   "deviation (%)", format="+.3~g"),
+        DataColumn("sigmas", "the same in robust standard deviations", "1",
+                   title="robust standard deviations", format="+.2~f"),
+        DataColumn("who", "to check, or the others", kind="name"),
+        *(
+            in_percent(name, f"{share:.0%} quantile of the other nodes' gain", "", format="+.3~g")
+            for name, share in _QUANTILES.items()
+            if together
+        ),
+        DataColumn("name", kind="name"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, step=26)
+    x = plot.axis("gain", "difference from the median node (%)", nice=True, zero=True,
+                  padding={"expr": f"{_ROOMY} ? 110 : 20"}, grid=True, format="+.6~g")  # fmt: skip
+    plot.share(x=x, y=plot.names("cell", label_limit=260, ticks=False)).level(x=0, width=1)
+    if together:
+        _bars(plot, x)
+    plot.dots(
+        only="isValid(datum.gain)", size=45, opacity=0.65, colour=plot.hue("who"),
+        tips=("node", "cell", "gain", "sigmas"),
+    )  # fmt: skip
+    for end, align, offset in (("fast", "left", 7), ("slow", "right", -7)):
+        plot.text(
+            "name", only=f"isValid(datum.name) && datum.end == '{end}'", align=align, dx=offset,
+            font_size=11, opacity={"expr": f"{_ROOMY} ? 1 : 0"},
+        )  # fmt: skip
     left_out = len(cells) - len(shown)
     more = f" {counted(left_out, 'cell')} with smaller differences not shown." if left_out else ""
     widest = shown[0]
-    return Figure(
-        id="nodes",
-        title="Each node against the median node",
+    return plot.figure(
+        "nodes",
+        "Each node against the median node",
         caption="Each point is a node. Further right is better, for rates and for times. "
         "Where there is room, the fastest and the slowest node have their names."
         f"{_BARS if together else ''}{more}",
         alt=f"Deviations of {counted(len(widest.values), 'node')} from their median in "
         f"{counted(len(shown), 'cell')}; widest in {widest.label}, from "
         f"{widest.values[-1].node} to {widest.values[0].node}.",
-        fields=[
-            Field("cell", "", "kernel, parameters and placement"),
-            Field("node", "", "the node's name"),
-            Field("value", "SI", "median of its launches, in the metric's unit"),
-            Field("gain", "1", "relative deviation from the median node; positive is better"),
-            Field("sigmas", "1", "the same in robust standard deviations"),
-            Field("who", "", "to check, or the others"),
-            *(
-                Field(name, "1", f"{share:.0%} quantile of the other nodes' gain")
-                for name, share in _QUANTILES.items()
-                if together
-            ),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
-def _bars(x: Spec) -> list[Spec]:
+def _bars(plot: Plot, x: Spec) -> None:
     """The other nodes of each cell: a line over their range, a bar between the quantiles."""
-    return [
-        {
-            "transform": [{"filter": "isValid(datum.least)"}],
-            "mark": {"type": "rule", "strokeWidth": width, "opacity": 0.35},
-            "encoding": {
-                "x": {**x, "field": f"shown_{low}"},
-                "x2": {"field": f"shown_{high}"},
-                "tooltip": [
-                    {"field": "node", "title": "nodes"},
-                    {"field": f"shown_{low}", "title": "from (%)", "format": "+.3~g"},
-                    {"field": f"shown_{high}", "title": "to (%)", "format": "+.3~g"},
-                ],
-            },
-        }
-        for low, high, width in (("least", "most", 1.5), ("low", "high", 9))
-    ]
+    for low, high, width in (("least", "most", 1.5), ("low", "high", 9)):
+        plot.intervals(
+            low, high, x=x, width=width, only="isValid(datum.least)", opacity=0.35,
+            tips=(("node", "nodes"), (low, "from (%)"), (high, "to (%)")),
+        )  # fmt: skip

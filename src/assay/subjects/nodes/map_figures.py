@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.arrays import Floats
-from assay.charts.figure import Field, Figure
+from assay.charts.columns import DataColumn, in_percent
+from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, fixed
 from assay.hostnames import natural, short_names
 from assay.subjects.nodes.model import NodeDeviations
 from assay.units import counted
@@ -66,24 +68,14 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
                 if np.isfinite(together[:, column]).any():
                     gain = float(np.nanquantile(together[:, column], share))
                     add(name, len(shown) + place, column, gain, False)
-    return Figure(
-        id="node-map",
-        title="Nodes and cells",
+    return _plot(rows).figure(
+        "node-map",
+        "Nodes and cells",
         caption="Deviation of each node from the typical node of its kind: red is slower, blue is "
         "faster. A cross: significantly slower in that cell, given the variation between nodes."
         + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
         alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
         f"{counted(len(suspects), 'node')} to check.",
-        fields=[
-            Field("node", "", "the node's name, or what the row represents"),
-            Field("node_place", "", "its row, from 0"),
-            Field("cell", "", "kernel, parameters and placement"),
-            Field("cell_place", "", "its column, from 0"),
-            Field("gain", "1", "relative deviation from the typical node; positive is better"),
-            Field("outlier", "", "whether it is significantly slower"),
-        ],
-        rows=rows,
-        spec=_spec(rows),
     )
 
 
@@ -101,70 +93,44 @@ def _columns(gains: Floats, rows: list[int]) -> list[int]:
     return sorted(np.argsort(worst, kind="stable")[:_MAX_CELLS].tolist())
 
 
-def _short(rows: list[Row]) -> Spec:
+def _short(rows: list[Row]) -> dict[str, str]:
     """Labels in place of long names."""
     short = {
         name: of for name, of in short_names(str(r["node"]) for r in rows).items() if name != of
     }
-    return {"labelExpr": f"({json.dumps(short)})[datum.value] || datum.value"} if short else {}
+    return {"label_expr": f"({json.dumps(short)})[datum.value] || datum.value"} if short else {}
 
 
-def _spec(rows: list[Row]) -> Spec:
+def _plot(rows: list[Row]) -> Plot:
+    """The cells of the map, and crosses."""
     far = max((abs(float(row["gain"] or 0.0)) for row in rows), default=0.0)
     end = 100 * min(max(far, _MIN_END), _MAX_END)
     cells = len({row["cell_place"] for row in rows})
     level = f"room > {_LEVEL_LABEL * cells}"
-    x = {
-        "field": "cell",
-        "type": "nominal",
-        "sort": {"field": "cell_place", "op": "min"},
-        "title": None,
-        "axis": {
-            "labelAngle": {"expr": f"{level} ? 0 : -40"},
-            "labelAlign": {"expr": f"{level} ? 'center' : 'right'"},
-            "labelBaseline": {"expr": f"{level} ? 'top' : 'middle'"},
-            "labelLimit": {"expr": f"{level} ? 0.7 * room / {cells} : min(300, 0.32 * room)"},
-            "ticks": False,
-            "grid": False,
-        },
-    }
-    y = {
-        "field": "node",
-        "type": "nominal",
-        "sort": {"field": "node_place", "op": "min"},
-        "title": None,
-        "axis": {"labelLimit": 220, "ticks": False, "grid": False, **_short(rows)},
-    }
-    return {
-        "height": {"step": 18},
-        "transform": [
-            {"calculate": "100 * datum.gain", "as": "percent"},
-            {"calculate": f"min(max(datum.percent, {-end!r}), {end!r})", "as": "shade"},
-        ],
-        "encoding": {"x": x, "y": y},
-        "layer": [
-            {
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "color": {
-                        "field": "shade",
-                        "type": "quantitative",
-                        "title": "deviation (%)",
-                        "scale": {"scheme": "redblue", "domain": [-end, end]},
-                        "legend": {"gradientLength": _GRADIENT, "format": "+.3~g", "tickCount": 3},
-                    },
-                    "tooltip": [
-                        {"field": "node", "title": "node"},
-                        {"field": "cell", "title": "cell"},
-                        {"field": "percent", "title": "deviation (%)", "format": "+.3~g"},
-                    ],
-                },
-            },
-            {
-                "transform": [{"filter": "datum.outlier"}],
-                "mark": {"type": "point", "shape": "cross", "filled": True, "size": 40},
-                "encoding": {"color": {"value": "#ffffff"}, "opacity": {"value": 0.9}},
-            },
-        ],
-        **({} if cells > 8 else {"width": {"step": 60}}),
-    }
+    columns = [
+        DataColumn("node", "the node's name, or what the row represents", kind="name"),
+        DataColumn("node_place", "its row, from 0"),
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("cell_place", "its column, from 0"),
+        in_percent("gain", "relative deviation from the typical node; positive is better",
+                   "deviation (%)", format="+.3~g"),
+        DataColumn("outlier", "whether it is significantly slower"),
+        DataColumn("shade", shown=f"min(max(100 * datum.gain, {-end!r}), {end!r})"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, step=18, column_step=None if cells > 8 else 60)
+    x = plot.names(
+        "cell", sort={"field": "cell_place", "op": "min"}, ticks=False, grid=False,
+        label_angle={"expr": f"{level} ? 0 : -40"},
+        label_align={"expr": f"{level} ? 'center' : 'right'"},
+        label_baseline={"expr": f"{level} ? 'top' : 'middle'"},
+        label_limit={"expr": f"{level} ? 0.7 * room / {cells} : min(300, 0.32 * room)"},
+    )  # fmt: skip
+    y = plot.names(
+        "node", sort={"field": "node_place", "op": "min"}, label_limit=220, ticks=False, grid=False,
+        **_short(rows),
+    )  # fmt: skip
+    legend = {"gradient_length": _GRADIENT, "format": "+.3~g", "tick_count": 3}
+    shade = plot.shade("shade", "deviation (%)", legend, scheme="redblue", domain=[-end, end])
+    plot.share(x=x, y=y).boxes(colour=shade, tips=("node", "cell", "gain"))
+    white = {"colour": fixed("#ffffff"), "fade": fixed(0.9)}
+    return plot.dots(only="datum.outlier", shape=fixed("cross"), size=40, **white)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour, scale_of
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec, scale_of
+from assay.charts.plot import Plot
 from assay.subjects.profile.answer import kind_name
 from assay.subjects.profile.doubts import computing_label, profile_doubts
 from assay.subjects.profile.model import ProfileFindings
@@ -23,11 +25,10 @@ def figures(found: ProfileFindings) -> list[Figure]:
     return [figure for figure in drawn if figure is not None]
 
 
-def _ranks(field: str, title: str, number: int) -> Spec:
-    axis: Spec = {"labelAngle": 0, "labelOverlap": "greedy", "ticks": False, "grid": False}
-    if number > _MOST_NAMED:
-        axis["labelSeparation"] = 12
-    return {"field": field, "type": "ordinal", "title": title, "axis": axis}
+def _ranks(plot: Plot, column: str, title: str, number: int, **scale: object) -> Spec:
+    apart = {"label_separation": 12} if number > _MOST_NAMED else {}
+    style = {"label_angle": 0, "label_overlap": "greedy", "ticks": False, "grid": False}
+    return plot.axis(column, title, **style, **apart, **scale)
 
 
 def time_by_rank(found: ProfileFindings) -> Figure:
@@ -44,39 +45,28 @@ def time_by_rank(found: ProfileFindings) -> Figure:
             if name in parts
         ]
     factor, prefix = scale_of([found.wall])
-    spec: Spec = {
-        "height": 240,
-        "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": _ranks("rank", "rank", len(found.ranks)),
-            "y": {"field": "shown", "type": "quantitative", "stack": "zero",
-                  "title": f"wall time ({prefix}s)", "axis": {"tickCount": 5}},
-            "color": colour("part", rows),
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "rank", "title": "rank"},
-                {"field": "part", "title": "in"},
-                {"field": "shown", "title": f"time ({prefix}s)", "format": ".4~g"},
-            ],
-        },
-    }  # fmt: skip
-    return Figure(
-        id="profile-ranks",
-        title="Time by rank",
+    columns = [
+        DataColumn("rank", "rank in MPI_COMM_WORLD", kind="rank"),
+        DataColumn("part", "computing, or the kind of function", title="in", kind="name"),
+        DataColumn("order", "order of the parts"),
+        DataColumn("time", "time", "s", f"time ({prefix}s)", ".4~g", factor=factor),
+    ]
+    plot = Plot(columns, rows, height=240)
+    plot.bars(
+        x=_ranks(plot, "rank", "rank", len(found.ranks)),
+        y=plot.axis("time", f"wall time ({prefix}s)", stack="zero", tick_count=5),
+        colour=plot.hue("part"),
+        order="order",
+        tips=("rank", "part", "time"),
+    )
+    return plot.figure(
+        "profile-ranks",
+        "Time by rank",
         caption="Wall time from the end of MPI_Init on: outside of MPI's functions "
         f"({computing}), "
         "and inside by their kind, waiting included.",
         alt=f"Bars of {counted(len(found.ranks), 'rank')}; "
         f"{format_share(found.mpi_share.mean)} of the time is in MPI.",
-        fields=[
-            Field("rank", "", "rank in MPI_COMM_WORLD"),
-            Field("part", "", "computing, or the kind of function"),
-            Field("order", "", "order of the parts"),
-            Field("time", "s", "time"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -84,50 +74,33 @@ def sent_matrix(found: ProfileFindings) -> Figure | None:
     """Bytes by sender and receiver; None if nothing was sent individually."""
     if not found.sent or found.size > _MOST_DRAWN:
         return None
-    rows: list[Row] = [
-        {
-            "sender": pair.sender,
-            "receiver": pair.receiver,
-            "messages": pair.messages,
-            "bytes": pair.bytes,
-        }
-        for pair in found.sent
-    ]
     factor, prefix = scale_of([max(pair.bytes for pair in found.sent)])
     every = list(range(found.size))
-    spec: Spec = {
-        "height": {"step": 28} if found.size <= _MOST_STEPPED else 300,
-        "transform": [{"calculate": f"datum.bytes / {factor!r}", "as": "shown"}],
-        "mark": {"type": "rect"},
-        "encoding": {
-            "x": {**_ranks("receiver", "to rank", found.size), "scale": {"domain": every}},
-            "y": {**_ranks("sender", "from rank", found.size), "scale": {"domain": every}},
-            "color": {"field": "shown", "type": "quantitative", "title": f"{prefix}B",
-                      "scale": {"scheme": "viridis", "domainMin": 0}},
-            "tooltip": [
-                {"field": "sender", "title": "from rank"},
-                {"field": "receiver", "title": "to rank"},
-                {"field": "messages", "title": "messages"},
-                {"field": "shown", "title": f"sent ({prefix}B)", "format": ".4~g"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("sender", "rank that sends", title="from rank", kind="rank",
+                   of=lambda pair: pair.sender),
+        DataColumn("receiver", "rank that receives", title="to rank", kind="rank",
+                   of=lambda pair: pair.receiver),
+        DataColumn("messages", "messages", of=lambda pair: pair.messages),
+        DataColumn("bytes", "bytes", "B", f"sent ({prefix}B)", ".4~g", factor=factor,
+                   of=lambda pair: pair.bytes),
+    ]  # fmt: skip
+    size = {"step": 28} if found.size <= _MOST_STEPPED else {"height": 300}
+    plot = Plot.of(found.sent, columns, **size)
+    plot.boxes(
+        x=_ranks(plot, "receiver", "to rank", found.size, domain=every),
+        y=_ranks(plot, "sender", "from rank", found.size, domain=every),
+        colour=plot.shade("bytes", f"{prefix}B", scheme="viridis", domain_min=0),
+        tips=("sender", "receiver", "messages", "bytes"),
+    )
     most = max(found.sent, key=lambda pair: pair.bytes)
-    return Figure(
-        id="profile-sent",
-        title="Sent from rank to rank",
+    return plot.figure(
+        "profile-sent",
+        "Sent from rank to rank",
         caption="Bytes sent individually: by sends, and as the receiver's part of exchanges with "
         "counts. Other collectives are not included.",
         alt=f"Matrix of {counted(len(found.sent), 'pair')} of ranks; most from {most.sender} to "
         f"{most.receiver}, {format_quantity(most.bytes, 'B')}.",
-        fields=[
-            Field("sender", "", "rank that sends"),
-            Field("receiver", "", "rank that receives"),
-            Field("messages", "", "messages"),
-            Field("bytes", "B", "bytes"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )
 
@@ -136,44 +109,36 @@ def sizes(found: ProfileFindings) -> Figure | None:
     """Calls that send, by size; None if there are none."""
     if not found.sizes:
         return None
-    names = [f"{format_size(one.low)} to {format_size(one.high)}" for one in found.sizes]
-    rows: list[Row] = [
-        {"size": format_size(one.low), "between": name, "low": one.low, "high": one.high,
-         "calls": one.calls, "bytes": one.bytes}
-        for name, one in zip(names, found.sizes, strict=True)
-    ]  # fmt: skip
-    spec: Spec = {
-        "height": 240,
-        "mark": {"type": "bar", "cornerRadiusEnd": 2},
-        "encoding": {
-            "x": {"field": "size", "type": "nominal", "sort": None, "title": "bytes per call, from",
-                  "axis": {"labelAngle": 0, "labelOverlap": "greedy"}},
-            "y": {"field": "calls", "type": "quantitative", "title": "calls",
-                  "axis": {"tickCount": 5, "format": "~s"}},
-            "tooltip": [
-                {"field": "between", "title": "bytes per call"},
-                {"field": "calls", "title": "calls"},
-                {"field": "bytes", "title": "bytes", "format": ".4~s"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn(
+            "size", "least bytes per call", kind="name", of=lambda one: format_size(one.low)
+        ),
+        DataColumn(
+            "between",
+            "bytes per call, from and to",
+            title="bytes per call",
+            kind="name",
+            of=lambda one: f"{format_size(one.low)} to {format_size(one.high)}",
+        ),
+        DataColumn("low", "bytes per call, at least", "B", of=lambda one: one.low),
+        DataColumn("high", "bytes per call, less than", "B", of=lambda one: one.high),
+        DataColumn("calls", "calls", of=lambda one: one.calls),
+        DataColumn("bytes", "bytes", "B", format=".4~s", of=lambda one: one.bytes),
+    ]
+    plot = Plot.of(found.sizes, columns, height=240)
+    plot.bars(
+        corner_radius_end=2,
+        x=plot.names("size", "bytes per call, from", label_angle=0, label_overlap="greedy"),
+        y=plot.axis("calls", tick_count=5, format="~s"),
+        tips=("between", "calls", "bytes"),
+    )
     common = max(found.sizes, key=lambda one: one.calls)
-    return Figure(
-        id="profile-sizes",
-        title="Sizes",
+    return plot.figure(
+        "profile-sizes",
+        "Sizes",
         caption="Calls that send data, of all ranks, by bytes per call; each bar is twice as wide "
         "in bytes as the one before.",
         alt=f"Histogram of {counted(len(found.sizes), 'size class')}; most calls have from "
         f"{format_size(common.low)} on.",
-        fields=[
-            Field("size", "", "least bytes per call"),
-            Field("between", "", "bytes per call, from and to"),
-            Field("low", "B", "bytes per call, at least"),
-            Field("high", "B", "bytes per call, less than"),
-            Field("calls", "", "calls"),
-            Field("bytes", "B", "bytes"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )

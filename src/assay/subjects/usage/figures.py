@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, duration_axis
+from assay.charts.axes import duration_axis
+from assay.charts.builder import numbers
+from assay.charts.columns import DataColumn, in_percent
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, at
 from assay.subjects.usage.model import UsageFindings
-from assay.subjects.usage.time_figures import gantt, hourly, node_map
+from assay.subjects.usage.time_figures import gantt, hourly, node_map, time_axis, time_column
 from assay.subjects.usage.words import quantile
 from assay.units import counted, format_share
 from assay.usage.analysis.model import LEVELS, UsagePart, UsageSpread
@@ -48,72 +52,40 @@ def course(found: UsageFindings) -> Figure | None:
         return None
     length = 7 * _DAY if weekly else _DAY
     last = found.period.last
-    rows: list[Row] = [
-        {
-            "name": span.name,
-            "utc": span.utc,
-            "to": min(span.utc + length, last),
-            "utilisation": span.utilisation,
-            "submitted": span.submitted,
-            "ended": span.ended,
-            "part": "all use recorded" if span.whole else "end of the log",
-        }
-        for span in known
-    ]
     noun = "week" if weekly else "day"
-    axis: Spec = (
-        {"field": "from", "type": "temporal", "scale": {"type": "utc"}, "title": None,
-         "axis": {"labelOverlap": "greedy", "tickCount": 8}}
-        if found.period.calendar
-        else {"field": "days", "type": "quantitative", "title": "day of the log"}
-    )  # fmt: skip
-    far = {"field": "until" if found.period.calendar else "days_to"}
-    spec: Spec = {
-        "height": 200,
-        "transform": [
-            {"calculate": "1000 * datum.utc", "as": "from"},
-            {"calculate": "1000 * datum.to", "as": "until"},
-            {"calculate": "datum.utc / 86400", "as": "days"},
-            {"calculate": "datum.to / 86400", "as": "days_to"},
-            {"calculate": "100 * datum.utilisation", "as": "percent"},
-        ],
-        "mark": {"type": "rect"},
-        "encoding": {
-            "x": axis,
-            "x2": far,
-            "y": {"field": "percent", "type": "quantitative", "title": "in use (%)",
-                  "scale": {"domain": [0, 100]}, "axis": {"grid": True, "tickCount": 5}},
-            "y2": {"datum": 0},
-            "color": {"field": "part", "type": "nominal", "sort": None,
-                      "scale": {"domain": ["all use recorded", "end of the log"]},
-                      "legend": {"title": None}},
-            "tooltip": [
-                {"field": "name", "title": noun},
-                {"field": "percent", "title": "in use (%)", "format": ".3~g"},
-                {"field": "submitted", "title": "submitted"},
-                {"field": "ended", "title": "ended"},
-            ],
-        },
-    }  # fmt: skip
+    calendar = found.period.calendar
+    columns = [
+        DataColumn("name", noun, title=noun, kind="name", of=lambda span: span.name),
+        time_column("utc", "Unix time of its begin", calendar, of=lambda span: span.utc),
+        time_column(
+            "to", "Unix time of its end", calendar, of=lambda span: min(span.utc + length, last)
+        ),
+        in_percent(
+            "utilisation", "processor time in use ÷ available", "in use (%)",
+            of=lambda span: span.utilisation,
+        ),
+        DataColumn("submitted", "jobs submitted", of=lambda span: span.submitted),
+        DataColumn("ended", "jobs ended", of=lambda span: span.ended),
+        DataColumn("part", "whether all use is recorded", kind="name",
+                   of=lambda span: "all use recorded" if span.whole else "end of the log"),
+    ]  # fmt: skip
+    plot = Plot.of(known, columns, height=200)
+    plot.boxes(
+        x=time_axis(plot, calendar),
+        x2="to",
+        y=plot.axis("utilisation", domain=[0, 100], grid=True, tick_count=5),
+        y2=at(0),
+        colour=plot.key("part", {}, domain=["all use recorded", "end of the log"]),
+        tips=("name", "utilisation", "submitted", "ended"),
+    )
     most = max(known, key=lambda span: span.utilisation or 0.0)
-    return Figure(
-        id="usage-course",
-        title=f"Utilisation by {noun}",
+    return plot.figure(
+        "usage-course",
+        f"Utilisation by {noun}",
         caption=f"Processor time in use ÷ available, by {noun} (local time). At an end of the log "
         "jobs may be absent that were submitted before or still ran.",
         alt=f"Utilisation of {counted(len(known), noun)}; highest {most.name}, "
         f"{format_share(most.utilisation)}.",
-        fields=[
-            Field("name", "", noun),
-            Field("utc", "s", "Unix time of its begin"),
-            Field("to", "s", "Unix time of its end"),
-            Field("utilisation", "1", "processor time in use ÷ available"),
-            Field("submitted", "", "jobs submitted"),
-            Field("ended", "", "jobs ended"),
-            Field("part", "", "whether all use is recorded"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -122,50 +94,30 @@ def week(found: UsageFindings) -> Figure | None:
     known = [hour for hour in found.hours if hour.utilisation is not None]
     if len(known) < 48:
         return None
-    rows: list[Row] = [
-        {
-            "weekday": _WEEKDAYS[hour.weekday],
-            "hour": hour.hour,
-            "utilisation": hour.utilisation,
-            "submitted": hour.submitted,
-        }
-        for hour in known
-    ]
-    spec: Spec = {
-        "height": 20 * len(_WEEKDAYS),
-        "transform": [{"calculate": "100 * datum.utilisation", "as": "percent"}],
-        "mark": "rect",
-        "encoding": {
-            "x": {"field": "hour", "type": "ordinal", "title": "hour of the day",
-                  "axis": {"labelAngle": 0, "labelOverlap": "greedy"}},
-            "y": {"field": "weekday", "type": "ordinal", "sort": _WEEKDAYS, "title": None,
-                  "scale": {"domain": _WEEKDAYS}, "axis": {"grid": False}},
-            "color": {"field": "percent", "type": "quantitative", "title": "in use (%)",
-                      "scale": {"scheme": "viridis", "domain": [0, 100]},
-                      "legend": {"gradientLength": 140}},
-            "tooltip": [
-                {"field": "weekday", "title": "day"},
-                {"field": "hour", "title": "hour"},
-                {"field": "percent", "title": "in use (%)", "format": ".3~g"},
-                {"field": "submitted", "title": "submitted"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("weekday", "day of the week", title="day", kind="rank",
+                   of=lambda hour: _WEEKDAYS[hour.weekday]),
+        DataColumn("hour", "hour of the day, local time", kind="rank", of=lambda hour: hour.hour),
+        in_percent("utilisation", "processor time in use ÷ available", "in use (%)",
+                   of=lambda hour: hour.utilisation),
+        DataColumn("submitted", "jobs submitted", of=lambda hour: hour.submitted),
+    ]  # fmt: skip
+    plot = Plot.of(known, columns, height=20 * len(_WEEKDAYS))
+    plot.boxes(
+        x=plot.axis("hour", "hour of the day", label_angle=0, label_overlap="greedy"),
+        y=plot.names("weekday", sort=_WEEKDAYS, domain=_WEEKDAYS, grid=False),
+        colour=plot.shade(
+            "utilisation", None, {"gradient_length": 140}, scheme="viridis", domain=[0, 100]
+        ),
+        tips=("weekday", "hour", "utilisation", "submitted"),
+    )
     most = max(known, key=lambda hour: hour.utilisation or 0.0)
-    return Figure(
-        id="usage-week",
-        title="Utilisation by hour of the week",
+    return plot.figure(
+        "usage-week",
+        "Utilisation by hour of the week",
         caption="Processor time in use ÷ available, over all weeks of the period (local time).",
         alt=f"Utilisation by hour of the week; highest {_WEEKDAYS[most.weekday]} {most.hour} h, "
         f"{format_share(most.utilisation)}.",
-        fields=[
-            Field("weekday", "", "day of the week"),
-            Field("hour", "", "hour of the day, local time"),
-            Field("utilisation", "1", "processor time in use ÷ available"),
-            Field("submitted", "", "jobs submitted"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -178,40 +130,27 @@ def shares(kind: str, title: str, what: str, parts: Sequence[UsagePart]) -> Figu
         for part in parts
         for of, value in (("jobs", part.share_of_jobs), ("processor time", part.share_of_use))
     ]
-    spec: Spec = {
-        "height": 200,
-        "transform": [{"calculate": "100 * datum.share", "as": "percent"}],
-        "mark": {"type": "bar", "cornerRadiusEnd": 2},
-        "encoding": {
-            "x": {"field": "name", "type": "nominal", "sort": None, "title": what,
-                  "axis": {"labelAngle": -35, "ticks": False}},
-            "xOffset": {"field": "of", "sort": None},
-            "y": {"field": "percent", "type": "quantitative", "title": "share (%)",
-                  "axis": {"grid": True, "tickCount": 5}},
-            "color": {"field": "of", "type": "nominal", "sort": None,
-                      "legend": {"title": "share of the"}},
-            "tooltip": [
-                {"field": "name", "title": what},
-                {"field": "of", "title": "share of the"},
-                {"field": "percent", "title": "share (%)", "format": ".3~g"},
-                {"field": "jobs", "title": "jobs"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("name", what, title=what, kind="name"),
+        DataColumn("of", "what the share is of", title="share of the", kind="name"),
+        in_percent("share", "share of all jobs or of all processor time", "share (%)"),
+        DataColumn("jobs", "number of jobs"),
+    ]
+    plot = Plot(columns, rows, height=200)
+    plot.bars(
+        corner_radius_end=2,
+        x=plot.names("name", what, label_angle=-35, ticks=False),
+        beside_x="of",
+        y=plot.axis("share", grid=True, tick_count=5),
+        colour=plot.key("of", {"title": "share of the"}),
+        tips=("name", "of", "share", "jobs"),
+    )
     most = max(parts, key=lambda part: part.share_of_use)
-    return Figure(
-        id=f"usage-{kind}",
-        title=title,
+    return plot.figure(
+        f"usage-{kind}",
+        title,
         caption=f"Share of the jobs and of their processor time, by {what}.",
         alt=f"{title}; most processor time: {most.name}, {format_share(most.share_of_use)}.",
-        fields=[
-            Field("name", "", what),
-            Field("of", "", "what the share is of"),
-            Field("share", "1", "share of all jobs or of all processor time"),
-            Field("jobs", "", "number of jobs"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )
 
@@ -219,14 +158,12 @@ def shares(kind: str, title: str, what: str, parts: Sequence[UsagePart]) -> Figu
 def times_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | None:
     """Distributions of times, on a logarithmic axis."""
     known = [(name, spread) for name, spread in spreads if spread is not None]
-    rows = _curves(known)
-    x = duration_axis(None)
     return _distribution(
         id="usage-times",
         title="Waits and run times",
         unit="s",
         known=known,
-        drawn=(rows, x, "max(datum.value, 1)"),
+        drawn=("max(datum.value, 1)", duration_axis("shown_value", None)),
         caption="Share of the jobs whose time is at most this; times below 1 s are drawn at 1 s.",
     )
 
@@ -238,30 +175,21 @@ def ratios_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure |
         for name, spread in spreads
         if spread is not None and spread.n >= _FEWEST_DRAWN
     ]
-    x: Spec = {
-        "field": "shown",
-        "type": "quantitative",
-        "title": "used ÷ requested (%)",
-        "scale": {"domain": [0, 100 * _MOST_RATIO]},
-        "axis": {"tickCount": 5},
-    }
+    x = numbers(
+        "shown_value",
+        "used ÷ requested (%)",
+        scale={"domain": [0, 100 * _MOST_RATIO]},
+        axis={"tickCount": 5},
+    )
     return _distribution(
         id="usage-requests",
         title="Used of what was requested",
         unit="1",
         known=known,
-        drawn=(_curves(known), x, f"100 * min(datum.value, {_MOST_RATIO!r})"),
+        drawn=(f"100 * min(datum.value, {_MOST_RATIO!r})", x),
         caption="Share of the jobs that used at most this share of their request; more than "
         f"{100 * _MOST_RATIO:g}% is drawn there.",
     )
-
-
-def _curves(known: Sequence[tuple[str, UsageSpread]]) -> list[Row]:
-    return [
-        {"quantity": name, "share": level, "value": value}
-        for name, spread in known
-        for level, value in zip(LEVELS, spread.quantiles, strict=True)
-    ]
 
 
 def _distribution(
@@ -269,46 +197,36 @@ def _distribution(
     title: str,
     unit: str,
     known: Sequence[tuple[str, UsageSpread]],
-    drawn: tuple[list[Row], Spec, str],
+    drawn: tuple[str, Spec],
     caption: str,
 ) -> Figure | None:
-    """Cumulative curves: rows, axis, and the expression of the value that is drawn."""
-    rows, x, shown = drawn
-    if not rows:
+    """Cumulative curves. ``drawn``: the expression of the value that is drawn, and its axis."""
+    if not known:
         return None
-    spec: Spec = {
-        "height": 200,
-        "transform": [
-            {"calculate": shown, "as": "shown"},
-            {"calculate": "100 * datum.share", "as": "percent"},
-        ],
-        "mark": {"type": "line", "interpolate": "step-before"},
-        "encoding": {
-            "x": x,
-            "y": {"field": "percent", "type": "quantitative", "title": "share of the jobs (%)",
-                  "axis": {"grid": True, "tickCount": 5}},
-            "order": {"field": "share", "type": "quantitative"},
-            "color": {"field": "quantity", "type": "nominal", "sort": None,
-                      "legend": {"title": None, "symbolType": "stroke"}},
-            "tooltip": [
-                {"field": "quantity", "title": "quantity"},
-                {"field": "value", "title": f"at most ({unit})", "format": ".4~g"},
-                {"field": "percent", "title": "share of the jobs (%)", "format": ".3~g"},
-            ],
-        },
-    }  # fmt: skip
+    shown, x = drawn
+    rows: list[Row] = [
+        {"quantity": name, "share": level, "value": value}
+        for name, spread in known
+        for level, value in zip(LEVELS, spread.quantiles, strict=True)
+    ]
+    columns = [
+        DataColumn("quantity", "what is distributed", kind="name"),
+        in_percent("share", "share of the jobs", "share of the jobs (%)"),
+        DataColumn("value", "the quantile", unit, f"at most ({unit})", ".4~g", shown=shown),
+    ]
+    plot = Plot(columns, rows, height=200)
+    plot.steps(
+        x=x,
+        y=plot.axis("share", grid=True, tick_count=5),
+        order="share",
+        colour=plot.key("quantity", {"symbol_type": "stroke"}),
+        tips=("quantity", "value", "share"),
+    )
     medians = ", ".join(f"{name} {quantile(spread, 0.5):.4g}" for name, spread in known)
-    return Figure(
-        id=id,
-        title=title,
+    return plot.figure(
+        id,
+        title,
         caption=caption,
         alt=f"{title}: medians ({unit}) {medians}.",
-        fields=[
-            Field("quantity", "", "what is distributed"),
-            Field("share", "1", "share of the jobs"),
-            Field("value", unit, "the quantile"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from assay.charts.figure import Field, Figure
+from assay.charts.columns import DataColumn, in_percent, instant
+from assay.charts.figure import Datum, Figure
 from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, at
 from assay.subjects.usage.model import UsageFindings
 from assay.units import counted, format_duration, format_share
 from assay.usage.analysis.model import UsageByNode, UsageCourse
@@ -14,24 +19,26 @@ from assay.usage.analysis.model import UsageByNode, UsageCourse
 # report draws 1,000 points of a figure.
 _MOST_STEPS = _MOST_CELLS = 1000
 _MOST_ROWS = 25
-_HOUR = 3600.0
+_HOUR, _DAY = 3600.0, 86400.0
 # Pixels of a row of nodes.
 _ROW, _MOST_HEIGHT = 14, 420
 _IN_USE, _UP, _DOWN = "in use", "available", "down"
 
 
-def _axis(found: UsageFindings, name: str) -> Spec:
-    """The axis of a time in s, as dates where the log has these."""
-    if found.period.calendar:
-        return {"field": name, "type": "temporal", "scale": {"type": "utc"}, "title": None,
-                "axis": {"labelOverlap": "greedy", "tickCount": 8}}  # fmt: skip
-    return {"field": name, "type": "quantitative", "title": "day of the log"}
+def time_column(
+    name: str, meaning: str, calendar: bool, *, of: Callable[[Any], Datum] | None = None
+) -> DataColumn:
+    """A time in s, drawn as a date where the log has dates, else as a day of the log."""
+    if calendar:
+        return instant(name, meaning, "from", of=of)
+    return DataColumn(name, meaning, "s", "day", ".2f", factor=_DAY, of=of)
 
 
-def _drawn(found: UsageFindings, utc: str, name: str) -> Spec:
-    """The transform from a time in s to the axis."""
-    factor = "1000 *" if found.period.calendar else "1 / 86400 *"
-    return {"calculate": f"{factor} datum.{utc}", "as": name}
+def time_axis(plot: Plot, calendar: bool) -> Spec:
+    """The axis of the column ``utc``."""
+    if calendar:
+        return plot.axis("utc", "", label_overlap="greedy", tick_count=8)
+    return plot.axis("utc", "day of the log")
 
 
 def hourly(found: UsageFindings) -> Figure | None:
@@ -42,58 +49,34 @@ def hourly(found: UsageFindings) -> Figure | None:
     rows, several = _steps(course)
     step = several * course.step
     each = "hour" if step == _HOUR else format_duration(step)
-    layers: list[Spec] = [
-        _layer(found, "busy", _IN_USE, {"type": "rect"}),
-        _layer(found, "available", _UP, {"type": "line", "interpolate": "step-after",
-                                         "strokeWidth": 1}),
-    ]  # fmt: skip
-    if course.down is not None:
-        layers.append(_layer(found, "down", _DOWN, {"type": "line", "interpolate": "step-after",
-                                                    "strokeWidth": 1.5}))  # fmt: skip
-    spec: Spec = {
-        "height": 200,
-        "transform": [_drawn(found, "utc", "from"), _drawn(found, "to", "until")],
-        "layer": layers,
-    }
+    calendar, down = found.period.calendar, course.down is not None
+    columns = [
+        time_column("utc", "Unix time of the begin", calendar),
+        time_column("to", "Unix time of the end", calendar),
+        DataColumn("busy", "processors in use", title=_IN_USE, format=".4~g"),
+        DataColumn("available", "processors available", title=_UP, format=".4~g"),
+        *([DataColumn("down", "processors down", title=_DOWN)] if down else []),
+    ]
+    plot = Plot(columns, rows, height=200)
+    names = [_IN_USE, _UP, _DOWN] if down else [_IN_USE, _UP]
+    legend: Spec = {"scale": {"domain": names}, "legend": {"title": None}}
+    plot.share(x=time_axis(plot, calendar))
+
+    def course_of(name: str) -> dict[str, Spec]:
+        y = plot.axis(name, "processors", grid=True, tick_count=5)
+        return {"y": y, "colour": {**at(plot.columns[name].label), **legend}}
+
+    plot.boxes(**course_of("busy"), x2="to", y2=at(0), tips=("utc", "busy", "available"))
+    plot.line(**course_of("available"), interpolate="step-after", stroke_width=1)
+    if down:
+        plot.line(**course_of("down"), interpolate="step-after", stroke_width=1.5)
     most = max(course.busy)
-    return Figure(
-        id="usage-hours",
-        title="Use hour by hour",
+    return plot.figure(
+        "usage-hours",
+        "Use hour by hour",
         caption=f"Processors, mean of each {each} (UTC on the axis).",
         alt=f"Processors in use in {counted(len(rows), 'step')} of {each}; most {most:,.0f}.",
-        fields=[
-            Field("utc", "s", "Unix time of the begin"),
-            Field("to", "s", "Unix time of the end"),
-            Field("busy", "", "processors in use"),
-            Field("available", "", "processors available"),
-            *([] if course.down is None else [Field("down", "", "processors down")]),
-        ],
-        rows=rows,
-        spec=spec,
     )
-
-
-def _layer(found: UsageFindings, field: str, name: str, mark: Spec) -> Spec:
-    encoding: Spec = {
-        "x": _axis(found, "from"),
-        "y": {"field": field, "type": "quantitative", "title": "processors",
-              "axis": {"grid": True, "tickCount": 5}},
-        "color": {"datum": name, "type": "nominal",
-                  "scale": {"domain": [_IN_USE, _UP, _DOWN] if found.course and found.course.down
-                            is not None else [_IN_USE, _UP]},
-                  "legend": {"title": None}},
-    }  # fmt: skip
-    if mark["type"] == "rect":
-        encoding["x2"] = {"field": "until"}
-        encoding["y2"] = {"datum": 0}
-        encoding["tooltip"] = [
-            {"field": "from", "type": "temporal", "title": "from", "format": "%Y-%m-%d %H:%M"}
-            if found.period.calendar
-            else {"field": "from", "title": "day", "format": ".2f"},
-            {"field": "busy", "title": "in use", "format": ".4~g"},
-            {"field": "available", "title": "available", "format": ".4~g"},
-        ]
-    return {"mark": mark, "encoding": encoding}
 
 
 def _steps(course: UsageCourse) -> tuple[list[Row], int]:
@@ -124,74 +107,38 @@ def node_map(found: UsageFindings) -> Figure | None:
     if use is None or use.nodes < 2:
         return None
     rows, together = _cells(use)
-    x, x2 = _axis(found, "from"), {"field": "until"}
-    y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None,
-               "axis": {"labelOverlap": "greedy"}}  # fmt: skip
-    tooltip: list[Spec] = [
-        {"field": "name", "title": "node"},
-        {"field": "percent", "title": "in use (%)", "format": ".3~g"},
-        {"field": "off", "title": "down (%)", "format": ".3~g"},
+    calendar = found.period.calendar
+    columns = [
+        DataColumn("row", "place in the order of names"),
+        DataColumn("name", "node or nodes", title="node", kind="name"),
+        time_column("utc", "Unix time of the begin", calendar),
+        time_column("to", "Unix time of the end", calendar),
+        in_percent("busy", "share of the processors in use", "in use (%)"),
+        in_percent("down", "share of the time that they were down", "down (%)"),
     ]
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rect"},
-            "encoding": {
-                "x": x,
-                "x2": x2,
-                "y": y,
-                "color": {"field": "percent", "type": "quantitative", "title": "in use (%)",
-                          "scale": {"scheme": "viridis", "domain": [0, 100]},
-                          "legend": {"gradientLength": 140}},
-                "tooltip": tooltip,
-            },
-        }
-    ]  # fmt: skip
+    height = min(_ROW * min(len(use.rows), _MOST_ROWS), _MOST_HEIGHT)
+    plot = Plot(columns, rows, height=height)
+    place = {"x": time_axis(plot, calendar), "x2": "to",
+             "y": plot.names("name", label_overlap="greedy"),
+             "tips": ("name", "busy", "down")}  # fmt: skip
+    legend = {"gradient_length": 140}
+    shade = plot.shade("busy", None, legend, scheme="viridis", domain=[0, 100])
+    plot.boxes(**place, colour=shade)
     down = any(any(row.down) for row in use.rows)
     if down:
-        layers.append(
-            {
-                "transform": [{"filter": "datum.down > 0"}],
-                "mark": {"type": "rect", "color": "#c4372f"},
-                "encoding": {
-                    "x": x,
-                    "x2": x2,
-                    "y": y,
-                    "opacity": {"field": "down", "type": "quantitative", "legend": None,
-                                "scale": {"domain": [0, 1], "range": [0, 1]}},
-                    "tooltip": tooltip,
-                },
-            }
-        )  # fmt: skip
+        fade = plot.shade("down", domain=[0, 100], range=[0, 1])
+        plot.boxes(**place, only="datum.down > 0", color="#c4372f", fade=fade)
     of = "node" if use.nodes == len(rows) // _intervals(use)[1] else f"{together} nodes"
     red = " Red: down by the log's node events." if down else ""
     length = format_duration((use.edges[1] - use.edges[0]) * _intervals(use)[0])
     idle = min(use.rows, key=lambda row: sum(row.busy))
-    return Figure(
-        id="usage-nodes",
-        title="Use by node",
+    return plot.figure(
+        "usage-nodes",
+        "Use by node",
         caption=f"Share of the processors in use, in intervals of {length}, by {of}, in the "
         f"order of their names. A job's processors are spread evenly over its nodes.{red}",
         alt=f"Use of {counted(use.nodes, 'node')} over time; least used: {idle.name}, "
         f"{format_share(sum(idle.busy) / len(idle.busy))}.",
-        fields=[
-            Field("row", "", "place in the order of names"),
-            Field("name", "", "node or nodes"),
-            Field("utc", "s", "Unix time of the begin"),
-            Field("to", "s", "Unix time of the end"),
-            Field("busy", "1", "share of the processors in use"),
-            Field("down", "1", "share of the time that they were down"),
-        ],
-        rows=rows,
-        spec={
-            "height": min(_ROW * min(len(use.rows), _MOST_ROWS), _MOST_HEIGHT),
-            "transform": [
-                _drawn(found, "utc", "from"),
-                _drawn(found, "to", "until"),
-                {"calculate": "100 * datum.busy", "as": "percent"},
-                {"calculate": "100 * datum.down", "as": "off"},
-            ],
-            "layer": layers,
-        },
     )
 
 
@@ -245,46 +192,34 @@ def gantt(found: UsageFindings) -> Figure | None:
         for bar in use.bars
         if bar.end > low and bar.start < high
     ]
-    names = _names(use)
-    labels = f"{names}[floor(datum.value)]"
-    spec: Spec = {
-        "height": min(_ROW * use.nodes, _MOST_HEIGHT),
-        "transform": [_drawn(found, "utc", "from"), _drawn(found, "to", "until")],
-        "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.7, "fillOpacity": 0.75},
-        "encoding": {
-            "x": _axis(found, "from"),
-            "x2": {"field": "until"},
-            "y": {"field": "first", "type": "quantitative", "title": None,
-                  "scale": {"domain": [0, use.nodes], "reverse": True, "nice": False},
-                  "axis": {"values": [place + 0.5 for place in range(use.nodes)],
-                           "labelExpr": labels, "grid": False, "ticks": False,
-                           "labelOverlap": "greedy"}},
-            "y2": {"field": "beyond"},
-            "color": {"field": "state", "type": "nominal", "legend": {"title": "outcome"}},
-            "tooltip": [
-                {"field": "job", "title": "job"},
-                {"field": "processors", "title": "processors"},
-                {"field": "state", "title": "outcome"},
-            ],
-        },
-    }  # fmt: skip
+    calendar = found.period.calendar
+    columns = [
+        DataColumn("job", "job", kind="name"),
+        DataColumn("first", "first node, from 0"),
+        DataColumn("beyond", "the node after the last one"),
+        time_column("utc", "Unix time of its start, or of the begin of the figure", calendar),
+        time_column("to", "Unix time of its end", calendar),
+        DataColumn("processors", "of the whole job"),
+        DataColumn("state", "how it ended", title="outcome", kind="name"),
+    ]
+    plot = Plot(columns, rows, height=min(_ROW * use.nodes, _MOST_HEIGHT))
+    plot.boxes(
+        stroke="white", stroke_width=0.7, fill_opacity=0.75,
+        x=time_axis(plot, calendar), x2="to",
+        y=plot.axis(
+            "first", "", domain=[0, use.nodes], reverse=True, nice=False, grid=False, ticks=False,
+            values=[place + 0.5 for place in range(use.nodes)], label_overlap="greedy",
+            label_expr=f"{_names(use)}[floor(datum.value)]",
+        ),
+        y2="beyond", colour=plot.key("state", {"title": "outcome"}, sort="ascending"),
+        tips=("job", "processors", "state"),
+    )  # fmt: skip
     part = "" if low <= use.edges[0] else f" The last {format_duration(high - low)} of the log."
-    return Figure(
-        id="usage-gantt",
-        title="Jobs on nodes",
+    return plot.figure(
+        "usage-gantt",
+        "Jobs on nodes",
         caption=f"Each bar is a job on consecutive nodes, from its start to its end.{part}",
         alt=f"{counted(len(rows), 'bar')} of jobs on {counted(use.nodes, 'node')}.",
-        fields=[
-            Field("job", "", "job"),
-            Field("first", "", "first node, from 0"),
-            Field("beyond", "", "the node after the last one"),
-            Field("utc", "s", "Unix time of its start, or of the begin of the figure"),
-            Field("to", "s", "Unix time of its end"),
-            Field("processors", "", "of the whole job"),
-            Field("state", "", "how it ended"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 

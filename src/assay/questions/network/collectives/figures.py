@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.charts.builder import Chart
+from assay.charts.axes import count_axis, size_axis
+from assay.charts.builder import Chart, marked
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, count_axis, level, ratio_fields, size_axis
+from assay.charts.levels import level
+from assay.charts.marks import Row, ratio_fields
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
@@ -99,13 +101,7 @@ def _lines(chart: Chart) -> Chart:
         return chart.lines()
     hue = {**chart.hue, "scale": {"domain": series}}
     chart.hue = hue
-    shape = {
-        "field": "series",
-        "type": "nominal",
-        "sort": None,
-        "scale": {"domain": series, "range": _SHAPES},
-        "legend": hue["legend"],
-    }
+    shape = marked("series", series, _SHAPES, hue["legend"])
     return chart.lines(0).points(50, opaque=True, shape=shape)
 
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.charts.axes import count_axis, size_axis
 from assay.charts.builder import Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import (
-    Row,
-    Spec,
-    count_axis,
-    data_fields,
-    level,
-    ratio_fields,
-    scale_of,
-    size_axis,
-)
+from assay.charts.levels import level
+from assay.charts.marks import Row, Spec, data_fields, ratio_fields, scale_of
 from assay.kernels.naming import placement_text
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, labeller

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.charts.builder import STATISTICS, Chart, named
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, data_fields, scale_of
+from assay.charts.plot import Plot
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point
 from assay.questions.network.fabric.bisections import active_pairs, cut_of, is_single
@@ -68,47 +70,29 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
         adjacent = f" {unit.capitalize()} of a group are adjacent."
     elif found.sample is None and found.searched:
         adjacent = f" Similar {unit} are adjacent, in the order of average linkage."
-    spec: Spec = {
-        "height": {"step": 14} if with_names else 420,
-        "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
-        "mark": {"type": "rect"},
-        "encoding": {
-            "x": _members("other", with_names, by="other_place"),
-            "y": _members("one", with_names, by="one_place"),
-            "color": {
-                "field": "shown",
-                "type": "quantitative",
-                "title": f"{prefix}s",
-                "scale": {
-                    "scheme": "viridis",
-                    "reverse": True,
-                    "type": "log" if max(times) > _DECADES * min(times) else "linear",
-                    "zero": False,
-                },
-            },
-            "tooltip": [
-                {"field": "one", "title": "one"},
-                {"field": "other", "title": "other"},
-                {"field": "shown", "title": f"one way ({prefix}s)", "format": ".4~g"},
-            ],
-        },
-    }
+    columns = [
+        DataColumn("one", "one member", kind="name"),
+        DataColumn("other", "the other member", kind="name"),
+        DataColumn("time", "half a round trip between them, median over launches", "s",
+                   f"one way ({prefix}s)", ".4~g", factor=factor),
+        DataColumn("one_place", "position of the one in the figure, from 0"),
+        DataColumn("other_place", "position of the other"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, **({"step": 14} if with_names else {"height": 420}))
+    wide = max(times) > _DECADES * min(times)
+    plot.boxes(
+        x=_members("other", with_names, by="other_place"),
+        y=_members("one", with_names, by="one_place"),
+        colour=plot.shade("time", f"{prefix}s", scheme="viridis", reverse=True,
+                          scale="log" if wide else "linear", zero=False),
+        tips=("one", "other", "time"),
+    )  # fmt: skip
     concurrent = ", several pairs concurrently" if found.together else ""
-    return Figure(
-        id=f"pairs-{number}",
-        title=f"All pairs of {unit}: {size}{concurrent}",
+    return plot.figure(
+        f"pairs-{number}",
+        f"All pairs of {unit}: {size}{concurrent}",
         caption=f"Half a round trip, median over launches; darker is slower.{blocks}{adjacent}",
         alt=f"Heat map of the times between {len(order)} {unit}; {results}.",
-        fields=[
-            Field("one", "", "one member"),
-            Field("other", "", "the other member"),
-            Field("time", "s", "half a round trip between them, median over launches"),
-            Field("one_place", "", "position of the one in the figure, from 0"),
-            Field("other_place", "", "position of the other"),
-        ],
-        rows=rows,
-        spec=spec,
-        width="full",
     )
 
 
@@ -210,46 +194,29 @@ def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figu
         rows.append({"hop": name, "kind": kind, "begin": now, "end": now + hop.time})
         now += hop.time
     with_names = len(rows) <= _MAX_NAMED
-    spec: Spec = {
-        "height": {"step": 16} if with_names else 420,
-        "transform": [
-            {"calculate": f"datum.{name} / {factor!r}", "as": f"shown_{name}"}
-            for name in ("begin", "end")
-        ],
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": _members("hop", with_names),
-            "x": {
-                "field": "shown_begin",
-                "type": "quantitative",
-                "title": f"time since the token's start ({prefix}s)",
-            },
-            "x2": {"field": "shown_end"},
-            "color": {"field": "kind", "type": "nominal", "title": None},
-            "tooltip": [
-                {"field": "hop", "title": "hop"},
-                {"field": "kind", "title": "kind"},
-                {"field": "shown_begin", "title": f"begin ({prefix}s)", "format": ".4~g"},
-                {"field": "shown_end", "title": f"end ({prefix}s)", "format": ".4~g"},
-            ],
-        },
-    }
+    columns = [
+        DataColumn("hop", "from sender to receiver", kind="name"),
+        DataColumn("kind", "within a node, within a group of nodes, between groups", kind="name"),
+        DataColumn("begin", "sum of the medians of the hops before it", "s", f"begin ({prefix}s)",
+                   ".4~g", factor=factor),
+        DataColumn("end", "the same and its own median", "s", f"end ({prefix}s)", ".4~g",
+                   factor=factor),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, **({"step": 16} if with_names else {"height": 420}))
+    plot.bars(
+        y=_members("hop", with_names),
+        x=plot.axis("begin", f"time since the token's start ({prefix}s)"),
+        x2="end",
+        colour=plot.key("kind", {}, sort="ascending"),
+        tips=("hop", "kind", "begin", "end"),
+    )
     route = found.point.parameter("route")
-    return Figure(
-        id=f"ring-way-{number}",
-        title=f"The token's way around the ring, {route} order: {size}",
+    return plot.figure(
+        f"ring-way-{number}",
+        f"The token's way around the ring, {route} order: {size}",
         caption="Each hop begins where the one before it ends; medians over launches, timed hop "
         "by hop. Longer bars are slower hops.",
         alt=f"Timeline of {len(rows)} hops, one after the other, {now:.3g} s together.",
-        fields=[
-            Field("hop", "", "from sender to receiver"),
-            Field("kind", "", "within a node, within a group of nodes, between groups"),
-            Field("begin", "s", "sum of the medians of the hops before it"),
-            Field("end", "s", "the same and its own median"),
-        ],
-        rows=rows,
-        spec=spec,
-        width="full",
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.charts.axes import size_axis
 from assay.charts.builder import STATISTICS, Chart
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, band, size_axis
+from assay.charts.marks import Row
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point
 from assay.questions.network.messages.findings import PingpongFindings
@@ -59,25 +60,18 @@ def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figur
         scale=quantity.scale,
         logarithmic=True,
     )
-    hue = chart.hue or {}
-    if hue["legend"]:
-        hue["legend"] |= {"symbolType": "circle"}
+    if chart.hue is not None and chart.hue["legend"]:
+        chart.hue["legend"] |= {"symbolType": "circle"}
     # Without a model, the line joins what was measured.
     modelled = f"isValid(datum.model) ? datum.model / {chart.factor!r} : datum.y"
-    chart.calculate("y_line", modelled).add(*_threshold_layers(hue, rows))
+    chart.calculate("y_line", modelled).verticals("threshold", "protocol changes")
     if any(row["low"] is not None for row in rows):  # a layer without data has no extent
-        chart.add(band(chart.y, hue))
-    chart.add(
-        {
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {
-                "y": {**chart.y, "field": "y_line"},
-                "color": hue,
-                "detail": {"field": "piece"},
-            },
-        }
-    )
-    chart.points(34, opaque=True).add(*_dip_layers(hue, rows, above=metric == "latency"))
+        chart.bands()
+    chart.line("y_line", detail="piece").points(34, opaque=True)
+    if any(row["dip"] is not None for row in rows):  # rings with the missing share
+        chart.calculate("depth", "isValid(datum.dip) ? format(-datum.dip, '.0%') : ''")
+        below = -16 if metric == "latency" else 18
+        chart.rings("dip", 180).words({"field": "depth"}, "isValid(datum.dip)", dy=below)
     title = f"Ping-pong: {metric} against message size"
     return chart.figure(
         metric,
@@ -129,44 +123,6 @@ def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
     if seconds is None or seconds <= 0:
         return None
     return seconds if metric == "latency" else size / seconds
-
-
-def _threshold_layers(hue: Spec, rows: Sequence[Row]) -> list[Spec]:
-    """Dashed rules where the protocol changes; a single rule is labelled."""
-    only = [{"filter": "isValid(datum.threshold)"}]
-    x = {"field": "threshold", "type": "quantitative"}
-    rule = {
-        "transform": only,
-        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5},
-        "encoding": {"x": x, "color": hue},
-    }
-    name = {
-        "transform": only,
-        "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -4, "dy": 2},
-        "encoding": {"x": x, "y": {"value": 0}, "text": {"value": "protocol changes"}},
-    }
-    rules = sum(row["threshold"] is not None for row in rows)
-    return [rule, name] if rules == 1 else [rule] if rules else []
-
-
-def _dip_layers(hue: Spec, rows: Sequence[Row], *, above: bool) -> list[Spec]:
-    """A ring around a size at which the bandwidth dips, with the missing share."""
-    if all(row["dip"] is None for row in rows):
-        return []
-    only = [{"filter": "isValid(datum.dip)"}]
-    y = {"field": "y", "type": "quantitative"}
-    return [
-        {
-            "transform": only,
-            "mark": {"type": "point", "filled": False, "size": 180, "strokeWidth": 2},
-            "encoding": {"y": y, "color": hue},
-        },
-        {
-            "transform": [*only, {"calculate": "format(-datum.dip, '.0%')", "as": "depth"}],
-            "mark": {"type": "text", "dy": -16 if above else 18},
-            "encoding": {"y": y, "text": {"field": "depth"}},
-        },
-    ]
 
 
 def _caption(found: Sequence[MessageSweep], rows: Sequence[Row]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.figure import Field, Figure
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, fixed, where
 from assay.kernels.naming import cell_name, layout_text
 from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
@@ -46,28 +48,15 @@ def _surface_figure(
     panel = f"{name} on {counted(outcome.work.placement.nodes, 'node')}"
     ranks = sorted({int(row["ppn"] or 0) for row in rows})
     unmeasured = sum(1 for row in rows if row["times"] is None)
-    return Figure(
-        id=f"placement-surface-{place + 1}",
-        title=f"{panel}: time by ranks and threads per node",
+    return _plot(rows, ranks, worst).figure(
+        f"placement-surface-{place + 1}",
+        f"{panel}: time by ranks and threads per node",
         caption="Numbers: median time over that of the chosen placement (framed), of the best "
         "binding, order and adapter measured. Bright: as fast as the chosen; dark: "
         f"{worst:.3g} times its time or more. Dashed: not measured, or failed.",
         alt=f"Heat map of the time of {name} over ranks per node and threads per rank; best with "
         f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} combinations were not "
         "measured.",
-        fields=[
-            Field("ppn", "", "ranks per node"),
-            Field("threads", "", "threads per rank"),
-            Field("how", "", "the best placement measured with these"),
-            Field("state", "", "whether it was measured, and whether it failed"),
-            Field("median", "s", "median over launches of its time; empty if not measured"),
-            Field("times", "", "ratio of this time to that of the chosen placement"),
-            Field("tried", "", "number of placements measured, of all with these"),
-            Field("launches", "", "number of launches"),
-            Field("best", "", "whether the chosen placement is among these"),
-        ],
-        rows=rows,
-        spec=_spec(rows, ranks, worst),
         width="half",
         group="Time by ranks per node and threads per rank",
         panel=panel,
@@ -107,93 +96,60 @@ def _rows(outcome: PlacementOutcome) -> list[Row]:
     return rows
 
 
-def _spec(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Spec:
+def _plot(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Plot:
     threads = sorted({int(row["threads"] or 0) for row in rows}, reverse=True)
-    # Above this, the background is dark and the text is white.
-    dark = float(worst**_DARK)
+    columns = [
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("threads", "threads per rank", title="threads per rank", kind="rank"),
+        DataColumn(
+            "how", "the best placement measured with these", title="best measured", kind="name"
+        ),
+        DataColumn(
+            "state", "whether it was measured, and whether it failed", title="", kind="name"
+        ),
+        DataColumn(
+            "median",
+            "median over launches of its time; empty if not measured",
+            "s",
+            "median (s)",
+            ".4~g",
+        ),
+        DataColumn(
+            "times",
+            "ratio of this time to that of the chosen placement",
+            title="time relative to the best",
+            format=".3~f",
+        ),
+        DataColumn(
+            "tried",
+            "number of placements measured, of all with these",
+            title="measured",
+            kind="name",
+        ),
+        DataColumn("launches", "number of launches"),
+        DataColumn("best", "whether the chosen placement is among these"),
+        DataColumn("label", shown="isValid(datum.times) ? format(datum.times, '.2f') : ''"),
+    ]
+    plot = Plot(columns, rows, height=max(_ROW * len(threads), 2 * _ROW))
+    style: Spec = {"padding_inner": 0.06, "ticks": False, "domain_line": False}
+    plot.share(
+        x=plot.axis("ppn", sort=list(ranks), label_angle=0, **style),
+        y=plot.axis("threads", sort=threads, grid=False, **style),
+        tips=tuple(name for name in plot.columns if name not in ("best", "label")),
+    )
     measured, unmeasured = "isValid(datum.times)", "!isValid(datum.times)"
+    # No legend: each cell has its number.
+    shade = plot.shade("times", scale="log", scheme="viridis", reverse=True, domain=[1, worst],
+                       clamp=True)  # fmt: skip
+    plot.boxes(only=measured, colour=shade)
+    frame: Spec = {"fill_opacity": 0}
+    plot.boxes(
+        only=unmeasured, stroke=fixed("#8a8f98"), stroke_dash=[3, 3], stroke_width=1, **frame
+    )
     # With many columns only "failed" fits.
     words = unmeasured if len(ranks) <= _WORDS_FIT else "datum.state === 'failed'"
-    return {
-        "height": max(_ROW * len(threads), 2 * _ROW),
-        "encoding": {
-            "x": {
-                **_axis("ppn", "ranks per node", ranks),
-                "axis": {"labelAngle": 0, "ticks": False, "domain": False},
-            },
-            "y": {
-                **_axis("threads", "threads per rank", threads),
-                "axis": {"ticks": False, "domain": False, "grid": False},
-            },
-            "tooltip": [
-                {"field": "ppn", "title": "ranks per node"},
-                {"field": "threads", "title": "threads per rank"},
-                {"field": "how", "title": "best measured"},
-                {"field": "state", "title": ""},
-                {"field": "median", "title": "median (s)", "format": ".4~g"},
-                {"field": "times", "title": "time relative to the best", "format": ".3~f"},
-                {"field": "tried", "title": "measured"},
-                {"field": "launches", "title": "launches"},
-            ],
-        },
-        "layer": [
-            {
-                "transform": [{"filter": measured}],
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "color": {
-                        "field": "times",
-                        "type": "quantitative",
-                        "scale": {
-                            "type": "log",
-                            "scheme": "viridis",
-                            "reverse": True,
-                            "domain": [1, worst],
-                            "clamp": True,
-                        },
-                        "legend": None,  # each cell has its number
-                    }
-                },
-            },
-            _frame(unmeasured, "#8a8f98", {"strokeDash": [3, 3], "strokeWidth": 1}),
-            {
-                "transform": [{"filter": words}],
-                "mark": {"type": "text", "fontSize": 10},
-                "encoding": {"text": {"field": "state"}},
-            },
-            {
-                "transform": [
-                    {"filter": measured},
-                    {"calculate": "format(datum.times, '.2f')", "as": "label"},
-                ],
-                "mark": {"type": "text", "fontSize": 11},
-                "encoding": {
-                    "text": {"field": "label"},
-                    "color": {
-                        "condition": {"test": f"datum.times > {dark!r}", "value": "white"},
-                        "value": "black",
-                    },
-                },
-            },
-            _frame("datum.best", "#D55E00", {"strokeWidth": 3}),
-        ],
-    }
-
-
-def _axis(field: str, title: str, values: Sequence[int]) -> Spec:
-    return {
-        "field": field,
-        "type": "ordinal",
-        "title": title,
-        "sort": list(values),
-        "scale": {"paddingInner": 0.06},
-    }
-
-
-def _frame(shown: str, colour: str, stroke: Spec) -> Spec:
-    """A frame around the cells of the heat map for which ``shown`` is true."""
-    return {
-        "transform": [{"filter": shown}],
-        "mark": {"type": "rect", "fillOpacity": 0, **stroke},
-        "encoding": {"stroke": {"value": colour}},
-    }
+    plot.text("state", only=words, font_size=10)
+    # Above this, the background is dark and the text is white.
+    dark = where(f"datum.times > {float(worst**_DARK)!r}", "white", "black")
+    plot.text("label", only=measured, font_size=11, colour=dark)
+    return plot.boxes(only="datum.best", stroke=fixed("#D55E00"), stroke_width=3, **frame)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour, data_fields, level, scaled_fields
+from assay.charts.columns import DataColumn, statistics_columns
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec, colour
+from assay.charts.plot import Plot, fixed
 from assay.kernels.naming import cell_name
 from assay.models.placement.components import COMPONENTS, COMPUTE, UNEXPLAINED
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
@@ -39,33 +41,30 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     worst = max(rows, key=lambda row: float(row["whole"] or 0.0))
     compute = str(COMPUTE)
-    return Figure(
-        id=f"placement-why-{works[0].nodes}",
-        title=f"Time by component, {nodes}",
+    columns = [
+        DataColumn("work", "benchmark and class", kind="name"),
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("part", "component of the time", title="component", kind="name"),
+        DataColumn("cost", "component × cores over whole time × cores at 1 rank per node"),
+        DataColumn("whole", "whole time × cores over that at 1 rank per node"),
+        DataColumn("predicted", "whole time by the contention model; empty if not predicted", "s",
+                   "predicted (s)", ".4~g"),
+        DataColumn("foreseen", "predicted time × cores over time × cores at 1 rank per node"),
+        *statistics_columns("s"),
+    ]  # fmt: skip
+    title = "time × cores, 1 rank per node = 1"
+    plot = _stacked(columns, rows, parts, 280, title, hue_of_components(rows))
+    _ranks(plot, compute)
+    _predicted(plot, compute)
+    plot.level(y=1.0)
+    return plot.figure(
+        f"placement-why-{works[0].nodes}",
+        f"Time by component, {nodes}",
         caption="Numbers above bars: ranks per node. Dashed line: perfect scaling from one rank "
         "per node; above it time is lost. Below 0: savings by caches. Grey: unexplained. Diamonds: "
         "predicted by the contention model, for placements that it was not fitted to.",
         alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
         f"{worst['work']} with {worst['ppn']} ranks per node, to {worst['whole']:.2f} times.",
-        fields=[
-            Field("work", "", "benchmark and class"),
-            Field("ppn", "", "ranks per node"),
-            Field("part", "", "component of the time"),
-            Field("cost", "", "component × cores over whole time × cores at 1 rank per node"),
-            Field("whole", "", "whole time × cores over that at 1 rank per node"),
-            Field("predicted", "s", "whole time by the contention model; empty if not predicted"),
-            Field("foreseen", "", "predicted time × cores over time × cores at 1 rank per node"),
-            *data_fields("s"),
-        ],
-        rows=rows,
-        spec=_stacked(
-            parts,
-            280,
-            _bars(rows, "time × cores, 1 rank per node = 1", hue_of_components(rows)),
-            _ranks(compute),
-            _predicted(compute),
-            level(1.0),
-        ),
     )
 
 
@@ -111,94 +110,38 @@ def hue_of_components(rows: Sequence[Row]) -> Spec:
     return hue
 
 
-def _stacked(parts: Sequence[str], height: int, *layers: Spec) -> Spec:
-    """Bars stacked in the order of ``parts``."""
-    return {
-        "height": height,
-        "transform": [
-            {"calculate": f"indexof({list(parts)!r}, datum.part)", "as": "order"},
-            *scaled_fields(1.0),
-        ],
-        "layer": list(layers),
-    }
+def _stacked(
+    columns: Sequence[DataColumn],
+    rows: Sequence[Row],
+    parts: Sequence[str],
+    height: int,
+    title: str,
+    hue: Spec,
+) -> Plot:
+    """Bars stacked in the order of ``parts``, side by side for each work."""
+    drawn = [DataColumn("top"), DataColumn("order", shown=f"indexof({list(parts)!r}, datum.part)")]
+    plot = Plot([*columns, *drawn], rows, height=height)
+    plot.share(
+        x=plot.names("work", label_angle=0, ticks=False, label_padding=8, label_limit=240,
+                     padding_inner=0.25, padding_outer=0.12),
+        beside_x=plot.beside("ppn", sort="ascending", padding_inner=0.12),
+    )  # fmt: skip
+    y = plot.axis("cost", title, tick_count=6)
+    tips = ("work", "ppn", "part", "median", "interval", "launches")
+    return plot.bars(y=y, colour=hue, order="order", tips=tips)
 
 
-def _place() -> Spec:
-    return {
-        "x": {
-            "field": "work",
-            "type": "nominal",
-            "sort": None,
-            "title": None,
-            "axis": {"labelAngle": 0, "ticks": False, "labelPadding": 8, "labelLimit": 240},
-            "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
-        },
-        "xOffset": {
-            "field": "ppn",
-            "type": "ordinal",
-            "sort": "ascending",
-            "scale": {"paddingInner": 0.12},
-        },
-    }
-
-
-def _bars(rows: Sequence[Row], title: str, hue: Spec) -> Spec:
-    return {
-        "mark": {"type": "bar"},
-        "encoding": {
-            **_place(),
-            "y": {
-                "field": "cost",
-                "type": "quantitative",
-                "title": title,
-                "axis": {"tickCount": 6},
-            },
-            "color": hue,
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "work", "title": "work"},
-                {"field": "ppn", "title": "ranks per node"},
-                {"field": "part", "title": "component"},
-                {"field": "y", "type": "quantitative", "title": "median (s)", "format": ".4~g"},
-                {"field": "interval", "title": "95% interval (s)"},
-                {"field": "launches", "title": "launches"},
-            ],
-        },
-    }
-
-
-def _ranks(part: str) -> Spec:
+def _ranks(plot: Plot, part: str) -> None:
     """The ranks per node above each bar; drawn once, from the rows of ``part``."""
-    return {
-        "transform": [{"filter": f"datum.part === {part!r}"}],
-        "mark": {"type": "text", "dy": -14, "fontSize": 10},
-        "encoding": {
-            **_place(),
-            "y": {"field": "top", "type": "quantitative"},
-            "text": {"field": "ppn"},
-        },
-    }
+    plot.text("ppn", only=f"datum.part === {part!r}", y="top", dy=-14, font_size=10)
 
 
-def _predicted(part: str) -> Spec:
+def _predicted(plot: Plot, part: str) -> None:
     """A diamond at the predicted time; drawn once, from the rows of ``part``."""
-    return {
-        "transform": [
-            {"filter": f"datum.part === {part!r}"},
-            {"filter": "isValid(datum.foreseen)"},
-        ],
-        "mark": {"type": "point", "shape": "diamond", "size": 90, "strokeWidth": 2},
-        "encoding": {
-            **_place(),
-            "y": {"field": "foreseen", "type": "quantitative"},
-            "stroke": {"value": _GREY},
-            "tooltip": [
-                {"field": "work", "title": "work"},
-                {"field": "ppn", "title": "ranks per node"},
-                {"field": "predicted", "title": "predicted (s)", "format": ".4~g"},
-            ],
-        },
-    }
+    plot.rings(
+        only=f"datum.part === {part!r} && isValid(datum.foreseen)", y="foreseen", shape="diamond",
+        size=90, stroke_width=2, stroke=fixed(_GREY), tips=("work", "ppn", "predicted"),
+    )  # fmt: skip
 
 
 def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | None:
@@ -225,23 +168,23 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
     if not rows:
         return None
     names = [part.name for part in PARTS]
-    bars = _bars(rows, "share of own time × cores", colour("part", rows))
-    bars["encoding"]["color"]["legend"]["offset"] = 28  # room for the numbers
-    return Figure(
-        id="placement-outside",
-        title="Use of the cores, seen from outside",
+    columns = [
+        DataColumn("work", "the command", kind="name"),
+        DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
+        DataColumn("part", "the use of the cores", title="component", kind="name"),
+        DataColumn("cost", "share of own time × cores"),
+        DataColumn("whole", "own time × cores; always 1"),
+        *statistics_columns(""),
+    ]
+    hue = colour("part", rows)
+    hue["legend"]["offset"] = 28  # room for the numbers
+    plot = _stacked(columns, rows, names, 240, "share of own time × cores", hue)
+    _ranks(plot, names[0])
+    return plot.figure(
+        "placement-outside",
+        "Use of the cores, seen from outside",
         caption="Shares of own time × cores in use (wall time if a command states none); numbers "
         "above bars: ranks. From outside it is unknown what CPU time is spent on.",
         alt=f"Stacked bars of {listed(names)} for {counted(len(commands), 'command')}.",
-        fields=[
-            Field("work", "", "the command"),
-            Field("ppn", "", "ranks per node"),
-            Field("part", "", "the use of the cores"),
-            Field("cost", "", "share of own time × cores"),
-            Field("whole", "", "own time × cores; always 1"),
-            *data_fields(""),
-        ],
-        rows=rows,
-        spec=_stacked(names, 240, bars, _ranks(names[0])),
         width="half",
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, data_fields, scaled_fields, vertical_level
+from assay.charts.columns import DataColumn, statistics_columns
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot
 from assay.kernels.naming import layout_text
 from assay.model.placement import Placement
 from assay.models.placement.components import COMPONENTS
@@ -35,31 +37,21 @@ def threads_figure(
     ]
     kept = {row["part"] for row in rows if abs(float(row["share"] or 0.0)) >= least}
     rows = [row for row in rows if row["part"] in kept]
-    bars = list(dict.fromkeys(str(row["label"]) for row in rows))
+    bars = len({row["label"] for row in rows})
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     nodes = counted(works[0].nodes, "node")
     best = min(rows, key=lambda row: float(row["whole"] or 0.0))
     more = f" {counted(left_out, 'more work')} are in the table." if left_out > 0 else ""
-    return Figure(
-        id=f"placement-ways-{works[0].nodes}",
-        title=f"Threads and bindings compared with one rank per core, {nodes}",
+    return _plot(rows, hue(rows), parts).figure(
+        f"placement-ways-{works[0].nodes}",
+        f"Threads and bindings compared with one rank per core, {nodes}",
         caption="For each work: the most ranks per node, the fastest other placements measured, "
         "and the most threads per rank (16 × 8: 16 ranks per node × 8 threads). Ticks and numbers: "
         "the whole time; dashed: one rank per core. Threads: additional time relative to ranks of "
         "one thread on the same cores. Below 0: savings by caches and hardware threads. "
         f"Grey: unexplained.{more}",
-        alt=f"Stacked bars of time by {listed(parts)} for {len(bars)} placements on {nodes}; the "
+        alt=f"Stacked bars of time by {listed(parts)} for {bars} placements on {nodes}; the "
         f"shortest is {best['label']}, {best['whole']:.2f} times that of one rank per core.",
-        fields=[
-            Field("work", "", "benchmark and class"),
-            Field("how", "", "ranks per node, threads per rank and binding"),
-            Field("part", "", "component of the time"),
-            Field("share", "", "component over the whole time of one rank per core"),
-            Field("whole", "", "whole time over that of one rank per core"),
-            *data_fields("s"),
-        ],
-        rows=rows,
-        spec=_spec(hue(rows), len(bars), parts),
     )
 
 
@@ -112,72 +104,31 @@ def _rows(work: WorkBreakdown, placed: PlacedWork) -> list[Row]:
     return rows
 
 
-def _spec(hue: Spec, bars: int, parts: Sequence[str]) -> Spec:
-    y: Spec = {
-        "field": "label",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelLimit": 240, "ticks": False, "grid": False},
-        "scale": {"paddingInner": 0.25, "paddingOuter": 0.12},
-    }
-    x: Spec = {
-        "type": "quantitative",
-        "title": "time, one rank per core = 1",
-        "axis": {"grid": True, "tickCount": 8},
-    }
-    return {
-        "height": _STEP * bars + _MARGIN,
-        "transform": [
-            {"calculate": f"indexof({list(parts)!r}, datum.part)", "as": "order"},
-            *scaled_fields(1.0),
-        ],
-        "layer": [
-            {
-                "mark": {"type": "bar"},
-                "encoding": {
-                    "y": y,
-                    "x": {"field": "share", **x},
-                    "color": hue,
-                    "order": {"field": "order", "type": "quantitative"},
-                    "tooltip": [
-                        {"field": "work", "title": "work"},
-                        {"field": "how", "title": "placement"},
-                        {"field": "part", "title": "component"},
-                        {
-                            "field": "y",
-                            "type": "quantitative",
-                            "title": "median (s)",
-                            "format": ".4~g",
-                        },
-                        {"field": "interval", "title": "95% interval (s)"},
-                        {"field": "launches", "title": "launches"},
-                    ],
-                },
-            },
-            {
-                "transform": [
-                    {"filter": f"datum.part === {parts[0]!r}"},
-                    {"calculate": "format(datum.whole, '.2f')", "as": "label_text"},
-                ],
-                "mark": {"type": "text", "align": "left", "dx": 6, "fontSize": 11},
-                "encoding": {
-                    "y": y,
-                    "x": {"field": "end", "type": "quantitative"},
-                    "text": {"field": "label_text"},
-                },
-            },
-            {
-                "transform": [{"filter": f"datum.part === {parts[0]!r}"}],
-                "mark": {
-                    "type": "tick",
-                    "thickness": 3,
-                    "size": _STEP - 2,
-                    "orient": "vertical",
-                    "opacity": 1,
-                },
-                "encoding": {"y": y, "x": {"field": "whole", "type": "quantitative"}},
-            },
-            vertical_level(1.0),
-        ],
-    }
+def _plot(rows: Sequence[Row], hue: Spec, parts: Sequence[str]) -> Plot:
+    bars = len({row["label"] for row in rows})
+    columns = [
+        DataColumn("work", "benchmark and class", kind="name"),
+        DataColumn("how", "ranks per node, threads per rank and binding", title="placement",
+                   kind="name"),
+        DataColumn("part", "component of the time", title="component", kind="name"),
+        DataColumn("share", "component over the whole time of one rank per core"),
+        DataColumn("whole", "whole time over that of one rank per core"),
+        *statistics_columns("s"),
+        DataColumn("label", kind="name"),
+        DataColumn("end"),
+        DataColumn("order", shown=f"indexof({list(parts)!r}, datum.part)"),
+        DataColumn("whole_text", shown="format(datum.whole, '.2f')"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=_STEP * bars + _MARGIN)
+    y = plot.names("label", label_limit=240, ticks=False, grid=False, padding_inner=0.25,
+                   padding_outer=0.12)  # fmt: skip
+    x = plot.axis("share", "time, one rank per core = 1", grid=True, tick_count=8)
+    plot.bars(
+        x=x, y=y, colour=hue, order="order",
+        tips=("work", "how", "part", "median", "interval", "launches"),
+    )  # fmt: skip
+    first = f"datum.part === {parts[0]!r}"
+    plot.text("whole_text", only=first, x="end", y=y, align="left", dx=6, font_size=11)
+    mark: Spec = {"thickness": 3, "size": _STEP - 2, "orient": "vertical", "opacity": 1}
+    plot.ticks(only=first, x="whole", y=y, **mark)
+    return plot.level(x=1.0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour, vertical_level
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot, where
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.placement.order.findings import OrderEffect, OrderFindings
 
@@ -26,29 +28,14 @@ def figures(found: OrderFindings) -> list[Figure]:
     low = min(effect.value for effect in effects)
     high = max(effect.value for effect in effects)
     return [
-        Figure(
-            id="placement-order",
-            title="Rank orders: time over that in block order",
+        _plot(rows, len(groups), orders).figure(
+            "placement-order",
+            "Rank orders: time over that in block order",
             caption="Left of the dashed line an order is faster than block order. "
             f"{intervals_text(rows, 'whiskers')} Hollow: no significant difference."
             + (f" {left_out} more works are in the table." if left_out else ""),
             alt=f"Times over those in block order, from {low:.2f} to {high:.2f}, for "
             f"{len(groups)} works and {orders} orders.",
-            fields=[
-                Field("work", "", "work, and nodes × ranks per node"),
-                Field("order", "", "order of ranks over nodes"),
-                Field("ratio", "", "median time over that in block order"),
-                Field("low", "", "lower end of its 95% interval"),
-                Field("high", "", "upper end of its 95% interval"),
-                Field("p", "", "p of no difference, corrected for all comparisons"),
-                Field("sure", "", "whether the difference is significant"),
-                Field("between", "1", "share of bytes between nodes; empty: unknown"),
-                Field("between_block", "1", "the same in block order"),
-                Field("launches", "", "the smaller number of launches of the two"),
-            ],
-            rows=rows,
-            spec=_spec(rows, len(groups), orders),
-            width="full",
         )
     ]
 
@@ -68,68 +55,36 @@ def _row(name: str, effect: OrderEffect) -> Row:
     }
 
 
-def _spec(rows: Sequence[Row], works: int, orders: int) -> Spec:
+def _plot(rows: Sequence[Row], works: int, orders: int) -> Plot:
     """A band for each work, with a line for each order."""
-    y: Spec = {
-        "field": "work",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelLimit": 320, "ticks": False, "grid": False},
-        "scale": {"paddingInner": 0.25, "paddingOuter": 0.1},
-    }
-    offset: Spec = {"field": "order", "sort": None}
-    x: Spec = {
-        "type": "quantitative",
-        "title": "time over that in block order",
-        "scale": {"type": "log", "nice": False, "padding": 16},
-        "axis": {"format": ".6~g", "grid": True, "tickCount": 8},
-    }
-    shown = [
-        {"field": "work", "title": "work"},
-        {"field": "order", "title": "order"},
-        {"field": "ratio", "title": "time over block order's", "format": ".4~g"},
-        {"field": "low", "title": "from", "format": ".4~g"},
-        {"field": "high", "title": "to", "format": ".4~g"},
-        {"field": "p", "title": "p, corrected", "format": ".2~g"},
-        {"field": "between", "title": "bytes between nodes", "format": ".1~%"},
-        {"field": "between_block", "title": "in block order", "format": ".1~%"},
-        {"field": "launches", "title": "launches"},
-    ]
-    hue = colour("order", rows, "order")
-    return {
-        "height": works * (_STEP * orders + _MARGIN),
-        "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": {
-                    "y": y,
-                    "yOffset": offset,
-                    "x": {"field": "low", **x},
-                    "x2": {"field": "high"},
-                    "color": hue,
-                },
-            },
-            {
-                "mark": {"type": "point", "size": 70, "opacity": 1, "strokeWidth": 2},
-                "encoding": {
-                    "y": y,
-                    "yOffset": offset,
-                    "x": {"field": "ratio", **x},
-                    "color": hue,
-                    "fill": {
-                        "condition": {
-                            "test": "datum.sure",
-                            "field": "order",
-                            "type": "nominal",
-                            "sort": None,
-                            "legend": None,
-                        },
-                        "value": "transparent",
-                    },
-                    "tooltip": shown,
-                },
-            },
-            vertical_level(1.0),
-        ],
-    }
+    columns = [
+        DataColumn("work", "work, and nodes × ranks per node", kind="name"),
+        DataColumn("order", "order of ranks over nodes", kind="name"),
+        DataColumn("ratio", "median time over that in block order", title="time over block order's",
+                   format=".4~g"),
+        DataColumn("low", "lower end of its 95% interval", title="from", format=".4~g"),
+        DataColumn("high", "upper end of its 95% interval", title="to", format=".4~g"),
+        DataColumn("p", "p of no difference, corrected for all comparisons", title="p, corrected",
+                   format=".2~g"),
+        DataColumn("sure", "whether the difference is significant"),
+        DataColumn("between", "share of bytes between nodes; empty: unknown", "1",
+                   "bytes between nodes", ".1~%"),
+        DataColumn("between_block", "the same in block order", "1", "in block order", ".1~%"),
+        DataColumn("launches", "the smaller number of launches of the two"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=works * (_STEP * orders + _MARGIN))
+    x = plot.axis(
+        "ratio", "time over that in block order", scale="log", nice=False, padding=16,
+        format=".6~g", grid=True, tick_count=8,
+    )  # fmt: skip
+    place = {
+        "y": plot.names("work", label_limit=320, ticks=False, grid=False, padding_inner=0.25,
+                        padding_outer=0.1),
+        "beside_y": "order",
+        "colour": plot.hue("order", "order"),
+    }  # fmt: skip
+    plot.intervals("low", "high", x=x, width=2, **place)
+    fill = where("datum.sure", plot.key("order"), "transparent")
+    tips = tuple(name for name in plot.columns if name != "sure")
+    plot.rings(**place, x=x, size=70, opacity=1, stroke_width=2, fill=fill, tips=tips)
+    return plot.level(x=1.0)

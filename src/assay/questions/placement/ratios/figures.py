@@ -9,17 +9,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from assay.charts.axes import count_axis, count_span
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import (
-    Row,
-    Spec,
-    count_axis,
-    count_span,
-    error_bars,
-    ratio_fields,
-    ratio_tooltip,
-)
+from assay.charts.marks import Row, Spec, ratio_fields, ratio_tooltip
 from assay.kernels.naming import cell_name
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.common.selection import Point
@@ -235,18 +228,8 @@ def _performance(point: Point) -> tuple[float, Interval | None, int]:
 
 def _joined(chart: Chart, size: int, of_line: Spec, of_points: Spec) -> None:
     """Lines, their 95% intervals in the same colours, and points on top."""
-    colour = {"color": chart.hue}
-    chart.add(
-        {
-            "mark": {"type": "line", "strokeWidth": 1.5},
-            "encoding": {"y": chart.y, **colour, **of_line},
-        },
-        {**error_bars(), "encoding": colour},
-        {
-            "mark": {"type": "point", "filled": True, "size": size, "opacity": 1},
-            "encoding": {"y": chart.y, **colour, **of_points, "tooltip": chart.tooltip},
-        },
-    )
+    chart.lines(0, width=1.5, **of_line).whiskers(coloured=True)
+    chart.points(size, opaque=True, **of_points)
 
 
 def _ppn(point: Point) -> int:

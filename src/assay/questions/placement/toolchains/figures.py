@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot, where
 from assay.questions.placement.toolchains.answer import sentence
 from assay.questions.placement.toolchains.findings import CrossedFactors, ToolchainFindings
 
@@ -20,23 +22,13 @@ def figures(found: ToolchainFindings) -> list[Figure]:
     factors = list(dict.fromkeys(name for each in programs for name in each.factors))
     rows = [row for each in programs for row in _rows(each, factors)]
     return [
-        Figure(
-            id="placement-variance",
-            title="Shares of each program's variation over the plan",
+        _plot(rows, len(programs)).figure(
+            "placement-variance",
+            "Shares of each program's variation over the plan",
             caption="Omega squared of the logarithms of times, by an analysis of variance. "
             "Interactions: of pairs of factors. Residual: variation between launches of the same "
             "cell, and interactions of three or more factors. The table has intervals and tests.",
             alt="Shares of variance: " + "; ".join(sentence(each) for each in programs[:4]) + ".",
-            fields=[
-                Field("work", "", "program and its class"),
-                Field("factor", "", "factor; interactions of pairs of factors; residual"),
-                Field("share", "1", "omega squared"),
-                Field("low", "1", "lower end of its 95% interval; empty for sums"),
-                Field("high", "1", "upper end of its 95% interval"),
-            ],
-            rows=rows,
-            spec=_spec(rows, len(programs)),
-            width="full",
         )
     ]
 
@@ -64,42 +56,24 @@ def _row(
     return {"work": each.title, "factor": name, "share": share, "low": low, "high": high}
 
 
-def _spec(rows: Sequence[Row], programs: int) -> Spec:
-    return {
-        "height": _STEP * programs,
-        "transform": [
-            {"window": [{"op": "row_number", "as": "place"}]},
-        ],
-        "mark": {"type": "bar", "cornerRadius": 1},
-        "encoding": {
-            "y": {
-                "field": "work",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"ticks": False, "labelLimit": 260},
-                "scale": {"paddingInner": 0.3},
-            },
-            "x": {
-                "field": "share",
-                "type": "quantitative",
-                "stack": "zero",
-                "title": "share of the variation over the plan",
-                "axis": {"format": ".0%", "grid": True},
-                "scale": {"domain": [0, 1], "clamp": True},
-            },
-            "color": colour("factor", rows),
-            "order": {"field": "place"},
-            "opacity": {
-                "condition": {"test": f"datum.factor === '{LEFT}'", "value": 0.25},
-                "value": 1,
-            },
-            "tooltip": [
-                {"field": "work", "title": "program"},
-                {"field": "factor", "title": "factor"},
-                {"field": "share", "title": "share", "format": ".2~%"},
-                {"field": "low", "title": "from", "format": ".2~%"},
-                {"field": "high", "title": "to", "format": ".2~%"},
-            ],
-        },
-    }
+def _plot(rows: Sequence[Row], programs: int) -> Plot:
+    columns = [
+        DataColumn("work", "program and its class", title="program", kind="name"),
+        DataColumn("factor", "factor; interactions of pairs of factors; residual", kind="name"),
+        DataColumn("share", "omega squared", "1", format=".2~%"),
+        DataColumn("low", "lower end of its 95% interval; empty for sums", "1", "from", ".2~%"),
+        DataColumn("high", "upper end of its 95% interval", "1", "to", ".2~%"),
+    ]
+    plot = Plot(columns, rows, height=_STEP * programs).numbered("place")
+    return plot.bars(
+        corner_radius=1,
+        y=plot.names("work", ticks=False, label_limit=260, padding_inner=0.3),
+        x=plot.axis(
+            "share", "share of the variation over the plan", stack="zero", format=".0%", grid=True,
+            domain=[0, 1], clamp=True,
+        ),
+        colour=plot.hue("factor"),
+        order="place",
+        fade=where(f"datum.factor === '{LEFT}'", 0.25, 1),
+        tips=("work", "factor", "share", "low", "high"),
+    )  # fmt: skip

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.charts.axes import order_axis
 from assay.charts.builder import STATISTICS, Chart, named, numbers
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, order_axis, peak_layers
+from assay.charts.levels import peak_layers
+from assay.charts.marks import Row
 from assay.questions.common.figure_rows import by_size, intervals_text, statistics
 from assay.questions.common.selection import Point, labeller
 from assay.questions.speed.arithmetic.findings import ArithmeticCurves, ArithmeticFindings

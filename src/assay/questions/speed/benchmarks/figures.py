@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 
-from assay.charts.builder import STATISTICS, Chart, named
+from assay.charts.axes import count_axis, count_span
+from assay.charts.builder import STATISTICS, Chart, marked, named
 from assay.charts.figure import Datum, Field, Figure
-from assay.charts.marks import Row, Spec, count_axis, count_span, ideal_line, scale_of
+from assay.charts.levels import ideal_line
+from assay.charts.marks import Row, Spec, scale_of
 from assay.kernels.naming import placement_text
 from assay.kernels.npb import CLASS_ORDER
 from assay.kernels.npb.own_code import OWN_CODE
@@ -139,8 +140,8 @@ def _lines(found: BenchmarkFindings) -> Figure:
     kinds = len(_values("kind", rows)) > 1
     legend = {"title": "cores used by", "symbolSize": 60} if kinds else None
     return chart.curves(
-        strokeDash=_marked("kind", rows, _DASHES, legend),
-        shape=_marked("kind", rows, _SHAPES, legend),
+        strokeDash=marked("kind", _values("kind", rows), _DASHES, legend),
+        shape=marked("kind", _values("kind", rows), _SHAPES, legend),
     ).figure(
         found.kernel.replace(".", "-"),
         f"NPB {found.title}: rate per {noun}",
@@ -185,17 +186,6 @@ def _classes(found: Sequence[Point]) -> list[str]:
     return [name for name in CLASS_ORDER if any(p.parameter("class") == name for p in found)]
 
 
-def _marked(field: str, rows: Sequence[Row], ranges: list[Any], legend: Spec | None) -> Spec:
-    """A shape or dash by a field; encodings with the same domain share a legend."""
-    return {
-        "field": field,
-        "type": "nominal",
-        "sort": None,
-        "scale": {"domain": _values(field, rows), "range": ranges},
-        "legend": legend,
-    }
-
-
 def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
     return list(dict.fromkeys(row[field] for row in rows))
 
@@ -234,17 +224,11 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     hue = {**(chart.hue or {}), "scale": {"domain": _values("benchmark", rows)}}
     chart.hue = hue
     dash: Spec = {"condition": {"test": "datum.leads", "value": [1, 0]}, "value": [5, 4]}
-    class_: Spec = {"field": "class", "type": "nominal"}
-    chart.add(
-        *ideal_line("cores", (counts[0], counts[0]), (counts[-1], counts[-1])),
-        {
-            "mark": {"type": "line", "strokeWidth": 1.5},
-            "encoding": {"color": hue, "y": chart.y, "detail": [class_], "strokeDash": dash},
-        },
-    )
-    chart.whiskers().points(
-        shape=_marked("benchmark", rows, _SHAPES, hue["legend"]), opacity={"value": 1}
-    )
+    chart.add(*ideal_line("cores", (counts[0], counts[0]), (counts[-1], counts[-1])))
+    of_class: Spec = {"field": "class", "type": "nominal"}
+    chart.lines(0, width=1.5, detail=of_class, strokeDash=dash).whiskers()
+    shapes = marked("benchmark", _values("benchmark", rows), _SHAPES, hue["legend"])
+    chart.points(shape=shapes, opaque=True)
     dashed = not all(row["leads"] for row in rows)
     return chart.figure(
         "npb-speedup",

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from assay.charts.columns import DataColumn, statistics_columns
 from assay.charts.figure import Datum, Field, Figure
-from assay.charts.marks import Row, Spec, colour, data_fields, scaled_fields, tooltip
+from assay.charts.marks import Row
+from assay.charts.plot import Plot
 from assay.kernels.naming import metric_name, placement_text
 from assay.questions.speed.benchmarks.findings import BenchmarkFindings
 from assay.questions.speed.benchmarks.phases import COMPUTE, CellPhases
@@ -73,47 +75,29 @@ def phases_figure(
     alt: str,
 ) -> Figure:
     """Stacked bars of ``phase_rows`` along the field ``x``; each bar sums up to 1."""
-    order = f"indexof({phases_among(rows)!r}, datum.phase)"
-    axis: Spec = {"labelAngle": 0, "ticks": False, "labelPadding": 6, "labelOverlap": "greedy"}
-    return Figure(
-        id=id,
-        title=title,
+    columns = [
+        DataColumn(x.name, x.meaning, x.unit, x_title, kind="rank"),
+        DataColumn("placement", "ranks and threads", kind="name"),
+        DataColumn("phase", "what the ranks did", kind="name"),
+        DataColumn("share", "of the sum of all phases", format=".3p"),
+        *statistics_columns("s"),
+        DataColumn("order", shown=f"indexof({phases_among(rows)!r}, datum.phase)"),
+    ]
+    plot = Plot(columns, rows, height=240)
+    plot.bars(
+        x=plot.axis(
+            x.name, label_angle=0, ticks=False, label_padding=6, label_overlap="greedy",
+            padding_inner=0.3, padding_outer=0.2,
+        ),
+        y=plot.axis("share", "share of the time", format="%", tick_count=5, domain=[0, 1]),
+        colour=plot.hue("phase"),
+        order="order",
+        tips=("phase", "placement", "median", "interval", "launches", "share"),
+    )  # fmt: skip
+    return plot.figure(
+        id,
+        title,
         caption=caption,
         alt=alt,
-        fields=[
-            x,
-            Field("placement", "", "ranks and threads"),
-            Field("phase", "", "what the ranks did"),
-            Field("share", "", "of the sum of all phases"),
-            *data_fields("s"),
-        ],
-        rows=list(rows),
-        spec={
-            "height": 240,
-            "transform": [{"calculate": order, "as": "order"}, *scaled_fields(1.0)],
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": {
-                    "field": x.name,
-                    "type": "ordinal",
-                    "title": x_title,
-                    "axis": axis,
-                    "scale": {"paddingInner": 0.3, "paddingOuter": 0.2},
-                },
-                "y": {
-                    "field": "share",
-                    "type": "quantitative",
-                    "title": "share of the time",
-                    "axis": {"format": "%", "tickCount": 5},
-                    "scale": {"domain": [0, 1]},
-                },
-                "color": colour("phase", rows),
-                "order": {"field": "order", "type": "quantitative"},
-                "tooltip": [
-                    *tooltip([("phase", "phase"), ("placement", "placement")], "s"),
-                    {"field": "share", "type": "quantitative", "title": "share", "format": ".3p"},
-                ],
-            },
-        },
         width="half",
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from assay.charts.axes import order_axis
 from assay.charts.builder import STATISTICS, Chart, numbers
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, ideal_line, named_level, order_axis
+from assay.charts.levels import corner, ideal_line, named_level
+from assay.charts.marks import Row
 from assay.kernels.naming import placement_text
-from assay.models.half_performance import HalfOrder
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, labeller, quantity_text
 from assay.questions.speed.benchmarks.phase_figures import phase_rows, phases_among, phases_figure
@@ -72,18 +73,12 @@ def order_figure(found: LinpackFindings) -> Figure | None:
         close = of < highest < (1 + _CLOSE) * of
         chart.add(*named_level(of / chart.factor, name, below=close))
     if half is not None:
-        chart.add(*_half_layers(rmax / 2 / chart.factor, half))
-    text = {"type": "text", "align": "right", "baseline": "top", "dx": -2, "dy": 12}
-    chart.whiskers().lines(size=45).rings("rmax").add(
-        {
-            "transform": [{"filter": "datum.rmax"}],
-            "mark": text,
-            "encoding": {
-                "y": {"field": "y", "type": "quantitative"},
-                "text": {"value": "Rmax"},
-            },
-        }
-    )
+        name = "N½" if half.how == "interpolated" else "N½ (extrapolated)"
+        name += f" = {half.order:,.0f}, half of Rmax"
+        chart.add(*corner("n", (half.order, rmax / 2 / chart.factor), name))
+    chart.whiskers().lines(size=45).rings("rmax")
+    place: dict[str, str | float] = {"align": "right", "baseline": "top", "dx": -2, "dy": 12}
+    chart.words({"value": "Rmax"}, "datum.rmax", **place)
     reached = f"; half of it from N = {quantity_text(half.order, 'order')}" if half else ""
     return chart.figure(
         "linpack",
@@ -103,26 +98,6 @@ def order_figure(found: LinpackFindings) -> Figure | None:
         ],
         width="full",
     )
-
-
-def _half_layers(at: float, half: HalfOrder) -> list[Spec]:
-    """Rules from the axis at half of Rmax to the curve, and from there down to N½."""
-    name = "N½" if half.how == "interpolated" else "N½ (extrapolated)"
-    rule: Spec = {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1.5}
-    corner = {"values": [{"n": half.order, "at": at, "zero": 0}]}
-    y = {"field": "at", "type": "quantitative"}
-    return [
-        {"data": corner, "mark": rule, "encoding": {"x2": {"value": 0}, "y": y}},
-        {"data": corner, "mark": rule, "encoding": {"y": y, "y2": {"field": "zero"}}},
-        {
-            "data": corner,
-            "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 5, "dy": -4},
-            "encoding": {
-                "y": {"field": "zero", "type": "quantitative"},
-                "text": {"value": f"{name} = {half.order:,.0f}, half of Rmax"},
-            },
-        },
-    ]
 
 
 def ranks_figure(found: LinpackFindings) -> Figure | None:

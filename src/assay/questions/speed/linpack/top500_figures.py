@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour, level
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, at, fixed
 from assay.questions.common.selection import quantity_text
 from assay.questions.speed.linpack.top500_places import Top500Places, standing
 from assay.reference.top500 import SOURCE
 
-_STROKES: Spec = {"symbolType": "stroke", "symbolStrokeWidth": 3}
 # For a rate that is on the lists until this year or later, the label has more room on the left.
 _HIGH_FROM = 2009
 _LINE_HEIGHT = 16
@@ -49,71 +49,43 @@ def lists_figure(found: Top500Places) -> Figure:
     # below it also on narrow screens.
     right = listed is None or listed.year < _HIGH_FROM
     below = right and found.rate > _LOWEST_ABOVE
-    x: Spec = {
-        "field": "date",
-        "type": "temporal",
-        "title": None,
-        "scale": {"type": "utc"},
-        "axis": {"format": "%Y", "tickCount": {"interval": "year", "step": 4}},
-    }
-    y = numbers(
-        "rmax", "Rmax (flop/s)", scale={"type": "log"}, axis={"format": "~s", "tickCount": 10}
+    columns = [
+        DataColumn("list", "year and month of the list", kind="name"),
+        DataColumn("date", "the same as a day", kind="time"),
+        DataColumn("line", "which rank of the list", title="rank on the list", kind="name"),
+        DataColumn("rmax", "its Rmax", "flop/s", "Rmax (flop/s)", ".4~s"),
+        DataColumn("place", "rank that this machine would have had; empty beyond the list",
+                   title="this machine's rank"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=320)
+    years = {"interval": "year", "step": 4}
+    plot.share(x=plot.axis("date", "", format="%Y", tick_count=years)).level(y=found.rate)
+    plot.text(
+        fixed({"expr": f"room < {_NARROW} ? {json.dumps(lines[:1])} : {json.dumps(lines)}"}),
+        data=[{}],
+        x=fixed("width" if right else 0),
+        y=at(found.rate),
+        line_height=_LINE_HEIGHT,
+        align="right" if right else "left",
+        baseline="top" if below else "bottom",
+        dx=-4 if right else 4,
+        dy=6 if below else -6 - _LINE_HEIGHT * (len(lines) - 1),
     )
-    label: Spec = {
-        "data": {"values": [{}]},
-        "mark": {
-            "type": "text",
-            "text": {"expr": f"room < {_NARROW} ? {json.dumps(lines[:1])} : {json.dumps(lines)}"},
-            "lineHeight": _LINE_HEIGHT,
-            "align": "right" if right else "left",
-            "baseline": "top" if below else "bottom",
-            "dx": -4 if right else 4,
-            "dy": 6 if below else -6 - _LINE_HEIGHT * (len(lines) - 1),
-        },
-        "encoding": {"x": {"value": "width" if right else 0}, "y": {"datum": found.rate}},
-    }
     last_lists = [{"date": f"{one.date}-01"} for one in (fastest, listed) if one is not None]
-    drops: Spec = {
-        "data": {"values": last_lists},
-        "mark": {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1.5},
-        "encoding": {"y": {"datum": found.rate}, "y2": {"value": "height"}},
-    }
-    lists: Spec = {
-        "mark": {"type": "line", "strokeWidth": 2, "interpolate": "step-after"},
-        "encoding": {
-            "y": y,
-            "color": {**colour("line", rows), "legend": {"title": None, **_STROKES}},
-            "tooltip": [
-                {"field": "list", "title": "list"},
-                {"field": "line", "title": "rank on the list"},
-                {
-                    "field": "rmax",
-                    "type": "quantitative",
-                    "title": "Rmax (flop/s)",
-                    "format": ".4~s",
-                },
-                {"field": "place", "title": "this machine's rank"},
-            ],
-        },
-    }
-    return Figure(
-        id="linpack-top500",
-        title="Linpack among the TOP500",
+    down: Spec = {"y": at(found.rate), "y2": fixed("height")}
+    plot.rules(data=last_lists, stroke_dash=[2, 3], stroke_width=1.5, **down)
+    plot.line(
+        stroke_width=2,
+        interpolate="step-after",
+        y=plot.axis("rmax", scale="log", format="~s", tick_count=10),
+        colour=plot.hue("line", strokes=True),
+        tips=("list", "line", "rmax", "place"),
+    )
+    return plot.figure(
+        "linpack-top500",
+        "Linpack among the TOP500",
         caption="Rmax of some ranks on every list from June 1993 to June 2021; the dashed line is "
         f"this machine's. {SOURCE}.",
         alt="Line chart of Rmax at ranks 1, 10, 100 and 500 of every TOP500 list on a logarithmic "
         f"axis; this machine's {rate} would have been {standing(found)}.",
-        fields=[
-            Field("list", "", "year and month of the list"),
-            Field("date", "", "the same as a day"),
-            Field("line", "", "which rank of the list"),
-            Field("rmax", "flop/s", "its Rmax"),
-            Field("place", "", "rank that this machine would have had; empty beyond the list"),
-        ],
-        rows=rows,
-        spec={
-            "height": 320,
-            "encoding": {"x": x},
-            "layer": [level(found.rate), label, drops, lists],
-        },
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from assay.charts.axes import count_axis, size_axis
 from assay.charts.builder import Chart, named, numbers
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, count_axis, level, ratio_fields, size_axis, vertical_rule
+from assay.charts.levels import level, vertical_rule
+from assay.charts.marks import Row, Spec, ratio_fields
 from assay.kernels.memory import STREAM_WORK
 from assay.questions.common.figure_rows import by_size, intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller

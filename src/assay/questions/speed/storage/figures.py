@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Literal
 
+from assay.charts.axes import size_axis
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, size_axis
+from assay.charts.marks import Row
 from assay.kernels.storage import LAYOUTS, OPERATIONS, READS, WRITES
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import layer, shown_in, tips
-from assay.charts.marks import Row
+from collections.abc import Callable
+from typing import Any
+
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.plot import Plot
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings
 from assay.units import counted
 
@@ -19,78 +21,44 @@ def figures(found: ArrivalFindings) -> list[Figure]:
     if latest is None:
         return []
     shown = sorted(found.ranks, key=lambda each: -each.last)[:_RANKS]
-    rows: list[Row] = [
-        {
-            "rank": each.rank,
-            "cpu": each.cpu,
-            "last": each.last,
-            "p05": each.level(0.05),
-            "median": each.level(0.5),
-            "p95": each.level(0.95),
-            "p99": each.level(0.99),
-            "worst": each.worst,
-        }
-        for each in sorted(shown, key=lambda each: each.rank)
-    ]
     factor, unit = _MICRO
-    y = numbers(
-        "shown_p05",
+
+    def lateness(name: str, meaning: str, title: str, of: Callable[[Any], float]) -> DataColumn:
+        return DataColumn(name, meaning, "s", f"{title} ({unit})", ".3~g", factor=factor, of=of)
+
+    columns = [
+        DataColumn("rank", "rank", kind="rank", of=lambda each: each.rank),
+        DataColumn("cpu", "its first CPU", title="CPU", of=lambda each: each.cpu),
+        DataColumn("last", "share of barriers that it reached last", "1", "last at (share)", ".3~g",
+                   of=lambda each: each.last),
+        lateness("p05", "5% quantile of its lateness behind the first", "5%",
+                 lambda each: each.level(0.05)),
+        lateness("median", "median of its lateness", "median", lambda each: each.level(0.5)),
+        lateness("p95", "95% quantile of its lateness", "95%", lambda each: each.level(0.95)),
+        DataColumn("p99", "99% quantile of its lateness", "s", of=lambda each: each.level(0.99)),
+        lateness("worst", "maximum lateness of all launches", "worst", lambda each: each.worst),
+    ]  # fmt: skip
+    plot = Plot.of(sorted(shown, key=lambda each: each.rank), columns, height=220)
+    y = plot.axis(
+        "p05",
         f"behind the first ({unit})",
         # Logarithmic, but linear below 0.1 µs: the first rank's lateness is 0.
-        scale={"type": "symlog", "constant": 0.1},
-        axis={"values": [0, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6], "format": ",.6~g"},
+        scale="symlog",
+        constant=0.1,
+        values=[0, 0.1, 1, 10, 100, 1e3, 1e4, 1e5, 1e6],
+        format=",.6~g",
     )
-    figure = Figure(
-        id="noise-lateness",
-        title="Barriers: lateness of each rank behind the first",
+    tips = ("rank", "cpu", "last", "median", "p95", "worst")
+    plot.share(x=plot.axis("rank", label_angle=0), tips=tips)
+    plot.rules(stroke_width=6, opacity=0.4, y=y, y2="p95")
+    plot.ticks(thickness=2, size=24, y=plot.same(y, "median"))
+    plot.dots(size=40, y=plot.same(y, "worst"))
+    figure = plot.figure(
+        "noise-lateness",
+        "Barriers: lateness of each rank behind the first",
         caption="Bar: 5% to 95% of the barriers, medians over launches; tick: median; dot: worst."
         + (f" The {_RANKS} ranks that are last most often." if len(shown) == _RANKS else ""),
         alt=f"Lateness of {counted(len(shown), 'rank')}; {latest.place} is last most often.",
-        fields=[
-            Field("rank", "", "rank"),
-            Field("cpu", "", "its first CPU"),
-            Field("last", "1", "share of barriers that it reached last"),
-            Field("p05", "s", "5% quantile of its lateness behind the first"),
-            Field("median", "s", "median of its lateness"),
-            Field("p95", "s", "95% quantile of its lateness"),
-            Field("p99", "s", "99% quantile of its lateness"),
-            Field("worst", "s", "maximum lateness of all launches"),
-        ],
-        rows=rows,
-        spec={
-            "height": 220,
-            "transform": shown_in(dict.fromkeys(("p05", "median", "p95", "worst"), factor)),
-            "encoding": {
-                "x": {
-                    "field": "rank",
-                    "type": "ordinal",
-                    "title": "rank",
-                    "axis": {"labelAngle": 0},
-                },
-                "tooltip": tips(
-                    ("rank", "rank"),
-                    ("cpu", "CPU"),
-                    ("last", "last at (share)", ".3~g"),
-                    ("shown_median", f"median ({unit})", ".3~g"),
-                    ("shown_p95", f"95% ({unit})", ".3~g"),
-                    ("shown_worst", f"worst ({unit})", ".3~g"),
-                ),
-            },
-            "layer": [
-                layer(
-                    {"type": "rule", "strokeWidth": 6, "opacity": 0.4},
-                    {"y": y, "y2": {"field": "shown_p95"}},
-                ),
-                layer(
-                    {"type": "tick", "thickness": 2, "size": 24},
-                    {"y": {**y, "field": "shown_median"}},
-                ),
-                layer(
-                    {"type": "point", "filled": True, "size": 40},
-                    {"y": {**y, "field": "shown_worst"}},
-                ),
-            ],
-        },
         width="half",
     )
     return [figure]

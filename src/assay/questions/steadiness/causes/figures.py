@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import calculated, layer, shown_in, tips
+from assay.charts.columns import DataColumn, in_percent
+from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec, scale_of
+from assay.charts.plot import Plot, at
 from assay.questions.steadiness.causes.findings import CauseFindings, CellCauses
 from assay.questions.steadiness.causes.scatter import CovariateScatter
 from assay.stats.attribution.attribution import CauseShare
@@ -41,9 +41,10 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
     first = cells[0]
     named = [cause_of(share.cause).words for share in first.attribution.shares]
     left_out = len(found.cells) - len(cells)
-    return Figure(
-        id="causes-shares",
-        title="Variance of each cell by cause",
+    rows = [row for cell in cells for row in _bar(cell, leading)]
+    return _shares_plot(rows).figure(
+        "causes-shares",
+        "Variance of each cell by cause",
         caption="Each bar is 100% of the variance of a cell; pale: unexplained."
         + (
             f" {counted(left_out, 'cell')} with a smaller explained share not shown."
@@ -52,19 +53,6 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
         ),
         alt=f"Shares of variance of {counted(len(cells), 'cell')}; the largest explained share is "
         f"{format_share(1.0 - first.attribution.unexplained)} ({first.label}), by {listed(named)}.",
-        fields=[
-            Field("cell", "", "kernel, parameters and placement"),
-            Field("cause", "", "the cause that the variance is associated with"),
-            Field("share", "1", "share of the variance of the logarithm of the cost"),
-            Field("low", "1", "lower end of its 95% interval"),
-            Field("high", "1", "upper end of its 95% interval"),
-            Field("start", "1", "start of the bar's segment"),
-            Field("end", "1", "end of the bar's segment"),
-            Field("deviation", "1", "standard deviation of the logarithm of the cell's cost"),
-            Field("measurements", "", "number of measurements"),
-        ],
-        rows=[row for cell in cells for row in _bar(cell, leading)],
-        spec=_shares_spec(),
     )
 
 
@@ -118,66 +106,45 @@ def _parts(cell: CellCauses, leading: Sequence[str]) -> list[tuple[str, float, I
     return parts
 
 
-def _shares_spec() -> Spec:
-    style: Spec = {
-        "scale": {"domain": [0, 100], "nice": False},
-        "axis": {"values": [0, 20, 40, 60, 80, 100], "grid": True},
-    }
-    along: Spec = {
-        "x": numbers("from", "share of the variance (%)", **style),
-        "x2": {"field": "to"},
-        "tooltip": tips(
-            ("cell", "cell"),
-            ("cause", "cause"),
-            ("percent", "share (%)", ".3~g"),
-            ("interval", "95% interval"),
-            ("spread", "standard deviation of the cell (%)", ".3~g"),
-            ("measurements", "measurements"),
+def _shares_plot(rows: Sequence[Row]) -> Plot:
+    columns = [
+        DataColumn("cell", "kernel, parameters and placement", kind="name"),
+        DataColumn("cause", "the cause that the variance is associated with", kind="name"),
+        in_percent("share", "share of the variance of the logarithm of the cost", "share (%)"),
+        DataColumn("low", "lower end of its 95% interval", "1"),
+        DataColumn("high", "upper end of its 95% interval", "1"),
+        in_percent("start", "start of the bar's segment", "share of the variance (%)"),
+        in_percent("end", "end of the bar's segment", "to (%)"),
+        in_percent(
+            "deviation",
+            "standard deviation of the logarithm of the cell's cost",
+            "standard deviation of the cell (%)",
         ),
+        DataColumn("measurements", "number of measurements"),
+        DataColumn("middle", shown="(datum.shown_start + datum.shown_end) / 2"),
+        DataColumn("label", shown=f"format(datum.shown_share, '.0f') + '% {_UNEXPLAINED}'"),
+        DataColumn(
+            "interval",
+            title="95% interval",
+            shown="isValid(datum.low) ? "
+            "format(100 * datum.low, '.0f') + ' to ' + format(100 * datum.high, '.0f') + '%' "
+            ": ''",
+        ),
+    ]
+    plot = Plot(columns, rows, step=30)
+    plot.share(y=plot.names("cell", label_limit=260, ticks=False, grid=False))
+    ticks = [0, 20, 40, 60, 80, 100]
+    along = {
+        "x": plot.axis("start", domain=[0, 100], nice=False, values=ticks, grid=True),
+        "x2": "end",
+        "tips": ("cell", "cause", "share", "interval", "deviation", "measurements"),
     }
-    hue = {"field": "cause", "type": "nominal", "sort": None}
     unexplained = f"datum.cause == '{_UNEXPLAINED}'"
-    return {
-        "height": {"step": 30},
-        "transform": calculated(
-            {
-                "from": "100 * datum.start",
-                "to": "100 * datum.end",
-                "percent": "100 * datum.share",
-                "spread": "100 * datum.deviation",
-                "middle": "(datum.from + datum.to) / 2",
-                "label": f"format(datum.percent, '.0f') + '% {_UNEXPLAINED}'",
-                "interval": "isValid(datum.low) ? format(100 * datum.low, '.0f') + ' to ' + "
-                "format(100 * datum.high, '.0f') + '%' : ''",
-            }
-        ),
-        "encoding": {
-            "y": {
-                "field": "cell",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelLimit": 260, "ticks": False, "grid": False},
-            },
-        },
-        "layer": [
-            layer(
-                {"type": "bar", "height": {"band": 0.7}},
-                {**along, "color": {**hue, "legend": {"title": None, "columns": 3}}},
-                only=f"datum.cause != '{_UNEXPLAINED}'",
-            ),
-            # A wide rule has the colour of the text on a light and on a dark background.
-            layer({"type": "rule", "strokeWidth": 21, "opacity": 0.1}, along, only=unexplained),
-            layer(
-                {"type": "text"},
-                {
-                    "x": {"field": "middle", "type": "quantitative"},
-                    "text": {"field": "label"},
-                },
-                only=f"{unexplained} && datum.share > 0.2",
-            ),
-        ],
-    }
+    hue = plot.key("cause", {"columns": 3})
+    plot.bars(**along, only=f"!({unexplained})", height={"band": 0.7}, colour=hue)
+    # A wide rule has the colour of the text on a light and on a dark background.
+    plot.rules(**along, only=unexplained, stroke_width=21, opacity=0.1)
+    return plot.text("label", only=f"{unexplained} && datum.share > 0.2", x="middle")
 
 
 # ---- against the leading covariate ---------------------------------------------------------------
@@ -192,44 +159,27 @@ def _scatter_figure(found: CovariateScatter, number: int) -> Figure:
     if share.unit == "1":
         title = f"{share.covariate} per second of sampling (%)"
     slower = "slower than the median (%)"
-    zero_free = {"zero": False, "nice": True}
-    x = numbers("shown_x", title, scale=zero_free, axis={"tickCount": 6, "format": _FORMAT})
-    y = numbers("shown_y", slower, scale=zero_free, axis={"tickCount": 6, "format": f"+{_FORMAT}"})
-    ends = ("x", "x_end", "y", "y_end") if boxed else ("x", "y")
-    encoding: Spec = {
-        "x": x,
-        "y": y,
-        "color": {"datum": found.label, "type": "nominal", "legend": None},
-        "tooltip": tips(("shown_x", title, ".4~g"), ("shown_y", slower, "+.3~g")),
+    plot = Plot(_scatter_columns(share, factor, title, slower, boxed=boxed), _scatter_rows(found),
+                height=260)  # fmt: skip
+    style: Spec = {"zero": False, "nice": True, "tick_count": 6}
+    place = {
+        "x": plot.axis("x", title, format=_FORMAT, **style),
+        "y": plot.axis("y", slower, format=f"+{_FORMAT}", **style),
+        "colour": {**at(found.label), "legend": None},
     }
-    mark: Spec = {"type": "point", "filled": True, "size": 30, "opacity": 0.6}
     if boxed:
-        mark = {"type": "rect"}
-        encoding["tooltip"] += tips(("count", "launches"))
-        encoding |= {
-            "x2": {"field": "shown_x_end"},
-            "y2": {"field": "shown_y_end"},
-            "opacity": {
-                **numbers("count", "launches", scale={"type": "log", "range": [0.2, 1]}),
-                "legend": None,
-            },
-        }
-    return Figure(
-        id=f"causes-against-{number}",
-        title=f"{found.label} against {words}",
+        fade = plot.shade("count", scale="log", range=[0.2, 1])
+        plot.boxes(**place, x2="x_end", y2="y_end", fade=fade, tips=("x", "y", "count"))
+    else:
+        plot.dots(**place, size=30, opacity=0.6, tips=("x", "y"))
+    return plot.figure(
+        f"causes-against-{number}",
+        f"{found.label} against {words}",
         caption=f"{found.launches} launches. {format_share(share.share, share.ci95)} of their "
         f"variance is associated with {words}."
         + (" Counted in boxes; darker: more launches." if boxed else ""),
         alt=f"Cost of {found.label} against {share.covariate}, which is "
         f"{'higher' if share.sign >= 0 else 'lower'} in slower launches.",
-        fields=_scatter_fields(share, boxed),
-        rows=_scatter_rows(found),
-        spec={
-            "height": 260,
-            "transform": shown_in({name: factor if name[0] == "x" else 0.01 for name in ends}),
-            "mark": mark,
-            "encoding": encoding,
-        },
         width="half",
     )
 
@@ -254,16 +204,22 @@ def _scale(share: CauseShare, largest: float) -> tuple[float, str]:
     return (1.0, share.unit) if share.unit == "1/s" else (factor, f"{prefix}{share.unit}")
 
 
-def _scatter_fields(share: CauseShare, boxed: bool) -> list[Field]:
-    unit = share.unit
+def _scatter_columns(
+    share: CauseShare, factor: float, title: str, slower: str, *, boxed: bool
+) -> list[DataColumn]:
     meaning = f"{share.covariate}, per second of sampling where it is a delta"
-    slower = "excess of the launch over the median, as a share of the median"
+    excess = "excess of the launch over the median, as a share of the median"
+    edge = ": lower edge of the box" if boxed else ""
+    columns = [
+        DataColumn("x", f"{meaning}{edge}", share.unit, title, ".4~g", factor=factor),
+        in_percent("y", f"{excess}{edge}", slower, format="+.3~g"),
+    ]
     if not boxed:
-        return [Field("x", unit, meaning), Field("y", "1", slower)]
+        return columns
     return [
-        Field("x", unit, f"{meaning}: lower edge of the box"),
-        Field("x_end", unit, "upper edge of the box"),
-        Field("y", "1", f"{slower}: lower edge of the box"),
-        Field("y_end", "1", "upper edge of the box"),
-        Field("count", "", "launches in the box"),
+        columns[0],
+        DataColumn("x_end", "upper edge of the box", share.unit, factor=factor),
+        columns[1],
+        in_percent("y_end", "upper edge of the box", ""),
+        DataColumn("count", "launches in the box", title="launches"),
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.steadiness.factors.findings import FactorFindings
 from assay.questions.steadiness.variation.cov_figures import (
-    COV_FIELDS,
     cov_alt,
+    cov_plot,
     cov_row,
-    cov_spec,
 )
 
 _COMPARISONS = 16
@@ -33,20 +33,17 @@ def figures(found: FactorFindings) -> list[Figure]:
     if not rows:
         return []
     count = len(found.comparisons)
-    figure = Figure(
-        id="variation-factors",
-        title="Variation at the levels of each factor",
+    figure = cov_plot(
+        rows,
+        "the cells, the factor and the level",
+        "number of the level, in the plan's order",
+        DataColumn("factor", "the cells and the factor", kind="name"),
+    ).figure(
+        "variation-factors",
+        "Variation at the levels of each factor",
         caption="Coefficient of variation at each level, pooled over the other factors. "
         f"{intervals_text(rows, 'whiskers')} Most significant differences first."
         + (f" {_COMPARISONS} of {count} comparisons are shown." if count > len(chosen) else ""),
         alt=cov_alt("Coefficients of variation by level", rows),
-        fields=[
-            Field("factor", "", "the cells and the factor"),
-            Field("name", "", "the cells, the factor and the level"),
-            Field("where", "", "number of the level, in the plan's order"),
-            *COV_FIELDS,
-        ],
-        rows=rows,
-        spec=cov_spec(rows, joined="factor"),
     )
     return [figure]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import calculated, layer, logarithmic, power_ticks, shown_in, tips
-from assay.charts.marks import Row, Spec, scale_of
+from assay.charts.axes import power_ticks
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Spec, scale_of
+from assay.charts.plot import Plot, at
 from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.questions.steadiness.noise.traces import (
     DrawnSpectrum,
     DrawnTrace,
     InterruptionHistogram,
 )
+from assay.stats.noise.spectrum import PeriodicComponent
 from assay.units import counted, format_quantity, listed
 
 _FORMAT = ",.6~g"
@@ -34,141 +36,104 @@ def figures(found: NoiseFindings) -> list[Figure]:
 
 
 def _trace_figure(trace: DrawnTrace) -> Figure:
-    rows: list[Row] = [{"time": time, "lost": lost} for time, lost in trace.losses]
     losses = [lost for _, lost in trace.losses]
     factor, prefix = scale_of(losses)
-    style: Spec = {
-        "scale": {"type": "linear", "nice": True},
-        "axis": {"tickCount": 6, "format": _FORMAT},
-    }
-    return Figure(
-        id="noise-trace",
-        title=f"Noise: time lost on {trace.where}",
+    columns = [
+        DataColumn("time", "start of the quantum, since the start of the trace", "s", "time (s)",
+                   ".6~g", of=lambda loss: loss[0]),
+        DataColumn("lost", "time lost in that quantum", "s", f"lost ({prefix}s)", ".4~g",
+                   factor=factor, of=lambda loss: loss[1]),
+    ]  # fmt: skip
+    plot = Plot.of(trace.losses, columns, height=200)
+    style: Spec = {"scale": "linear", "nice": True, "tick_count": 6, "format": _FORMAT}
+    plot.bars(
+        width=1,
+        x=plot.axis("time", **style),
+        y=plot.axis("lost", f"lost per quantum ({prefix}s)", **style),
+        tips=("time", "lost"),
+    )
+    return plot.figure(
+        "noise-trace",
+        f"Noise: time lost on {trace.where}",
         caption=f"One trace of {format_quantity(trace.step, 's')} quanta. If there are too many to "
         "draw, the greatest loss of each interval of quanta.",
         alt=f"Time lost in each quantum against time, at most {format_quantity(max(losses), 's')}.",
-        fields=[
-            Field("time", "s", "start of the quantum, since the start of the trace"),
-            Field("lost", "s", "time lost in that quantum"),
-        ],
-        rows=rows,
-        spec={
-            "height": 200,
-            "transform": shown_in({"lost": factor}),
-            "mark": {"type": "bar", "width": 1},
-            "encoding": {
-                "x": numbers("time", "time (s)", **style),
-                "y": numbers("shown_lost", f"lost per quantum ({prefix}s)", **style),
-                "tooltip": tips(
-                    ("time", "time (s)", ".6~g"), ("shown_lost", f"lost ({prefix}s)", ".4~g")
-                ),
-            },
-        },
     )
 
 
 def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
-    rows: list[Row] = [
-        {
-            "frequency": line.frequency,
-            "power": line.power,
-            "threshold": line.threshold,
-            "name": None
-            if line.component is None
-            else f"{format_quantity(line.component.period, 's')}: "
-            f"{format_quantity(line.component.length, 's')}",
-        }
-        for line in spectrum.lines
-    ]
+    columns = [
+        DataColumn("frequency", "frequency", "Hz", "frequency (Hz)", ".5~g",
+                   of=lambda line: line.frequency),
+        # A logarithmic axis has no 0.
+        DataColumn("power", "power over the median of its neighbours", "1", "power over the floor",
+                   ".3~g", shown="max(datum.power, 0.01)", of=lambda line: line.power),
+        DataColumn("threshold", "one in a hundred spectra without periods exceeds it", "1",
+                   of=lambda line: line.threshold),
+        DataColumn("name", "period and time lost in each, if one was found", kind="name",
+                   of=lambda line: None if line.component is None else _period(line.component)),
+    ]  # fmt: skip
+    plot = Plot.of(spectrum.lines, columns, height=240)
     names = [format_quantity(each.period, "s") for each in spectrum.named]
     hertz = power_ticks(line.frequency for line in spectrum.lines)
     ticks = power_ticks(line.power for line in spectrum.lines)
-    x = numbers("frequency", "frequency (Hz)", **logarithmic(hertz, _FORMAT))
-    y = numbers("shown_power", "power over the floor", **logarithmic(ticks, _FORMAT))
-    dashed = {"type": "line", "strokeDash": [6, 4], "strokeWidth": 1.5}
-    text = {"type": "text", "baseline": "bottom"}
+    log: Spec = {"scale": "log", "nice": False, "format": _FORMAT}
+    y = plot.axis("power", values=ticks, **log)
+    plot.share(x=plot.axis("frequency", values=hertz, **log))
+    plot.line(stroke_width=1, y=y, tips=("frequency", "power"))
+    plot.line(stroke_dash=[6, 4], stroke_width=1.5, y=plot.same(y, "threshold"))
     # Names of the right half stand left of their lines, so that none reaches beyond the figure.
     middle = math.sqrt(spectrum.lines[0].frequency * spectrum.lines[-1].frequency)
-    named = {"y": y, "text": {"field": "name"}}
-    found = [line.frequency for line in spectrum.lines if line.component is not None]
-    values = tips(
-        ("frequency", "frequency (Hz)", ".5~g"), ("power", "power over the floor", ".3~g")
-    )
-    return Figure(
-        id="noise-spectrum",
-        title=f"Noise: spectrum of the time lost on {where}",
+    found = {line.frequency < middle for line in spectrum.lines if line.component is not None}
+    for left, align, offset in ((True, "left", 4), (False, "right", -4)):
+        if left in found:
+            side = "datum.frequency < " if left else "datum.frequency >= "
+            only = f"isValid(datum.name) && {side}{middle!r}"
+            plot.text("name", only=only, y=y, baseline="bottom", align=align, dx=offset)
+    return plot.figure(
+        "noise-spectrum",
+        f"Noise: spectrum of the time lost on {where}",
         caption="Mean over the traces. Dashed: the threshold that one in a hundred spectra of "
         "noise without any period exceeds. Labels: period, and time lost in each.",
         alt="Power of the lost time against frequency; "
         + (f"periods found: {listed(names)}." if names else "no period found."),
-        fields=[
-            Field("frequency", "Hz", "frequency"),
-            Field("power", "1", "power over the median of its neighbours"),
-            Field("threshold", "1", "one in a hundred spectra without periods exceeds it"),
-            Field("name", "", "period and time lost in each, if one was found"),
-        ],
-        rows=rows,
-        spec={
-            "height": 240,
-            # A logarithmic axis has no 0.
-            "transform": calculated({"shown_power": "max(datum.power, 0.01)"}),
-            "encoding": {"x": x},
-            "layer": [
-                layer({"type": "line", "strokeWidth": 1}, {"y": y, "tooltip": values}),
-                layer(dashed, {"y": {**y, "field": "threshold"}}),
-                *(
-                    layer(
-                        {**text, "align": align, "dx": offset},
-                        named,
-                        only=f"isValid(datum.name) && (datum.frequency < {middle!r}) == {left}",
-                    )
-                    for left, align, offset in (("true", "left", 4), ("false", "right", -4))
-                    if (left == "true") in {each < middle for each in found}
-                ),
-            ],
-        },
     )
 
 
+def _period(component: PeriodicComponent) -> str:
+    return f"{format_quantity(component.period, 's')}: {format_quantity(component.length, 's')}"
+
+
 def _interruption_figure(found: InterruptionHistogram, where: str) -> Figure:
-    rows: list[Row] = [
-        {"low": each.low, "high": each.high, "rate": each.rate, "count": each.count}
-        for each in found.bins
-    ]
     factor, unit = _MICRO
     edges = [found.bins[0].low / factor, found.bins[-1].high / factor]
     rates = power_ticks(each.rate for each in found.bins)
-    lengths = logarithmic(power_ticks(edges), _FORMAT)
-    return Figure(
-        id="noise-detours",
-        title=f"Noise: interruptions on {where}",
+    columns = [
+        DataColumn("low", "minimum length", "s", f"from ({unit})", ".3~g", factor=factor,
+                   of=lambda each: each.low),
+        DataColumn("high", "maximum length", "s", f"to ({unit})", ".3~g", factor=factor,
+                   of=lambda each: each.high),
+        DataColumn("rate", "interruptions between these lengths per second", "1/s",
+                   of=lambda each: each.rate),
+        DataColumn("count", "number of interruptions between these lengths", title="interruptions",
+                   of=lambda each: each.count),
+    ]  # fmt: skip
+    plot = Plot.of(found.bins, columns, height=220)
+    log: Spec = {"scale": "log", "nice": False, "format": _FORMAT}
+    plot.bars(
+        x=plot.axis("low", f"length ({unit})", values=power_ticks(edges), **log),
+        x2="high",
+        y=plot.axis("rate", "interruptions per second", values=rates, **log),
+        # Bars begin at half of the rate of a single interruption.
+        y2=at(0.5 / found.duration),
+        tips=("low", "high", "count"),
+    )
+    return plot.figure(
+        "noise-detours",
+        f"Noise: interruptions on {where}",
         caption="Both axes are logarithmic. An interruption is a loss that exceeds the usual one "
         f"by more than {format_quantity(found.floor, 's')}.",
         alt=f"Histogram of {counted(found.count, 'interruption')}, the longest "
         f"{format_quantity(found.longest, 's')}.",
-        fields=[
-            Field("low", "s", "minimum length"),
-            Field("high", "s", "maximum length"),
-            Field("rate", "1/s", "interruptions between these lengths per second"),
-            Field("count", "", "number of interruptions between these lengths"),
-        ],
-        rows=rows,
-        spec={
-            "height": 220,
-            "transform": shown_in({"low": factor, "high": factor}),
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": numbers("shown_low", f"length ({unit})", **lengths),
-                "x2": {"field": "shown_high"},
-                "y": numbers("rate", "interruptions per second", **logarithmic(rates, _FORMAT)),
-                # Bars begin at half of the rate of a single interruption.
-                "y2": {"datum": 0.5 / found.duration},
-                "tooltip": tips(
-                    ("shown_low", f"from ({unit})", ".3~g"),
-                    ("shown_high", f"to ({unit})", ".3~g"),
-                    ("count", "interruptions"),
-                ),
-            },
-        },
         width="half",
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import calculated, layer, logarithmic, tips
-from assay.charts.marks import Row, Spec, colour
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot
 from assay.kernels.naming import kernel_code
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.steadiness.variation.cells import notable
@@ -20,13 +20,6 @@ _TICKS = [step * 10.0**power for power in range(-6, 2) for step in (1, 2, 5)]
 # A logarithmic axis has no 0: a cell without variation is drawn at its lower end.
 _MIN_COV = 1e-6
 _HERE = "this machine"
-
-COV_FIELDS = (
-    Field("cov", "1", "coefficient of variation of the times"),
-    Field("low", "1", "lower end of its 95% interval; empty if unknown"),
-    Field("high", "1", "upper end of its 95% interval"),
-    Field("runs", "", "number of runs"),
-)
 
 
 def cov_figure(found: VariationFindings) -> Figure | None:
@@ -46,19 +39,14 @@ def cov_figure(found: VariationFindings) -> Figure | None:
         if each.code in codes
     ]
     count = len(found.varied)
-    return Figure(
-        id="variation-cov",
-        title="Coefficient of variation of run times",
+    return cov_plot(
+        rows, "the cell; for published coefficients, code and system", "this machine, or the source"
+    ).figure(
+        "variation-cov",
+        "Coefficient of variation of run times",
         caption=f"{intervals_text(measured, 'whiskers')} Published coefficients have none."
         + (f" The {_CELLS} most notable cells of {count}." if count > _CELLS else ""),
         alt=cov_alt("Coefficients of variation", rows),
-        fields=[
-            Field("name", "", "the cell; for published coefficients, code and system"),
-            Field("where", "", "this machine, or the source"),
-            *COV_FIELDS,
-        ],
-        rows=rows,
-        spec=cov_spec(rows),
     )
 
 
@@ -76,59 +64,33 @@ def cov_alt(what: str, rows: Sequence[Row]) -> str:
     return f"{what}: {words}."
 
 
-def cov_spec(rows: Sequence[Row], joined: str | None = None) -> Spec:
+def cov_plot(rows: Sequence[Row], name: str, where: str, joined: DataColumn | None = None) -> Plot:
     """A line per row: a dot at the coefficient, a rule over its interval.
 
-    ``joined``: the field whose equal values are joined by a dashed line.
+    ``name`` and ``where``: meanings of these columns. ``joined``: the column whose equal values are
+    joined by a dashed line.
     """
     low = min(float(row["low"] or row["cov"] or 0.0) for row in rows)
     least = max(low, _MIN_COV)
-    y: Spec = {
-        "field": "name",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"labelLimit": 300, "ticks": False},
-    }
-    style = logarithmic(_TICKS, "~%", padding=12, domainMin=least)
-    style["axis"] |= {"labelOverlap": "greedy", "grid": True}
-    x = numbers("shown", "coefficient of variation", **style)
-    hue = colour("where", rows)
-    lines: list[Spec] = []
+    columns = [
+        *([] if joined is None else [joined]),
+        DataColumn("name", name, title="cell", kind="name"),
+        DataColumn("where", where, kind="name"),
+        DataColumn("cov", "coefficient of variation of the times", "1", "coefficient of variation",
+                   ".3~%", shown=f"max(datum.cov, {least!r})"),
+        DataColumn("low", "lower end of its 95% interval; empty if unknown", "1", "from", ".3~%",
+                   shown=f"isValid(datum.low) ? max(datum.low, {least!r}) : null"),
+        DataColumn("high", "upper end of its 95% interval", "1", "to", ".3~%"),
+        DataColumn("runs", "number of runs"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=_LINE_HEIGHT * len(rows))
+    y = plot.names("name", label_limit=300, ticks=False)
+    x = plot.axis("cov", scale="log", nice=False, padding=12, domain_min=least, values=_TICKS,
+                  format="~%", label_overlap="greedy", grid=True)  # fmt: skip
+    hue = plot.hue("where")
     if joined is not None:
-        dashed = {"type": "line", "strokeWidth": 1, "strokeDash": [3, 3], "opacity": 0.6}
-        groups = [{"field": joined, "type": "nominal"}]
-        lines.append(layer(dashed, {"y": y, "x": x, "detail": groups}))
-    percent = ".3~%"
-    return {
-        "height": _LINE_HEIGHT * len(rows),
-        "transform": calculated(
-            {
-                "shown": f"max(datum.cov, {least!r})",
-                "shown_low": f"isValid(datum.low) ? max(datum.low, {least!r}) : null",
-            }
-        ),
-        "layer": [
-            *lines,
-            layer(
-                {"type": "rule", "strokeWidth": 2},
-                {"y": y, "x": {**x, "field": "shown_low"}, "x2": {"field": "high"}, "color": hue},
-                only="isValid(datum.low)",
-            ),
-            layer(
-                {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                {
-                    "y": y,
-                    "x": x,
-                    "color": hue,
-                    "tooltip": tips(
-                        ("name", "cell"),
-                        ("cov", "coefficient of variation", percent),
-                        ("low", "from", percent),
-                        ("high", "to", percent),
-                        ("runs", "runs"),
-                    ),
-                },
-            ),
-        ],
-    }
+        thin = {"stroke_width": 1, "stroke_dash": [3, 3], "opacity": 0.6}
+        plot.line(x=x, y=y, detail=joined.name, **thin)
+    plot.intervals("low", "high", x=x, width=2, y=y, colour=hue)
+    tips = ("name", "cov", "low", "high", "runs")
+    return plot.dots(size=60, opacity=1, x=x, y=y, colour=hue, tips=tips)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import calculated, layer, logarithmic, power_ticks, tips
-from assay.charts.marks import Row, Spec, colour
+from assay.charts.axes import power_ticks
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, Spec
+from assay.charts.plot import Plot, at, fixed
 from assay.questions.steadiness.variation.answer import modes_text, slow_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.cov_figures import cov_figure
@@ -56,20 +57,11 @@ def _histogram_figure(found: RunHistogram, number: int, cells: int) -> Figure:
         else "",
     ]
     median = format_quantity(found.median, unit) if unit else "the median"
-    return Figure(
-        id=f"variation-histogram-{number}",
-        title=f"{varied.label}: distribution of run times",
+    return _histogram_plot(found, unit).figure(
+        f"variation-histogram-{number}",
+        f"{varied.label}: distribution of run times",
         caption=" ".join(words for words in caption if words),
         alt=f"Histogram of {counted(count, 'run')} around {median}: {shape}. {outside}".strip(),
-        fields=[
-            Field("kind", "", "bin, density (a point of the curve), run (a tick) or mode"),
-            Field("low", unit, "lower edge of the bin; time of the point, the run or the mode"),
-            Field("high", unit, "upper edge of the bin"),
-            Field("count", "", "runs in the bin; density in runs per bin; share of the mode"),
-            Field("text", "", "label of a mode"),
-        ],
-        rows=_histogram_rows(found),
-        spec=_histogram_spec(found.median, bool(modes)),
         width="half",
     )
 
@@ -130,55 +122,49 @@ def _outside(found: RunHistogram) -> str:
     return f"Not shown: {listed(words)}." if words else ""
 
 
-def _histogram_spec(median: float, modes: bool) -> Spec:
-    x = numbers(
-        "shown_low",
-        "slower than the median",
-        axis={"format": "~%", "tickCount": 7, "labelOverlap": "greedy"},
-        scale={"zero": False, "nice": False, "padding": 8},
-    )
-    y = numbers("count", "runs", axis={"tickCount": 4, "format": "~s"}, scale={"nice": True})
-    dashed = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5}
-    text = {"type": "text", "align": "left", "baseline": "top", "dx": 4, "dy": 1}
-    named = {"x": x, "y": {"value": 0}, "text": {"field": "text"}}
-    layers = [
-        layer(
-            {"type": "bar", "opacity": 0.45},
-            {
-                "x": x,
-                "x2": {"field": "shown_high"},
-                "y": y,
-                "y2": {"datum": 0},
-                "tooltip": tips(
-                    ("shown_low", "slower from", "+.3~%"),
-                    ("shown_high", "to", "+.3~%"),
-                    ("count", "runs"),
-                ),
-            },
-            only="datum.kind === 'bin'",
+def _histogram_plot(found: RunHistogram, unit: str) -> Plot:
+    median = found.median
+    columns = [
+        DataColumn(
+            "kind", "bin, density (a point of the curve), run (a tick) or mode", kind="name"
         ),
-        layer(
-            {"type": "line", "strokeWidth": 2}, {"x": x, "y": y}, only="datum.kind === 'density'"
+        DataColumn(
+            "low",
+            "lower edge of the bin; time of the point, the run or the mode",
+            unit,
+            "slower from",
+            "+.3~%",
+            shown=f"datum.low / {median!r} - 1",
         ),
-        layer(
-            {"type": "tick", "orient": "vertical", "size": 9, "thickness": 1},
-            {"x": x, "y": {"value": _HEIGHT - 5}},
-            only="datum.kind === 'run'",
+        DataColumn(
+            "high",
+            "upper edge of the bin",
+            unit,
+            "to",
+            "+.3~%",
+            shown=f"isValid(datum.high) ? datum.high / {median!r} - 1 : null",
         ),
+        DataColumn(
+            "count", "runs in the bin; density in runs per bin; share of the mode", title="runs"
+        ),
+        DataColumn("text", "label of a mode", kind="name"),
     ]
-    if modes:
-        layers.append(layer(dashed, {"x": x}, only="datum.kind === 'mode'"))
-        layers.append(layer(text, named, only="datum.kind === 'mode'"))
-    return {
-        "height": _HEIGHT,
-        "transform": calculated(
-            {
-                "shown_low": f"datum.low / {median!r} - 1",
-                "shown_high": f"isValid(datum.high) ? datum.high / {median!r} - 1 : null",
-            }
-        ),
-        "layer": layers,
-    }
+    plot = Plot(columns, _histogram_rows(found), height=_HEIGHT)
+    x = plot.axis("low", "slower than the median", format="~%", tick_count=7,
+                  label_overlap="greedy", zero=False, nice=False, padding=8)  # fmt: skip
+    y = plot.axis("count", tick_count=4, format="~s", nice=True)
+    bins, density, runs, modes = (
+        f"datum.kind === '{kind}'" for kind in ("bin", "density", "run", "mode")
+    )
+    plot.bars(only=bins, opacity=0.45, x=x, x2="high", y=y, y2=at(0), tips=("low", "high", "count"))
+    plot.line(only=density, stroke_width=2, x=x, y=y)
+    short = {"orient": "vertical", "size": 9, "thickness": 1}
+    plot.ticks(only=runs, x=x, y=fixed(_HEIGHT - 5), **short)
+    if found.cell.shape.modes:
+        place = {"align": "left", "baseline": "top", "dx": 4, "dy": 1}
+        plot.rules(only=modes, stroke_dash=[5, 4], stroke_width=1.5, x=x)
+        plot.text("text", only=modes, x=x, y=fixed(0), **place)
+    return plot
 
 
 # ---- tails ---------------------------------------------------------------------------------------
@@ -189,37 +175,32 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
     rows = [row for curve in found.survival for row in _survival_rows(curve)]
     if not rows:
         return None
+    columns = [
+        DataColumn("cell", "what was measured", kind="name"),
+        DataColumn("slower", "excess over the median, as a share of the median", "1",
+                   "slower by at least", ".3~%"),
+        DataColumn("share", "share of the runs with at least this excess", "1", "share of the runs",
+                   ".3~%"),
+        DataColumn("runs", "number of these runs"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=240)
+    plot.steps(
+        stroke_width=2,
+        # Labels of x would reach beyond the figure.
+        x=_share_axis(plot, "slower", "slower than the median by at least", label_bound=True),
+        y=_share_axis(plot, "share", "share of the runs"),
+        colour=plot.hue("cell", strokes=True),
+        tips=tuple(plot.columns),
+    )
     count = len(found.varied)
-    return Figure(
-        id="variation-tails",
-        title="Share of runs slower than a given amount",
+    return plot.figure(
+        "variation-tails",
+        "Share of runs slower than a given amount",
         caption="Both axes are logarithmic. A normal distribution gets steeper with the amount, a "
         f"long tail stays straight. At most {CURVE_POINTS} points per line."
         + (f" The {CURVES} most notable cells of {count}." if count > CURVES else ""),
         alt="Share of runs slower than the median by at least a given amount, of "
         f"{listed([curve.cell.label for curve in found.survival])}.",
-        fields=[
-            Field("cell", "", "what was measured"),
-            Field("slower", "1", "excess over the median, as a share of the median"),
-            Field("share", "1", "share of the runs with at least this excess"),
-            Field("runs", "", "number of these runs"),
-        ],
-        rows=rows,
-        spec={
-            "height": 240,
-            "mark": {"type": "line", "strokeWidth": 2, "interpolate": "step-before"},
-            "encoding": {
-                "x": _bounded(_share_axis("slower", "slower than the median by at least", rows)),
-                "y": _share_axis("share", "share of the runs", rows),
-                "color": _outlined(colour("cell", rows)),
-                "tooltip": tips(
-                    ("cell", "cell"),
-                    ("slower", "slower by at least", ".3~%"),
-                    ("share", "share of the runs", ".3~%"),
-                    ("runs", "runs"),
-                ),
-            },
-        },
         width="half",
     )
 
@@ -236,26 +217,13 @@ def _survival_rows(curve: SurvivalCurve) -> list[Row]:
     ]
 
 
-def _share_axis(field: str, title: str, rows: list[Row]) -> Spec:
+def _share_axis(plot: Plot, column: str, title: str, **options: object) -> Spec:
     """A logarithmic axis of shares, ticked at 1, 2 and 5 of each power where these are few."""
-    values = [float(row[field] or 0.0) for row in rows]
+    values = [float(row[column] or 0.0) for row in plot.rows]
     ticks = power_ticks(values)
     if len(ticks) <= 3:
         ticks = power_ticks(values, (1, 2, 5))
-    style = logarithmic(ticks, "~%", padding=6)
-    style["axis"]["labelOverlap"] = "greedy"
-    return numbers(field, title, **style)
-
-
-def _bounded(x: Spec) -> Spec:
-    """The axis without labels that would reach beyond the figure."""
-    return {**x, "axis": {**x["axis"], "labelBound": True}}
-
-
-def _outlined(hue: Spec) -> Spec:
-    """A colour whose legend shows lines, not dots."""
-    legend = hue["legend"]
-    return {
-        **hue,
-        "legend": legend and {**legend, "symbolType": "stroke", "symbolStrokeWidth": 3},
-    }
+    return plot.axis(
+        column, title, scale="log", nice=False, padding=6, values=ticks, format="~%",
+        label_overlap="greedy", **options,
+    )  # fmt: skip

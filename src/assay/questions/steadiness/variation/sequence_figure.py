@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
-from assay.charts.builder import numbers
-from assay.charts.figure import Field, Figure
-from assay.charts.layers import layer, shown_in, tips
-from assay.charts.marks import Row, Spec, colour, level
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot
 from assay.questions.steadiness.variation.findings import VariationFindings
 from assay.questions.steadiness.variation.sequences import MIN_WINDOW, SEQUENCES, RunSequence
 from assay.units import listed
@@ -26,43 +26,34 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
     span = max(float(row["time"] or 0.0) for row in rows)
     divisor, unit = next(((by, name) for least, by, name in _UNITS if span >= least), (1.0, "s"))
     start = datetime.datetime.fromtimestamp(sequences.began, datetime.UTC)
-    x = numbers(
-        "shown_time",
+    columns = [
+        DataColumn("kind", "run, or window: the median of consecutive runs", kind="name"),
+        DataColumn("cell", "what was measured", kind="name"),
+        DataColumn("session",
+                   "number of the session; runs without sessions are split at long pauses"),
+        DataColumn("time", "time of the run, or mean time of the window, since the first run", "s",
+                   f"time ({unit})", ".4~g", factor=divisor),
+        DataColumn("slower", "excess over the cell's median, as a share of the median", "1",
+                   format="+.3~%"),
+        DataColumn("low", "lower end of the median's 95% interval", "1"),
+        DataColumn("high", "upper end of the median's 95% interval", "1"),
+    ]  # fmt: skip
+    plot = Plot(columns, rows, height=260)
+    x = plot.axis(
+        "time",
         f"time since {start:%Y-%m-%d %H:%M UTC} ({unit})",
-        scale={"nice": False, "padding": 8},
-        axis={"tickCount": 8, "format": ",.6~g"},
-    )
-    y_style: Spec = {
-        "axis": {"format": "~%", "tickCount": 6},
-        "scale": {"zero": False, "nice": True},
-    }
-    y = numbers("slower", "slower than the median", **y_style)
-    hue = colour("cell", rows)
-    of_session: Spec = {"color": hue, "detail": [{"field": "session", "type": "nominal"}]}
-    windows = "datum.kind === 'window'"
-    layers = [
-        level(0.0),
-        layer(
-            {"type": "point", "filled": True, "size": 14, "opacity": 0.6},
-            {
-                "x": x,
-                "y": y,
-                "color": hue,
-                "tooltip": tips(
-                    ("cell", "cell"),
-                    ("shown_time", f"time ({unit})", ".4~g"),
-                    ("slower", "slower", "+.3~%"),
-                ),
-            },
-            only="datum.kind === 'run'",
-        ),
-        layer(
-            {"type": "area", "opacity": 0.15},
-            {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, **of_session},
-            only=windows,
-        ),
-        layer({"type": "line", "strokeWidth": 2}, {"x": x, "y": y, **of_session}, only=windows),
-    ]
+        nice=False, padding=8, tick_count=8, format=",.6~g",
+    )  # fmt: skip
+    y = plot.axis("slower", "slower than the median", format="~%", tick_count=6, zero=False,
+                  nice=True)  # fmt: skip
+    hue = plot.hue("cell")
+    runs, windows = "datum.kind === 'run'", "datum.kind === 'window'"
+    tips = ("cell", "time", "slower")
+    plot.level(y=0.0)
+    plot.dots(only=runs, size=14, opacity=0.6, x=x, y=y, colour=hue, tips=tips)
+    of_session = {"only": windows, "x": x, "colour": hue, "detail": "session"}
+    plot.area(**of_session, opacity=0.15, y=plot.same(y, "low"), y2="high")
+    plot.line(**of_session, stroke_width=2, y=y)
     cells, count = [line.cell.label for line in sequences.lines], len(found.varied)
     caption = [
         "Each point is a run, relative to the median of all runs of its cell. Lines: the "
@@ -73,26 +64,11 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
         else "",
         f"The {SEQUENCES} most notable cells of {count}." if count > SEQUENCES else "",
     ]
-    return Figure(
-        id="variation-sequence",
-        title="Runs in order of time",
+    return plot.figure(
+        "variation-sequence",
+        "Runs in order of time",
         caption=" ".join(words for words in caption if words),
         alt=f"Run times relative to their median in order of time, of {listed(cells)}.",
-        fields=[
-            Field("kind", "", "run, or window: the median of consecutive runs"),
-            Field("cell", "", "what was measured"),
-            Field(
-                "session",
-                "",
-                "number of the session; runs without sessions are split at long pauses",
-            ),
-            Field("time", "s", "time of the run, or mean time of the window, since the first run"),
-            Field("slower", "1", "excess over the cell's median, as a share of the median"),
-            Field("low", "1", "lower end of the median's 95% interval"),
-            Field("high", "1", "upper end of the median's 95% interval"),
-        ],
-        rows=rows,
-        spec={"height": 260, "transform": shown_in({"time": divisor}), "layer": layers},
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, colour, scale_of
+from assay.charts.columns import DataColumn
+from assay.charts.figure import Figure
+from assay.charts.marks import Row, scale_of
+from assay.charts.plot import Plot
 from assay.models.program.granularity import COARSE, FINE
 from assay.subjects.profile.doubts import trace_doubts
 from assay.subjects.profile.traced.model import NetworkSensitivity, TraceFindings
@@ -36,40 +38,27 @@ def origins(found: TraceFindings) -> Figure | None:
                          "time": time})  # fmt: skip
     sums = [one.direct + one.handed_on for one in found.origins]
     factor, prefix = scale_of(sums)
-    spec: Spec = {
-        "height": {"step": 24},
-        "transform": [{"calculate": f"datum.time / {factor!r}", "as": "shown"}],
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": {"field": "origin", "type": "nominal", "sort": {"field": "order"}, "title": None,
-                  "axis": {"labelLimit": 260, "ticks": False}},
-            "x": {"field": "shown", "type": "quantitative", "stack": "zero",
-                  "title": f"waiting of all ranks ({prefix}s)", "axis": {"tickCount": 5}},
-            "color": colour("part", rows),
-            "tooltip": [
-                {"field": "origin", "title": "origin"},
-                {"field": "kind", "title": "late by"},
-                {"field": "part", "title": "waiting"},
-                {"field": "shown", "title": f"time ({prefix}s)", "format": ".4~g"},
-            ],
-        },
-    }  # fmt: skip
-    return Figure(
-        id="trace-origins",
-        title="Waiting by origin",
+    columns = [
+        DataColumn("origin", "rank, and the place where it was late", kind="name"),
+        DataColumn("order", "order of the origins"),
+        DataColumn("part", "waiting for this rank, or handed on", title="waiting", kind="name"),
+        DataColumn("kind", "computing or communication", title="late by", kind="name"),
+        DataColumn("time", "waiting of all ranks", "s", f"time ({prefix}s)", ".4~g", factor=factor),
+    ]
+    plot = Plot(columns, rows, step=24)
+    plot.bars(
+        y=plot.names("origin", sort={"field": "order"}, label_limit=260, ticks=False),
+        x=plot.axis("time", f"waiting of all ranks ({prefix}s)", stack="zero", tick_count=5),
+        colour=plot.hue("part"),
+        tips=("origin", "kind", "part", "time"),
+    )
+    return plot.figure(
+        "trace-origins",
+        "Waiting by origin",
         caption="Waiting that goes back to one rank and place: of ranks that wait for it, and of "
         "ranks that wait for these.",
         alt=f"Bars of {counted(len(found.origins[:_MOST_ORIGINS]), 'origin')}; the first has "
         f"{format_share(found.origins[0].share)} of the waiting.",
-        fields=[
-            Field("origin", "", "rank, and the place where it was late"),
-            Field("order", "", "order of the origins"),
-            Field("part", "", "waiting for this rank, or handed on"),
-            Field("kind", "", "computing or communication"),
-            Field("time", "s", "waiting of all ranks"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
@@ -77,45 +66,31 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
     """Run time against latency between hosts."""
     if not network.messages:
         return None
-    rows: list[Row] = [
-        {"latency": one.latency, "seconds": one.seconds, "messages": one.messages}
-        for one in network.latencies
-    ]
     factor, prefix = scale_of([wall])
-    spec: Spec = {
-        "height": 240,
-        "transform": [
-            {"calculate": f"datum.seconds / {factor!r}", "as": "shown"},
-            {"calculate": "datum.latency * 1e6", "as": "micro"},
-        ],
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": {"field": "micro", "type": "quantitative", "scale": {"type": "log"},
-                  "title": "latency between hosts (µs)", "axis": {"tickCount": 5, "format": "~s"}},
-            "y": {"field": "shown", "type": "quantitative", "scale": {"zero": False},
-                  "title": f"run time ({prefix}s)", "axis": {"tickCount": 5}},
-            "tooltip": [
-                {"field": "micro", "title": "latency (µs)", "format": ".3~g"},
-                {"field": "shown", "title": f"run time ({prefix}s)", "format": ".4~g"},
-                {"field": "messages", "title": "messages in a row", "format": ",.0f"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("latency", "latency L between hosts", "s", "latency (µs)", ".3~g", factor=1e-6,
+                   of=lambda one: one.latency),
+        DataColumn("seconds", "run time", "s", f"run time ({prefix}s)", ".4~g", factor=factor,
+                   of=lambda one: one.seconds),
+        DataColumn("messages", "messages in a row on the longest path, dT/dL",
+                   title="messages in a row", format=",.0f", of=lambda one: one.messages),
+    ]  # fmt: skip
+    plot = Plot.of(network.latencies, columns, height=240)
+    plot.line(
+        point=True,
+        x=plot.axis("latency", "latency between hosts (µs)", scale="log", tick_count=5,
+                    format="~s"),
+        y=plot.axis("seconds", zero=False, tick_count=5),
+        tips=("latency", "seconds", "messages"),
+    )  # fmt: skip
     needed = next((one.latency for one in network.needed if one.share == 0.05), None)
     costs = "" if needed is None else f" {format_quantity(needed, 's')} cost 5%."
-    return Figure(
-        id="trace-latency",
-        title="Run time against latency",
+    return plot.figure(
+        "trace-latency",
+        "Run time against latency",
         caption=f"By the execution graph, with the bandwidth of the run's network.{costs}",
         alt=f"Line from {format_quantity(network.latencies[0].seconds, 's')} with 1 µs to "
         f"{format_quantity(network.latencies[-1].seconds, 's')} with 10 ms.",
-        fields=[
-            Field("latency", "s", "latency L between hosts"),
-            Field("seconds", "s", "run time"),
-            Field("messages", "", "messages in a row on the longest path, dT/dL"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )
 
@@ -126,66 +101,37 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
     points = [one for one in network.grains if one.size == 1.0 and one.interconnect not in doubtful]
     if not points:
         return None
-    rows: list[Row] = [
-        {"interconnect": one.interconnect, "ranks": one.ranks, "ratio": one.ratio,
-         "low": one.low, "high": one.high, "extrapolated": one.extrapolated}
-        for one in points
-    ]  # fmt: skip
-    x: Spec = {
-        "field": "ranks", "type": "quantitative", "scale": {"type": "log", "base": 2},
-        "title": "ranks", "axis": {"tickCount": 6, "format": "~s"},
-    }  # fmt: skip
-    y: Spec = {
-        "field": "ratio", "type": "quantitative", "scale": {"type": "log"},
-        "title": "computation ÷ communication", "axis": {"tickCount": 5, "format": ".6~g"},
-    }  # fmt: skip
-    limits: list[Spec] = [
-        {
-            "mark": {"type": "rule", "strokeDash": [4, 4]},
-            "encoding": {"y": {"datum": at, "type": "quantitative"}},
-        }
-        for at in (FINE, COARSE)
+    columns = [
+        DataColumn(
+            "interconnect", "class of interconnect", kind="name", of=lambda one: one.interconnect
+        ),
+        DataColumn("ranks", "ranks", of=lambda one: one.ranks),
+        DataColumn("ratio", "computation ÷ communication", format=".3~g", of=lambda one: one.ratio),
+        DataColumn("low", "at least", title="at least", format=".3~g", of=lambda one: one.low),
+        DataColumn("high", "at most", title="at most", format=".3~g", of=lambda one: one.high),
+        DataColumn(
+            "extrapolated", "whether it is far from the run", of=lambda one: one.extrapolated
+        ),
     ]
-    hue = colour("interconnect", rows)
-    spec: Spec = {
-        "height": 240,
-        "layer": [
-            *limits,
-            {"mark": {"type": "line"}, "encoding": {"x": x, "y": y, "color": hue}},
-            {
-                "mark": {"type": "point", "filled": True},
-                "encoding": {
-                    "x": x, "y": y, "color": hue,
-                    "tooltip": [
-                        {"field": "interconnect", "title": "interconnect"},
-                        {"field": "ranks", "title": "ranks"},
-                        {"field": "ratio", "title": "ratio", "format": ".3~g"},
-                        {"field": "low", "title": "at least", "format": ".3~g"},
-                        {"field": "high", "title": "at most", "format": ".3~g"},
-                        {"field": "extrapolated", "title": "extrapolated"},
-                    ],
-                },
-            },
-        ],
+    plot = Plot.of(points, columns, height=240)
+    for limit in (FINE, COARSE):
+        plot.level(y=limit, width=1, dash=(4, 4))
+    place = {
+        "x": plot.axis("ranks", scale="log", base=2, tick_count=6, format="~s"),
+        "y": plot.axis("ratio", "computation ÷ communication", scale="log", tick_count=5,
+                       format=".6~g"),
+        "colour": plot.hue("interconnect"),
     }  # fmt: skip
-    return Figure(
-        id="trace-grain",
-        title="Granularity against ranks",
+    plot.line(**place)
+    plot.dots(**place, tips=tuple(plot.columns))
+    return plot.figure(
+        "trace-grain",
+        "Granularity against ranks",
         caption="Computation ÷ communication of the same problem on other numbers of ranks, by "
         "interconnect: fine grain at most 1, coarse at least 10 (dashed). The run had "
         f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated."
         + (f" Left out as doubtful: {listed(sorted(doubtful))}." if doubtful else ""),
-        alt=f"Lines of {counted(len({row['interconnect'] for row in rows}), 'interconnect')} over "
+        alt=f"Lines of {counted(len({one.interconnect for one in points}), 'interconnect')} over "
         "ranks.",
-        fields=[
-            Field("interconnect", "", "class of interconnect"),
-            Field("ranks", "", "ranks"),
-            Field("ratio", "", "computation ÷ communication"),
-            Field("low", "", "at least"),
-            Field("high", "", "at most"),
-            Field("extrapolated", "", "whether it is far from the run"),
-        ],
-        rows=rows,
-        spec=spec,
         width="half",
     )

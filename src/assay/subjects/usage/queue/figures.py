@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from assay.charts.figure import Field, Figure
-from assay.charts.marks import Row, Spec, duration_axis
+from assay.charts.axes import duration_axis
+from assay.charts.columns import DataColumn, in_percent
+from assay.charts.figure import Figure
+from assay.charts.marks import Row
+from assay.charts.plot import Plot
 from assay.subjects.usage.queue.model import QueueFindings
 from assay.subjects.usage.queue.words import percent, seconds, wait_at
 from assay.usage.analysis.model import LEVELS
@@ -30,120 +33,69 @@ def waits_figure(found: QueueFindings) -> Figure:
         for name, measure in measures
         for level, value in zip(LEVELS, measure.wait_quantiles, strict=True)
     ]
-    spec: Spec = {
-        "height": 240,
-        "transform": [
-            {"calculate": "max(datum.wait, 1)", "as": "shown"},
-            {"calculate": "100 * datum.share", "as": "percent"},
-        ],
-        "mark": {"type": "line", "interpolate": "step-before"},
-        "encoding": {
-            "x": duration_axis("wait"),
-            "y": {"field": "percent", "type": "quantitative", "title": "share of the jobs (%)",
-                  "axis": {"grid": True, "tickCount": 5}},
-            "order": {"field": "share", "type": "quantitative"},
-            "color": {"field": "policy", "type": "nominal", "sort": None,
-                      "legend": {"title": None, "symbolType": "stroke"}},
-            "tooltip": [
-                {"field": "policy", "title": "policy"},
-                {"field": "wait", "title": "wait at most (s)", "format": ".4~g"},
-                {"field": "percent", "title": "share of the jobs (%)", "format": ".3~g"},
-            ],
-        },
-    }  # fmt: skip
+    columns = [
+        DataColumn("policy", "the policy, or real", kind="name"),
+        in_percent("share", "share of the jobs", "share of the jobs (%)"),
+        DataColumn("wait", "the quantile of the waits", "s", "wait at most (s)", ".4~g"),
+        DataColumn("drawn", shown="max(datum.wait, 1)"),
+    ]
+    plot = Plot(columns, rows, height=240)
+    plot.steps(
+        x=duration_axis("drawn", "wait"),
+        y=plot.axis("share", grid=True, tick_count=5),
+        order="share",
+        colour=plot.key("policy", {"symbol_type": "stroke"}),
+        tips=("policy", "wait", "share"),
+    )
     said = ", ".join(f"{name} {seconds(wait_at(measure, 0.5))}" for name, measure in measures)
-    return Figure(
-        id="queue-waits",
-        title="Waits by policy",
+    return plot.figure(
+        "queue-waits",
+        "Waits by policy",
         caption="Share of the jobs that wait at most this long when each policy schedules the same "
         "load; real: as the log has it. Waits below 1 s are drawn at 1 s.",
         alt=f"Waits by policy: medians {said}.",
-        fields=[
-            Field("policy", "", "the policy, or real"),
-            Field("share", "1", "share of the jobs"),
-            Field("wait", "s", "the quantile of the waits"),
-        ],
-        rows=rows,
-        spec=spec,
     )
 
 
 def what_ifs_figure(found: QueueFindings) -> Figure | None:
     """The change of the mean wait by each what-if, with its interval."""
-    rows: list[Row] = [
-        {
-            "what": each.text,
-            "change": each.wait,
-            "low": None if each.wait_ci95 is None else each.wait_ci95[0],
-            "high": None if each.wait_ci95 is None else each.wait_ci95[1],
-        }
-        for each in found.what_ifs
-        if each.wait is not None
-    ]
-    if not rows:
+    known = [each for each in found.what_ifs if each.wait is not None]
+    if not known:
         return None
-    names: Spec = {
-        "field": "what",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"ticks": False, "domain": False, "labelLimit": 260},
-    }
-    spec: Spec = {
-        "height": 40 + 26 * len(rows),
-        "transform": [
-            {"calculate": "100 * datum.change", "as": "percent"},
-            {"calculate": "isValid(datum.low) ? 100 * datum.low : null", "as": "from"},
-            {"calculate": "isValid(datum.high) ? 100 * datum.high : null", "as": "to"},
-        ],
-        "encoding": {"y": names},
-        "layer": [
-            {
-                "data": {"values": [{}]},
-                "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5},
-                "encoding": {
-                    "x": {"datum": 0, "type": "quantitative"},
-                    "y": {"value": 0},
-                    "y2": {"value": "height"},
-                },
-            },
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-                "encoding": {
-                    "x": {"field": "percent", "type": "quantitative",
-                          "title": "change of the mean wait (%)", "axis": {"grid": True}},
-                    "tooltip": [
-                        {"field": "what", "title": "what if"},
-                        {"field": "percent", "title": "change (%)", "format": ".3~g"},
-                        {"field": "from", "title": "from (%)", "format": ".3~g"},
-                        {"field": "to", "title": "to (%)", "format": ".3~g"},
-                    ],
-                },
-            },
-        ],
-    }  # fmt: skip
+    columns = [
+        DataColumn(
+            "what", "what is changed", title="what if", kind="name", of=lambda each: each.text
+        ),
+        in_percent(
+            "change", "relative change of the mean wait", "change (%)", of=lambda each: each.wait
+        ),
+        in_percent(
+            "low",
+            "lower end of its 95% interval",
+            "from (%)",
+            of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[0],
+        ),
+        in_percent(
+            "high",
+            "upper end of its 95% interval",
+            "to (%)",
+            of=lambda each: None if each.wait_ci95 is None else each.wait_ci95[1],
+        ),
+    ]
+    plot = Plot.of(known, columns, height=40 + 26 * len(known))
+    x = plot.axis("change", "change of the mean wait (%)", grid=True)
+    plot.share(y=plot.names("what", ticks=False, domain_line=False, label_limit=260))
+    plot.level(x=0).intervals("low", "high", x=x, width=2)
+    plot.dots(size=70, opacity=1, x=x, tips=("what", "change", "low", "high"))
     said = "; ".join(
         f"{each.text} {percent(each.wait, each.wait_ci95)}"
-        for each in found.what_ifs
+        for each in known
         if each.wait is not None
     )
-    return Figure(
-        id="queue-what-ifs",
-        title="What if: the mean wait",
+    return plot.figure(
+        "queue-what-ifs",
+        "What if: the mean wait",
         caption=f"Change of the mean wait against {found.model} on the same load; lines: "
         "95% intervals over resampled weeks.",
         alt=f"Change of the mean wait: {said}.",
-        fields=[
-            Field("what", "", "what is changed"),
-            Field("change", "1", "relative change of the mean wait"),
-            Field("low", "1", "lower end of its 95% interval"),
-            Field("high", "1", "upper end of its 95% interval"),
-        ],
-        rows=rows,
-        spec=spec,
     )
