@@ -63,9 +63,8 @@ test-long: test-analysis test-programs
 
 test-analysis: $(VENV)/.ready-to-test build/openmpi/.ready
 	@$(MAKE) --no-print-directory test-kernels
-	@$(BIN)/pytest -m "$(LONG) and not slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
-	    $(BIN)/pytest -m "$(LONG) and slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
+	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
 
 test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
@@ -76,7 +75,8 @@ test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 test-sanitized: $(VENV)/.ready-to-test
 	@ASSAY_TEST_SANITIZED=1; export ASSAY_TEST_SANITIZED; \
 	    $(BIN)/python tests/support/native_build.py && \
-	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal
+	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal \
+	    $(call marked,sanitiz[a-z]*)
 
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
