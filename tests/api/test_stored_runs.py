@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import assay
+import prepared_assay
 from assay.errors import AssayError
 from report_pages import drawing_cache
 
@@ -39,7 +40,7 @@ def folder(tmp_path_factory):
     (folder / "machine.toml").write_text(MACHINE)
     words = ("run", "quick", "--fake", "machine.toml", "--no-report", "--budget", "20 s")
     more = ("--launches", "6", "--fail-on", "never", "--seed", "1")
-    subprocess.run(
+    prepared_assay.run(
         [sys.executable, "-m", "assay", *words, *more], cwd=folder, check=True, capture_output=True
     )
     return folder

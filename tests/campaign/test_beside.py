@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.kernels import find_kernel
 from assay.kernels.outside import is_beside
 from assay.questions.common.code_factors import factors_of
@@ -50,7 +51,7 @@ def assay(
     (folder / "plan.toml").write_text(PLAN)
     if scenario is not None:
         (folder / "machine.toml").write_text(scenario)
-    return subprocess.run(
+    return prepared_assay.run(
         [sys.executable, "-m", "assay", "run", "plan.toml", "--json", "--no-report", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},

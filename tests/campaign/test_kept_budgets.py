@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import prepared_assay
 from assay.campaign.budget.admission import Admission
 from assay.campaign.budget.announcement import budget_for, first_launches, listing
 from assay.campaign.budget.costs import CellCosts, expected_seconds
@@ -202,7 +202,7 @@ def test_a_command_of_unknown_length_is_bounded(tmp_path: Path) -> None:
     """A real command that would take an hour, with a budget of a second."""
     words = ["run", "placement", "ppn=1", "threads=1", "--app", "sleep 3600", "--budget", "1 s"]
     began = time.monotonic()
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words, "--runs", "runs", "--no-report", "--json"],
         cwd=tmp_path,
         capture_output=True,

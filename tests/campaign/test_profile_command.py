@@ -14,6 +14,7 @@ from typing import Any
 import polars
 import pytest
 
+import prepared_assay
 from assay.campaign.commands.profile_program import new_profile_folder
 from mpi_counts import compile_against_mpi
 from native_build import TOOLS
@@ -30,7 +31,7 @@ def _profile(
     folder: Path, *words: str | Path, options: tuple[str, ...] = (), status: int = 0
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "assay", "profile", *options, "--", *map(str, words)]
-    done = subprocess.run(
+    done = prepared_assay.run(
         command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == status, done.stderr + done.stdout

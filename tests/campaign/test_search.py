@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+import prepared_assay
 from assay.campaign.engine.state import CampaignState
 from assay.model.cell import Cell
 from assay.model.placement import Value
@@ -319,7 +319,7 @@ def test_a_search_that_fails_leaves_the_choice_to_the_kernel(lab: LinpackLab) ->
 def test_a_single_cell_needs_no_search(lab: LinpackLab) -> None:
     lab.scenario(failures="resolved = { n = 1000, nb = 64, p = 1 }")
     words = ("measure", "linpack", "--fake", "scenario.toml", "--json")
-    finished = subprocess.run(
+    finished = prepared_assay.run(
         [sys.executable, "-m", "assay", *words], cwd=lab.path, capture_output=True, timeout=60
     )
     cell = json.loads(finished.stdout)

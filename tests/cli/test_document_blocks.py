@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.config import load_config
 from assay.lab.spec import load_spec
 from assay.plans.fitted_order import read_matrix
@@ -54,7 +55,7 @@ def folder_of(tmp_path: Path, block: Block, name: str) -> Path:
 def assay(
     folder: Path, *words: str, status: int = 0, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words],
         cwd=folder,
         input=stdin,

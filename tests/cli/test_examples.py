@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.cli.app import app
 from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
@@ -235,7 +236,7 @@ def executed(
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "NO_COLOR": "1",
     }
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, str(DRIVER), *words],
         cwd=folder,
         env=environment,

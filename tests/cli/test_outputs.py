@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.cli.app import app
 from assay.design.example import EXAMPLE
 from assay.errors import AssayError
@@ -55,7 +56,7 @@ COMMANDS = {
 
 
 def assay(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return prepared_assay.run(
         [sys.executable, "-m", "assay", *words],
         cwd=cwd, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
         env={**{k: v for k, v in os.environ.items() if k != "COLUMNS"}, **environment},

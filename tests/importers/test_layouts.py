@@ -11,13 +11,13 @@ import gzip
 import json
 import lzma
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.importers.model import Result
 from importing_probe import OUTPUTS, Probe, probe
 
@@ -205,7 +205,7 @@ def test_lost_structure_is_named(content: str, tmp_path: Path) -> None:
 
 
 def imported(folder: Path, *files: str) -> dict[str, object]:
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", "import", *files, "--runs", "runs", "--json"],
         cwd=folder, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip

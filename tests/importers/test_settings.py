@@ -7,12 +7,12 @@ outputs are of different measurements, so none of their results share a cell.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.importers.importing import cell_of
 from importing_probe import OUTPUTS, probe
 
@@ -278,7 +278,7 @@ def test_the_command_keeps_buffers_apart(tmp_path: Path) -> None:
     for name, where in (("device", "DEVICE (D)"), ("host", "HOST (H)")):
         (tmp_path / name).write_text(OSU.replace("# Size ", head.format(where)))
     words = ("import", "device", "host", "--runs", "runs", "--json")
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True,
         timeout=120, check=True,
     )  # fmt: skip

@@ -23,31 +23,39 @@ from assay.manual import shared_files
 
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
-FILES = shared_files()
-PAGE = FILES["share/man/man1/assay.1"]
+MANUAL = "share/man/man1/assay.1"
 
 
-@pytest.mark.parametrize("path", FILES)
-def test_the_files_are_those_of_the_commands(path):
-    assert (PACKAGING / path).read_text("utf-8") == FILES[path], "run `make docs`"
+@pytest.fixture(scope="module")
+def files():
+    """The files as made from the commands; made when a test needs them, as that takes seconds."""
+    return shared_files()
 
 
-def test_the_page_names_every_command_and_option():
+def test_the_files_are_those_of_the_commands(files):
+    kept = [path for path in (PACKAGING / "share").rglob("*") if path.is_file()]
+    assert {str(path.relative_to(PACKAGING)) for path in kept} == files.keys()
+    for path, text in files.items():
+        assert (PACKAGING / path).read_text("utf-8") == text, f"{path}: run `make docs`"
+
+
+def test_the_page_names_every_command_and_option(files):
+    page = files[MANUAL]
     names = [("assay", command_name(name)) for name in COMMANDS]
     names += [("assay", name, below) for name, group in SUBCOMMANDS.items() for below in group]
     for name in names:
-        assert f'.SS "{" ".join(name)}"' in PAGE
+        assert f'.SS "{" ".join(name)}"' in page
     recorded = (ROOT / "tests/data/help/assay-run.txt").read_text("utf-8")
     options = set(re.findall(r"^│ (--[a-z-]+)", recorded, re.MULTILINE)) - {"--help", "--version"}
     assert len(options) > 20
     for option in options:
-        assert f".B {option.replace('-', chr(92) + '-')}\n" in PAGE, option
+        assert f".B {option.replace('-', chr(92) + '-')}\n" in page, option
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="There is no man on this machine.")
-def test_man_has_nothing_to_say_against_the_page(tmp_path):
+def test_man_has_nothing_to_say_against_the_page(tmp_path, files):
     page = tmp_path / "assay.1"
-    page.write_text(PAGE, encoding="utf-8")
+    page.write_text(files[MANUAL], encoding="utf-8")
     done = subprocess.run(
         ["man", "--warnings=all", "-l", str(page)], capture_output=True, text=True, check=True,
         env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},

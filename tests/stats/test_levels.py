@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.stats.compare.levels import combined, numbered, places_of, relative
@@ -38,8 +38,21 @@ def test_without_a_factor_all_are_one() -> None:
     assert combined([], 3).tolist() == [0, 0, 0]
 
 
-@given(st.lists(st.integers(0, 6), max_size=50), st.sampled_from([7, 70_000]))
-def test_places_are_those_of_each_level(numbers: list[int], count: int) -> None:
+seven = st.lists(st.integers(0, 6), max_size=50)
+
+
+@given(seven)
+def test_places_are_those_of_each_level(numbers: list[int]) -> None:
+    check_places(numbers, 7)
+
+
+@settings(max_examples=10)
+@given(seven)
+def test_places_of_more_levels_than_sixteen_bits_number(numbers: list[int]) -> None:
+    check_places(numbers, 70_000)
+
+
+def check_places(numbers: list[int], count: int) -> None:
     found = places_of(np.array(numbers, dtype=np.int64), count)
     assert len(found) == count
     for level in range(7):

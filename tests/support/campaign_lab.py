@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import prepared_assay
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.reading import measurement_id, read_run
 from assay.records.stream import read_stream
@@ -64,7 +65,7 @@ class Lab:
         return [sys.executable, "-m", "assay", "run", *words, *flags]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return prepared_assay.run(
             self.command(*words), cwd=self.path, capture_output=True, text=True, timeout=120
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, command_name, help_of
@@ -50,7 +51,8 @@ class Block:
 _PROMPT = re.compile(r"^(?:\w*\$ )?(?:\.venv/bin/)?")
 
 
-def blocks() -> list[Block]:
+@cache
+def blocks() -> tuple[Block, ...]:
     """All fenced blocks of the pages."""
     found = []
     for page in PAGES:
@@ -58,7 +60,7 @@ def blocks() -> list[Block]:
         for match in re.finditer(r"^ *```([a-z]*)[^\n]*\n(.*?)^ *```", text, re.S | re.M):
             line = text[: match.start()].count("\n") + 1
             found.append(Block(str(page.relative_to(ROOT)), line, match[1], match[2]))
-    return found
+    return tuple(found)
 
 
 def command_of(line: str) -> str | None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import prepared_assay
 from assay.records.directory import RunDirectory, list_runs
 from assay.records.jobs import JobBook
 from assay.records.reading import measurement_id, read_run
@@ -88,7 +89,7 @@ class Bench:
         return [sys.executable, str(self.driver), *words, "--config", "assay.toml"]
 
     def assay(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return prepared_assay.run(
             self.command(*words),
             cwd=self.path,
             env=self.environment,

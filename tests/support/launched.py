@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import prepared_assay
 from mpi_counts import PROFILE
 from mpi_libraries import MPI_LIBRARIES, WHEEL_OPEN_MPI, MpiLibrary
 
@@ -67,7 +68,7 @@ def assay(
     folder: Path, *words: str | Path, status: int = 0, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """``assay WORDS`` in a folder; its exit status is checked."""
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *map(str, words)],
         cwd=folder, capture_output=True, text=True, timeout=300, check=False,
         env={**os.environ, **ROOT, **(variables or {})},

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from campaign_lab import Lab
 
 PLAN = """
@@ -73,11 +74,10 @@ def placement_section(text: str) -> dict[str, object]:
 
 def run_app(lab: SearchLab, *words: str):
     """Run the suite with a command, on the fake machine's cores but with real processes."""
-    import subprocess
 
     driver = Path(__file__).with_name("assay_on_a_quiet_machine.py")
     command = [sys.executable, str(driver), "run", "placement", *words]
     flags = ["--runs", str(lab.runs), "--no-report", "--json", "--here"]
-    return subprocess.run(
+    return prepared_assay.run(
         [*command, *flags], cwd=lab.path, capture_output=True, text=True, timeout=120
     )

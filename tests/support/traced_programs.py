@@ -5,7 +5,6 @@ the system, whose reports are then those of the kept profile.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import prepared_assay
 from assay.kernels.builds.trace import build_trace
 from assay.trace.reading import RUN_FILE, read_profile
 from assay.trace.sites.finding import find_places
@@ -85,7 +85,7 @@ def reported(kept: Path, printed: str = "") -> TracedProgram:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
+    done = prepared_assay.run(
         command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr + done.stdout

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import prepared_assay
 from assay.cli.app import main
 from assay.usage.accounts.values import date, number_of
 from usage_logs import FLUX, MONDAY, PBS, SLURM_COMPLETED, SLURM_EVENTS, sacct, sacct_json
@@ -72,7 +72,7 @@ def test_a_file_without_a_readable_time_is_refused(usage: Any, time: str, why: s
 def test_the_refusal_as_users_see_it(tmp_path: Path) -> None:
     path = tmp_path / "jobs.txt"
     path.write_text(sacct("1|COMPLETED|1 May 08:00|1 May 08:00|1 May 10:00|4"))
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", "usage", str(path)], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (2, "")

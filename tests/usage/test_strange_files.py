@@ -8,13 +8,13 @@ import bz2
 import gzip
 import json
 import lzma
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import prepared_assay
 from assay.cli.app import main
 from usage_logs import (
     FLUX,
@@ -350,7 +350,7 @@ def verdict(folder: Path, text: str) -> str:
     """What a new process prints."""
     path = folder / "log"
     path.write_text(text)
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", "usage", str(path)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import prepared_assay
 from mpi_counts import PROFILE
 from mpi_libraries import MPI_LIBRARIES, compile_c
 
@@ -47,7 +47,7 @@ class _Profiled:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(
+    done = prepared_assay.run(
         command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr + done.stdout

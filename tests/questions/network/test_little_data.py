@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import prepared_assay
 from asking import reply_to
 from assay.charts.marks import Row
 from assay.model.cell import Cell
@@ -349,7 +349,7 @@ def test_the_command_of_the_sentence_brings_what_was_missing(tmp_path):
     words += ["kernel=network.pingpong"]
 
     def section(words):
-        done = subprocess.run(
+        done = prepared_assay.run(
             [sys.executable, "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr

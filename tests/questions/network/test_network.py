@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 
 import msgspec
 import pytest
 
+import prepared_assay
 from asking import answer_all, figures_of, reply_to
 from assay.model.cell import Cell
 from assay.model.placement import Placement
@@ -460,11 +460,11 @@ def test_the_report_shows_what_was_planted(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "machine.toml").write_text(SCENARIO)
     words = ["run", "plan.toml", "--fake", "machine.toml", "--no-report", "--json"]
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    report = subprocess.run(
+    report = prepared_assay.run(
         [sys.executable, "-m", "assay", "report", "--json"],
         cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
+
 SCENARIO = """
 schema = 1
 seed = 3
@@ -52,7 +54,7 @@ noise = { sigma = 0.003, launch_sigma = 0.003 }
 
 
 def assay(folder: Path, *words: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return prepared_assay.run(
         [sys.executable, "-m", "assay", *words],
         cwd=folder,
         capture_output=True,

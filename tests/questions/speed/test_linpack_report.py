@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 
 import msgspec
 import pytest
 from rich.console import Console
 
+import prepared_assay
 from asking import figures_of, reply_to
 from assay.charts.drawing import csv_text, svg
 from assay.config import Prices
@@ -227,7 +227,7 @@ def test_the_suite_on_a_machine_whose_rates_are_known(tmp_path):
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     (tmp_path / "assay.toml").write_text("[prices]\ncurrency = 'EUR'\nnode = 4000\n")
     words = "run linpack --fake scenario.toml --runs runs --seed 1 --json"
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words.split()],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip

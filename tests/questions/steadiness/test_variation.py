@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import prepared_assay
 from asking import figures_of, reply_to
 from assay.charts.drawing import svg
 from assay.kernels.naming import cell_labels
@@ -361,14 +362,13 @@ noise = { sigma = 0.001, launch_sigma = 0.003 }
 def measured(tmp_path_factory):
     """A whole run on a machine with planted variation: its report as JSON, and its folder."""
     import json
-    import subprocess
     import sys
 
     folder = tmp_path_factory.mktemp("steady")
     (folder / "plan.toml").write_text(PLAN)
     (folder / "scenario.toml").write_text(SCENARIO)
     words = "run plan.toml --fake scenario.toml --runs runs --json --no-report"
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", *words.split()],
         cwd=folder, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip

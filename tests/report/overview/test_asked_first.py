@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.model.plan import ASKED
 from assay.plans.suites import suites
 from assay.questions import NAMES
@@ -91,7 +91,7 @@ def folder(tmp_path):
 
 def assay(folder: Path, *words: str) -> str:
     """What a command prints."""
-    ended = subprocess.run(
+    ended = prepared_assay.run(
         [sys.executable, "-P", "-m", "assay", *words], cwd=folder, capture_output=True, text=True
     )
     assert ended.returncode in (0, 1), ended.stderr
@@ -164,7 +164,7 @@ def test_an_unknown_question_is_refused(folder):
     (folder / "wrong.toml").write_text(
         CG_FIRST.replace("schema = 1", 'schema = 1\nquestion = "sped"')
     )
-    ended = subprocess.run(
+    ended = prepared_assay.run(
         [sys.executable, "-P", "-m", "assay", "run", "wrong.toml", "--fake", "machine.toml"],
         cwd=folder, capture_output=True, text=True,
     )  # fmt: skip

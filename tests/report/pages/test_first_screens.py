@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 
+import prepared_assay
 from assay.report.html import to_html
 from assay.report.overview.impossible import MOST_IMPOSSIBLE, impossible_sentences
 from first_screens import QUICK, STATES, WIDTHS, cannot, first_screen, said
@@ -65,7 +65,7 @@ def test_every_first_screen_can_be_read(browser, state):
 def test_the_page_of_a_run_with_impossible_values_can_be_read(browser, tmp_path):
     (tmp_path / "machine.toml").write_text(COLLAPSED)
     words = ("run", "quick", "--fake", "machine.toml", "--seed", "1", "--budget", "2 s", "--whole")
-    ended = subprocess.run(
+    ended = prepared_assay.run(
         [sys.executable, "-P", "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True
     )
     assert "more of its numbers can't be; see its caveats." in ended.stdout, ended.stderr

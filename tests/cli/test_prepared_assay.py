@@ -1,0 +1,77 @@
+"""Commands that tests start with libraries loaded do what commands of a new interpreter do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import prepared_assay
+from campaign_lab import Lab
+
+ASSAY = [sys.executable, "-m", "assay"]
+
+
+def both(folder: Path, *words: str, **environment: str) -> tuple[object, object]:
+    """What a new interpreter and a prepared process say: status, output, errors."""
+    return tuple(
+        (done.returncode, done.stdout, done.stderr)
+        for done in (
+            run(
+                [*ASSAY, *words], cwd=folder, capture_output=True, text=True, timeout=120,
+                env={**os.environ, **environment},
+            )
+            for run in (subprocess.run, prepared_assay.run)
+        )
+    )  # fmt: skip
+
+
+def test_reports_tables_and_errors_are_the_same(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    used = prepared_assay.cpu_seconds
+    assert lab.run("plan.toml").returncode == 0
+    for words in (["report", "--json"], ["runs"], ["report", "nothing"], ["frobnicate"]):
+        new, prepared = both(tmp_path, *words)
+        assert new == prepared
+        assert new != both(tmp_path, "--version")[0]
+    assert prepared_assay.cpu_seconds > used
+
+
+def test_environment_folder_and_input_are_the_command_s_own(tmp_path: Path) -> None:
+    narrow, wide = (both(tmp_path, "--help", COLUMNS=width) for width in ("60", "120"))
+    assert narrow[0] == narrow[1] and wide[0] == wide[1] != narrow[0]
+    osu = (Path(__file__).parents[1] / "data" / "importers" / "osu-5.6.out").read_text("utf-8")
+    said = [
+        run(
+            [*ASSAY, "import", "-", "--runs", name, "--json"], cwd=tmp_path, input=osu,
+            capture_output=True, text=True, timeout=120, check=True,
+        ).stdout.replace(name, "runs")
+        for name, run in (("one", subprocess.run), ("two", prepared_assay.run))
+    ]  # fmt: skip
+    first, second = (json.loads(text)["sources"] for text in said)
+    assert first == second != []
+    assert (tmp_path / "two").is_dir()
+
+
+def test_it_ends_in_time_and_the_next_one_is_served(tmp_path: Path) -> None:
+    words = ["watch", "--", "sleep", "60"]
+    with pytest.raises(subprocess.TimeoutExpired):
+        prepared_assay.run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=0.5)
+    with pytest.raises(subprocess.CalledProcessError):
+        prepared_assay.run([*ASSAY, "frobnicate"], capture_output=True, check=True)
+    done = prepared_assay.run([*ASSAY, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout
+
+
+def test_what_is_read_at_the_start_and_other_programs_start_as_usual() -> None:
+    used = prepared_assay.cpu_seconds
+    done = prepared_assay.run(
+        [*ASSAY, "--version"], capture_output=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "7"}
+    )
+    assert done.returncode == 0
+    assert prepared_assay.run(["echo", "a"], capture_output=True).stdout == b"a\n"
+    assert prepared_assay.cpu_seconds == used
