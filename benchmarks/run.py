@@ -1,4 +1,4 @@
-"""All comparisons in one run: results/MACHINE.json and the table in README.md.
+"""All comparisons in one run: results/MACHINE.json and results/tables.md.
 
     .venv/bin/python benchmarks/run.py --osu-latency PATH --npb-bin DIR --npb-mpirun PATH \\
         --likwid-bench PATH --fio PATH --reframe PATH [--quick]
@@ -85,15 +85,15 @@ def _peers(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def write_readme() -> None:
-    """The tables of all result files, between the markers of README.md."""
-    readme = HERE / "README.md"
-    before, rest = readme.read_text().split(BEGIN)
+def write_tables() -> None:
+    """The tables of all result files, between the markers of results/tables.md."""
+    page = HERE / "results" / "tables.md"
+    before, rest = page.read_text().split(BEGIN)
     after = rest.split(END)[1]
     results = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"))]
     # Other scripts keep their results in this folder, too.
     tables = [section(found) for found in results if "machine" in found]
-    readme.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(tables) + f"\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n" + "\n\n".join(tables) + f"\n\n{END}{after}")
 
 
 def main() -> None:
@@ -157,10 +157,10 @@ def main() -> None:
         metavar="NAME=SOURCE",
         help="where a peer's source is from, for the record, such as 'NPB=NPB3.4.2.tar.gz'",
     )
-    options.add_argument("--table", action="store_true", help="only write README.md anew")
+    options.add_argument("--table", action="store_true", help="only rewrite results/tables.md")
     given = options.parse_args()
     if given.table:
-        write_readme()
+        write_tables()
         return
     quick = given.quick
     sources = dict(words.split("=", 1) for words in given.peer_source)
@@ -233,7 +233,7 @@ def main() -> None:
             }
             path.parent.mkdir(exist_ok=True)
             path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-            write_readme()
+            write_tables()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 ``--accasim``: the Python in whose environment AccaSim is installed (``pip install accasim``). Logs
 are made by the model of Lublin and Feitelson with fixed seeds. The results are written to
-results/scheduler/MACHINE.json and printed as the tables of README.md.
+results/scheduler/MACHINE.json and printed as tables (results/2026-11-24-scheduler.md).
 """
 
 from __future__ import annotations

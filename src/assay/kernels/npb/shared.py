@@ -15,8 +15,8 @@ both languages.
 
 Implemented in both languages are the search for the cheapest process grid (``grid.choose_grid``,
 ``ft.ft_grid``), the choice of the levels of MG that are gathered (``mg.levels_of``), and the sizes
-of MG's fields, which native code allocates and Python predicts. docs/architecture.md, "Decisions
-and reasons", has the reasons; ``tests/native/npb/test_*.py`` compare both over many sizes.
+of MG's fields, which native code allocates and Python predicts. docs/decisions.md has the
+reasons; ``tests/native/npb/test_*.py`` compare both over many sizes.
 """
 
 from __future__ import annotations
