@@ -30,9 +30,7 @@ def test_every_allowance_has_its_file() -> None:
 
 def test_a_long_sentence_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(
-        "Short. " + "word " * WORDS + "`code of many words`. Short again.\n", "utf-8"
-    )
+    page.write_text("Short. " + "word " * WORDS + "`code of many words`. Short again.\n", "utf-8")
     found = long_sentences(page, WORDS)
     assert [(line, count, text[-5:]) for line, count, text in found] == [(1, WORDS + 2, "code.")]
 

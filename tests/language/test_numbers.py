@@ -58,7 +58,7 @@ def test_numbers_agree_in_reports(tmp_path: Path, name: str) -> None:
         ("in 1 s, 1 process of 1 class was busy", 0),
         ("0.1 launches per second, 2.1 runs, 1,001 nodes", 0),
         ("1 s and 1 ms", 0),
-        ("1/1 runs", 0),
+        ("1/1 runs, window=1 buffers=one", 0),
     ],
 )
 def test_disagreement_is_found(text: str, wrong: int) -> None:

@@ -33,7 +33,12 @@ SOURCES = {
 }
 # Words of others: a library's source, papers' figures with the words that print them, and pages
 # that are made from the sources, which are read themselves.
-FOREIGN = ("native/third_party", "src/assay/reference/papers", "docs/kernels.md")
+FOREIGN = (
+    "native/third_party",
+    "src/assay/reference/papers",
+    "docs/kernels.md",
+    "docs/findings.md",
+)
 HOLE = "…"  # what an f-string or a format fills in
 
 
@@ -106,6 +111,7 @@ def source_lines(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines()
 
 
+@functools.cache
 def files(*under: str) -> list[Path]:
     """All files with prose below these folders or files, relative to the project."""
     chosen = [ROOT / each for each in under] or [ROOT]
@@ -347,11 +353,11 @@ _OBJECT = re.compile(r"\b(?:of|on|with|in|across|for|to|at|over|from|by|than|wit
 # A number in a finished text whose noun or verb doesn't agree with it. Words that end in s without
 # being plurals, and units, are no mistakes.
 _ONE = re.compile(
-    r"(?<![\w.,/:=×–−-])1 (?P<noun>(?!(?:is|was|has|takes|causes|needs|gives|gets|this|less|across|always|towards|thus|process|"
-    r"class|bus|loss|access|pass|s|ms|µs|ns|plus|minus|versus|as|its|us|does)\b)[a-z]+s)\b(?!')"
+    r"(?<![\w.,/:=×–−-])1 (?P<noun>(?!(?:is|was|has|takes|causes|needs|gives|gets|this|less|"
+    r"across|always|towards|thus|process|class|bus|loss|access|pass|s|ms|µs|ns|plus|minus|versus|as|its|us|does)\b)[a-z]+s)\b(?!')"
 )
 _ONE_VERB = re.compile(
-    r"(?<![\w.,/:×–−-])1 [a-z]+ (?P<verb>are|were|have|do|don't|aren't|repeat|need|differ|"
+    r"(?<![\w.,/:×–−-])1 (?!m?s\b)[a-z]+ (?P<verb>are|were|have|do|don't|aren't|repeat|need|differ|"
     r"send|share|take|wait|reach|agree|exchange|exceed|keep|depend|carry|show) (?!per\b)"
 )
 _MANY = re.compile(
@@ -373,6 +379,7 @@ def lengths() -> tuple[int, dict[str, int]]:
     return table["words"], table["allowed"]
 
 
+@functools.cache
 def prose_files() -> list[Path]:
     """Files whose sentences are counted: documents, and commands with their help."""
     documents = [path for path in files() if path.suffix == ".md"]
@@ -382,15 +389,32 @@ def prose_files() -> list[Path]:
 def long_sentences(path: Path, words: int) -> list[tuple[int, int, str]]:
     """Sentences of a document or a command's help with more words: line, words, text."""
     found: list[tuple[int, int, str]] = []
-    for passage in passages(path):
-        if passage.kind not in ("paragraph", "docstring"):
-            continue
-        for sentence in sentences(passage.text):
+    for line, text in _help_blocks(path) if path.suffix == ".py" else _paragraphs(path):
+        for sentence in sentences(text):
             count = sum(any(sign.isalnum() for sign in word) for word in sentence.split())
             if count > words:
-                at = passage.text.find(sentence[:30])
-                found.append((passage.line_of(max(at, 0)), count, sentence))
+                found.append((line, count, sentence))
     return found
+
+
+def _paragraphs(path: Path) -> list[tuple[int, str]]:
+    return [(passage.lines[0], passage.text) for passage in passages(path)]
+
+
+def _help_blocks(path: Path) -> Iterator[tuple[int, str]]:
+    """Paragraphs and descriptions of options in a module's docstrings, examples left out."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, (ast.Module, ast.FunctionDef)) or not ast.get_docstring(node):
+            continue
+        block: list[str] = []
+        options = False
+        for line in [*(ast.get_docstring(node) or "").splitlines(), ""]:
+            options = options or line == "Parameters"
+            if (not line.strip() or (options and line[0] != " ")) and block:
+                yield node.body[0].lineno, " ".join(block)
+                block = []
+            elif line.strip() and (options or not line.startswith("    ")):
+                block.append(line.strip())
 
 
 def sentences(text: str) -> list[str]:

@@ -126,7 +126,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"Tested: {len(candidates)} covariates and factors by their normal scores, at a "
+            f"Covariates and factors tested: {len(candidates)}, by their normal scores, at a "
             f"family-wise error rate of {format_share(alpha)} (Holm). Shares: of the variance of "
             "the logarithm of the cost, averaged over the orders of the causes, direct ones first. "
             "Intervals: allow for the selection of causes by their significance."

@@ -129,8 +129,8 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             parameters=parameters,
             metrics={},
             caveats=[
-                f"The result was wrong in {len(refuted)} of {len(measurements)} launches: its "
-                "speed is not given."
+                f"The result was wrong in {len(refuted)} of "
+                f"{counted(len(measurements), 'launch')}: its speed is not given."
             ],
             error=_refutation(refuted[0]),
             lost_launches=lost,
