@@ -121,10 +121,10 @@ class VirtualCluster(Cluster):
     """``with VirtualCluster(2, rates=(GIGABIT, FAST_ETHERNET)) as cluster: …``
 
     Each host has one adapter per rate (``eth0``, ``eth1`` …), which sends at most that many B/s;
-    None is no limit. ``spec`` describes any other cluster instead. The hosts share this machine's
-    memory and files, and divide its cores if there are enough. Raises AssayError if it can't be
-    created. It is removed at the end, also after an exception; the remains of a killed process are
-    removed by the next cluster, or by ``remove_leftovers``.
+    None means no limit. ``spec`` describes any other cluster instead. The hosts share this
+    machine's memory and files, and divide its cores if there are enough. Raises AssayError if it
+    can't be created. It is removed at the end, also after an exception; the remains of a killed
+    process are removed by the next cluster, or by ``remove_leftovers``.
     """
 
     def __init__(

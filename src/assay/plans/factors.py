@@ -133,7 +133,7 @@ def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
 
 
 def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
-    """The MPI library's own choice and, if there are several adapters, each of them alone."""
+    """The MPI library's own choice and, if there are several adapters, each one separately."""
     yield DEFAULT
     if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
         yield from context.adapters

@@ -51,7 +51,7 @@ class Peak(msgspec.Struct, frozen=True):
 def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Peak | None:
     """The double-precision peak of ``cores`` physical cores of a system.
 
-    ``cores`` are physical: the hardware threads of a core share its pipes. They may be those of
+    ``cores`` are physical: the hardware threads of a core share its pipes. They may belong to
     several equal nodes. ``clock_hz`` is the clock measured along with the samples (Hz), None if it
     was not. The result is None if the clock or the instruction set is unknown. Raises ValueError if
     ``cores`` is not positive.
@@ -76,7 +76,7 @@ def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Pea
 def cores_used(system: System, placement: Placement) -> int:
     """Physical cores that a placement computes on, over all its nodes.
 
-    Where ranks × threads exceed a node's cores, they share them, and the peak is that of the cores.
+    Where ranks × threads exceed a node's cores, they share them, and only cores count for the peak.
     """
     wanted = placement.ppn * placement.threads
     cores = system.usable_cores

@@ -12,8 +12,8 @@ from assay.topologies.wiring import wiring_of
 class Floor:
     """How racks stand. ``rack``, ``aisle``: distance between racks and between rows, m.
 
-    ``slack``: m that each cable needs within racks, at both ends together. Defaults are those of
-    19-inch racks, 0.6 m wide, in rows 2.4 m apart.
+    ``slack``: m that each cable needs within racks, at both ends together. Defaults suit 19-inch
+    racks, 0.6 m wide, in rows 2.4 m apart.
     """
 
     hosts_per_rack: int = 10

@@ -80,8 +80,8 @@ def usage(
         The scheduler to model: fcfs, easy, conservative, multifactor, maui, or a TOML file with
         [policy] and [machine] [default: easy, where another option asks for the model].
     what_if
-        A change whose effect is wanted, repeatable: estimates=2 (what jobs request beyond their run
-        time is halved), estimates=exact, cov=10% (run times vary so much), cov=5.7%:1% (their CoV
+        A change to simulate, repeatable: estimates=2 (what jobs request beyond their run
+        time is halved), estimates=exact, cov=10% (variation of run times), cov=5.7%:1% (their CoV
         changes, and requests with it), nodes=+10%, longest=12h and largest=64 (limits of time and
         processors per job), heartbeat=2% (coordinated system tasks), lost-node=1d (per week),
         policy=conservative.
@@ -136,7 +136,7 @@ def usage(
 
     if processors is not None and processors < 1:
         raise AssayError(
-            "A machine has a processor at least.", where="--processors", fix="Write a number > 0."
+            "A machine has at least one processor.", where="--processors", fix="Write a number > 0."
         )
     query = UsageQuery(since, until, queue, user, processors, zone, identify)
     asked = QueueQuery(

@@ -130,7 +130,7 @@ def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterCo
 
 
 def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0) -> tuple[str, ...]:
-    """The hosts that a placement uses; empty for this machine alone.
+    """The hosts that a placement uses; empty if it uses only this machine.
 
     ``seed``: the plan's seed, for random node sets. Raises AssayError if there are too few hosts.
     """

@@ -1,7 +1,7 @@
 """The share of a cell's variation that each of its covariates explains, and the unexplained rest.
 
 Covariates are selected by rank-based tests, which are insensitive to skewed costs and rare events;
-shares are of the variance of the logarithm of the cost. A selected covariate correlates with the
+shares refer to the variance of the logarithm of the cost. A selected covariate correlates with the
 cost; its meaning suggests that it is the cause, which only an experiment can confirm.
 """
 

@@ -337,8 +337,9 @@ def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Va
 
 
 def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
-    """The summary of a metric. Order statistics of rates are those of costs, inverted: the median
-    of work / time is work / median(time), and intervals and percentiles have their ends swapped.
+    """The summary of a metric. Order statistics of rates are the inverted order statistics of
+    costs: the median of work / time is work / median(time), and intervals and percentiles have
+    their ends swapped.
     """
     medians, samples = costs.medians, np.concatenate(costs.launches)
     interval = launch_interval(medians)
