@@ -48,7 +48,7 @@ def test_for_other_numbers_of_ranks_nothing_is_fitted(tmp_path: Path) -> None:
     app = read_app(COMMAND, None, None, None, matrix=path)
     plan = load_plan(find_suite("placement"), PlanContext(cores=4, nodes=2), 1, app=app)
     assert {c.placement.ranks for c in plan.cells if c.id in plan.fitted} == {4}
-    note_text = "order = fitted on 8 ranks, but the communication matrix is of 4."
+    note_text = "order = fitted on 8 ranks, but the communication matrix covers 4."
     assert [note for note in plan.notes if note_text in note]
 
 

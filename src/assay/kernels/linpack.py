@@ -166,7 +166,7 @@ KERNELS = (
         "untimed. "
         "Entries are uniform in (-0.5, 0.5) and the same at any process grid. Parameters left open "
         "(n, nb, p, broadcast, swap, depth) are set by the plan's linpack.search at the same "
-        "placement, if it has one; else the kernel chooses it, n only by memory. Verified: HPL's "
+        "placement, if it has one; else the kernel chooses them, n only by memory. Verified: HPL's "
         "scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},

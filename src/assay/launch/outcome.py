@@ -28,7 +28,7 @@ KEPT_OUTPUT = 4096  # bytes of a launch's last output that go into its record
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
 # Used as signal number if one of the launcher's own processes was ended (by an unknown signal).
 AGENT_ENDED = 0
-# The messages of MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE) for such an end.
+# Printed then by MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE).
 _AGENT_DIED = re.compile(
     r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
 )

@@ -68,8 +68,8 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Matrix | None:
         )
     if messages.ranks != ranks:
         raise Infeasible(
-            f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
-            f"{messages.ranks}.",
+            f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix "
+            f"covers {messages.ranks}.",
             where=messages.where,
             fix=f"Place {messages.ranks} ranks, or count what "
             f"{counted_verb(ranks, 'rank', 'send')}.",

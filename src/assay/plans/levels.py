@@ -174,7 +174,9 @@ def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
         raise AssayError(f"'{name}' has no choices to take the largest of.", where=written.where)
     first, last = read(written.start), read(written.stop)
     if isinstance(first, str) or isinstance(last, str):
-        raise AssayError(f"'{name}' is not a number, so it can't have a range.", where=written.where)
+        raise AssayError(
+            f"'{name}' is not a number, so it can't have a range.", where=written.where
+        )
     whole = isinstance(first, int) and isinstance(last, int)
     values = dict.fromkeys(
         round(value) if whole else value for value in _points(written, first, last, name)

@@ -241,8 +241,8 @@ def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
     if not found:
         counts = ", ".join(map(str, sorted({cell.placement.ranks for cell in outside})))
         raise AssayError(
-            f"The communication matrix is of {messages.ranks} ranks, and no placement of the plan "
-            f"has as many ({counts or 'it has no command'}).",
+            f"The communication matrix covers {messages.ranks} ranks, but no placement of the plan "
+            f"has this many ({counts or 'it has no command'}).",
             where=messages.where,
             fix="Count what the program sends at a number of ranks that the plan has, or request "
             "that number: ppn=…",
