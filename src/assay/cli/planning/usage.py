@@ -2,7 +2,7 @@
 
 Examples::
 
-    assay usage machine.swf.gz  # utilisation, waits, sizes, what can't be said
+    assay usage machine.swf.gz  # utilisation, waits, sizes, what is unknown
     assay usage accounting/2026* --html  # PBS, with figures
     assay usage jobs.txt --processors 4096  # sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
