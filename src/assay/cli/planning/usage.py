@@ -80,11 +80,11 @@ def usage(
         The scheduler to model: fcfs, easy, conservative, multifactor, maui, or a TOML file with
         [policy] and [machine] [default: easy, where another option asks for the model].
     what_if
-        A change to simulate, repeatable: estimates=2 (what jobs request beyond their run
-        time is halved), estimates=exact, cov=10% (variation of run times), cov=5.7%:1% (their CoV
-        changes, and requests with it), nodes=+10%, longest=12h and largest=64 (limits of time and
-        processors per job), heartbeat=2% (coordinated system tasks), lost-node=1d (per week),
-        policy=conservative.
+        A change to simulate, repeatable. Requests: estimates=2 (what jobs request beyond their
+        run time is halved), estimates=exact. Run times: cov=10% (their variation), cov=5.7%:1%
+        (the variation changes, and requests with it). The machine: nodes=+10%, heartbeat=2%
+        (coordinated system tasks), lost-node=1d (per week). Rules: longest=12h and largest=64
+        (limits of time and processors per job), policy=conservative.
     estimates
         The requested times: logged, exact, modal (round values, as users choose them), or a
         multiple of the run time such as ×2 [default: logged; modal for a synthetic load].
