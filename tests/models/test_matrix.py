@@ -85,7 +85,7 @@ def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) ->
     [
         ("0 1\n1 0\n2 2\n", "2 numbers in a line, and 3 lines", ":"),
         ("0 -1\n1 0\n", "at least 0", "line 1"),
-        ("0 1\nx 0\n", "no row of numbers", "line 2"),
+        ("0 1\nx 0\n", "not a row of numbers", "line 2"),
         ("0 nan\n1 0\n", "at least 0", "line 1"),
         ("", "there are no numbers", "line 1"),
         ("5 0\n0 7\n", "no message between different ranks", "matrix.txt"),
