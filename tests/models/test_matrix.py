@@ -73,7 +73,7 @@ def test_without_a_matrix_nothing_is_fitted(tmp_path: Path) -> None:
 
 
 def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="is of 3 ranks, and no placement") as refused:
+    with pytest.raises(AssayError, match="covers 3 ranks, but no placement") as refused:
         plan_of(tmp_path, "0 1 5\n1 2 5\n2 0 5\n")
     assert refused.value.where.endswith("matrix.txt")
     assert "(1, 2, 4)" in refused.value.what
