@@ -154,7 +154,7 @@ def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
 
 
 def test_a_number_of_launches_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert "'0' is not a number of launches" in _profile(
+    assert "'0' is no number of launches" in _profile(
         tmp_path, "true", options=("--launches", "0"), status=2
     ).stderr  # fmt: skip
 
