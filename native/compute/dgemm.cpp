@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t kLargestOrder = 100'000;
-// Entries of C that verify() computes anew.
+// Entries of C that verify() recomputes.
 constexpr std::size_t kSpotEntries = 64;
 // The share of a node's available memory that its matrices may take.
 constexpr double kPartOfMemory = 0.9;
@@ -117,9 +117,8 @@ class Product : public Kernel {
     const bool number = !std::isnan(by_vector) && !std::isnan(by_entries);
     const double value =
         number ? std::max(by_vector, by_entries) : std::numeric_limits<double>::quiet_NaN();
-    return {value <= 1.0,
-            "error over its bound, of C x against A (B x) and of entries computed anew", value,
-            1.0};
+    return {value <= 1.0, "error over its bound, of C x against A (B x) and of recomputed entries",
+            value, 1.0};
   }
 
   bool uses_blas_threads() const override { return true; }

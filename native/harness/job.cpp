@@ -136,7 +136,7 @@ Job parse_job(const std::string& content) {
     const std::string where = "measurements[" + std::to_string(i) + "]";
     job.measurements.push_back(order(orders[i], where));
     if (!seen.insert(job.measurements.back().measurement).second) {
-      wrong(where, "measurement '" + job.measurements.back().measurement + "' stands there twice");
+      wrong(where, "measurement '" + job.measurements.back().measurement + "' occurs twice");
     }
   }
   return job;

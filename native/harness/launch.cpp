@@ -17,8 +17,8 @@
 namespace assay {
 namespace {
 
-// Distributes the job, read by rank 0 alone, to every rank; nothing, and a message on stderr, if it
-// is wrong.
+// Distributes the job, which only rank 0 reads, to every rank; nothing, and a message on stderr,
+// if it is wrong.
 std::optional<Job> share_job(const std::string& path) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

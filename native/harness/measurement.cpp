@@ -126,7 +126,7 @@ std::string own_series(const Kernel& kernel) {
   return text;
 }
 
-// The kernel's own check on every rank; the result is that of the first rank that fails it.
+// The kernel's own check on every rank; the result comes from the first rank that fails it.
 Complaint verify(const Launch& launch, Kernel& kernel, Result& result) {
   Verification mine;
   const Complaint failure = attempt(launch.harness, [&] { mine = kernel.verify(); });

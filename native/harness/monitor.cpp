@@ -21,7 +21,7 @@ Monitor::Monitor(std::int64_t rate) {
   if (rate <= 0) return;
   for (const char* name : kFiles) {
     const int file = open(name, O_RDONLY | O_CLOEXEC);
-    if (file >= 0) files_.push_back(file);  // I/O may be readable to root alone
+    if (file >= 0) files_.push_back(file);  // only root may be able to read I/O
   }
   // Signals are for the rank's own thread.
   sigset_t all;

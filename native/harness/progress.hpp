@@ -1,4 +1,4 @@
-// Progress records, for observers of a running measurement. On rank 0 alone.
+// Progress records, for observers of a running measurement. Only on rank 0.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ std::optional<Mount> mount_of(const std::string& mountinfo, bool unified) {
 }
 
 bool has_limit(const std::string& group) {
-  // cpu.max: "max 100000", or the microseconds per period; in version 1, -1 is no limit.
+  // cpu.max: "max 100000", or the microseconds per period; in version 1, -1 means no limit.
   const std::string unified = first_line(group + "/cpu.max");
   if (!unified.empty()) return !unified.starts_with("max");
   const auto quota = first_number(first_line(group + "/cpu.cfs_quota_us"));

@@ -1,4 +1,4 @@
-// The stream of records: written by rank 0 alone, one record per line, each line with one write(2).
+// The stream of records: written only by rank 0, one record per line, each line with one write(2).
 #pragma once
 
 #include <string>

@@ -9,8 +9,8 @@
 
 namespace assay::linpack {
 
-// How the data travel from the root over the ranks, which are numbered from the root. The rings and
-// "bandwidth" are those of Petitet, Whaley, Dongarra & Cleary, HPL, "Panel broadcast"
+// How the data travel from the root over the ranks, which are numbered from the root. The rings
+// and "bandwidth" follow Petitet, Whaley, Dongarra & Cleary, HPL, "Panel broadcast"
 // (https://www.netlib.org/benchmark/hpl/algorithm.html); here all of them send in pieces.
 enum class BroadcastScheme {
   library,             // MPI_Ibcast

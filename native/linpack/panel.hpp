@@ -82,7 +82,7 @@ class PanelFactorisation {
   PanelFactorisation& operator=(const PanelFactorisation&) = delete;
 
   // Collective. `panel.rows()` holds the columns to factor; afterwards it holds L below the
-  // triangles, and pivots and triangles are those of partial pivoting. If a column has no nonzero
+  // triangles, and pivots and triangles result from partial pivoting. If a column has no nonzero
   // number, the factorisation stops and records the column in the panel, on every rank.
   void factor(Panel& panel, const Cyclic& rows);
 

@@ -12,9 +12,9 @@
 namespace assay::linpack {
 
 // The residual of the HPL benchmark (Dongarra, Luszczek & Petitet, Concurrency and Computation 15,
-// 2003), in infinity norms: ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), where eps is 2^-53. It is
-// of the order of 1 for a backward stable solution, whatever A's condition, and must be below this
-// tolerance.
+// 2003), in infinity norms: ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), where eps is 2^-53. Its
+// order of magnitude is 1 for a backward stable solution, whatever A's condition, and must be
+// below this tolerance.
 inline constexpr double kResidualTolerance = 16.0;
 
 // Collective over `comm`; A and b are generated again, column by column. `x` is the whole solution

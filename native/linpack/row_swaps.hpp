@@ -45,7 +45,7 @@ SwapPlan plan_swaps(const std::int64_t* pivots, std::int32_t count, std::int64_t
 
 enum class SwapScheme {
   // By size: `exchange` if U is smaller than 512 KiB on a power of two of ranks, or than 80 KiB on
-  // other numbers; `spread` above. The limits are those of Thakur, Rabenseifner & Gropp
+  // other numbers; `spread` above. The limits come from Thakur, Rabenseifner & Gropp
   // (2005), Optimization of collective communication operations in MPICH, IJHPCA 19(1), section
   // 4.1, for the same choice in an allgather.
   automatic,

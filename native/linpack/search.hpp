@@ -52,8 +52,8 @@ struct SearchOutcome {
 // case. Ascending.
 std::vector<std::int64_t> widths_to_try(std::int64_t n);
 
-// Numbers of process grid rows that are tried, ascending: divisors of the ranks for grids with up
-// to 64 times as many columns as rows, and up to 4 times as many rows as columns.
+// Numbers of process grid rows that are tried, ascending: divisors of the ranks for grids whose
+// columns are at most 64 times the rows, and whose rows are at most 4 times the columns.
 std::vector<int> grids_to_try(int ranks);
 
 // Broadcast schemes that differ from each other on that number of grid columns, and interchange

@@ -83,7 +83,7 @@ class Transfers {
   std::vector<int> completed_;         // indices that MPI reports as complete
   std::vector<bool> over_;             // for each: whether complete
   std::size_t here_ = 0;               // incoming messages, the first ones, that are complete
-  std::size_t gone_ = 0;               // outgoing messages, likewise
+  std::size_t gone_ = 0;               // the same for outgoing messages
   std::size_t posted_ = 0;             // outgoing messages, complete or not
   std::size_t left_ = 0;               // messages that are not complete
 };

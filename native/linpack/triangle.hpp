@@ -6,7 +6,7 @@
 
 namespace assay::linpack {
 
-// B becomes L^-1 B by matrix products alone: recursively by halves, down to small blocks on L's
+// B becomes L^-1 B only by matrix products: recursively by halves, down to small blocks on L's
 // diagonal, whose inverses are computed once. (Several times as fast as the triangular solver of a
 // BLAS that is optimised for other shapes.) L belongs to a panel: no entry exceeds 1, and the
 // inverse of a block of 16 rows has no entry above 2^14; Du Croz & Higham, Stability of methods for

@@ -102,7 +102,7 @@ class Stream : public Kernel {
     passes_ += count;
   }
 
-  // The result of the timed passes must be that of the last one, and one more pass over a
+  // The timed passes must leave the result of the last one, and one more pass over a
   // destination filled with NaN must write every element.
   Verification verify() override {
     inject_fault();

@@ -109,8 +109,8 @@ class Strided : public Kernel {
   double operations_per_count() const override { return static_cast<double>(elements_); }
 
   // The sums of all passes are exact (see stream::pattern), and so must be the arrays that they
-  // were read from. The result of a writing pass must be that of the last one, with unchanged gaps,
-  // and so must that of one more pass over NaN.
+  // were read from. Writing passes must leave the result of the last one, with unchanged gaps, and
+  // so must one more pass over NaN.
   Verification verify() override {
     inject_fault();
     if (flushed_ != 0.0 && flushed_ != static_cast<double>(flush_elements())) ++wrong_sums_;

@@ -15,8 +15,8 @@ namespace assay::strided {
 using Pass = double (*)(double* to, const double* x, const double* y, double scalar, std::size_t n,
                         std::size_t stride);
 
-// Elements read together, so that no addition waits for the one before it: reading shall wait for
-// memory alone.
+// Elements read together, so that no addition waits for the one before it: reading shall wait
+// only for memory.
 constexpr std::size_t kSums = 8;
 
 struct Read {

@@ -159,7 +159,7 @@ class Pairs : public Kernel {
 
   // Does the action for each pair of this rank: a whole round together, or one pair after the other
   // while all others wait in a barrier. Stops when that part of the measurement's time is over, but
-  // not before the first; returns the number of steps (rounds or pairs) done.
+  // only after the first step; returns the number of steps (rounds or pairs) done.
   template <typename Action>
   std::size_t each_visit(bool together, Action action, double part = kNoEnd) {
     auto mine = visits_.begin();

@@ -42,7 +42,7 @@ class Payload {
   unsigned char* incoming_ = nullptr;
 };
 
-// Whether the status is of a message of exactly that many bytes.
+// Whether the status belongs to a message of exactly that many bytes.
 bool arrived_whole(MPI_Status& status, int bytes);
 
 }  // namespace assay

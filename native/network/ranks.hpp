@@ -19,7 +19,7 @@ inline std::vector<int> all_ranks(int size) {
   return ranks;
 }
 
-// The same members in an order that depends on the seed alone, on every machine.
+// The same members in an order that depends only on the seed, on every machine.
 inline std::vector<int> shuffled(std::vector<int> members, std::uint64_t seed) {
   // Fisher and Yates written out: std::shuffle draws differently in each library. The remainder's
   // bias, members / 2^64, is negligible.

@@ -3,7 +3,7 @@
 namespace assay {
 namespace {
 
-// A communicator of the pair alone; the rank that begins is rank 0.
+// A communicator of only the pair; the rank that begins is rank 0.
 MPI_Comm communicator_of(const Pair& pair) {
   const int ranks[] = {pair.first ? pair.rank : pair.partner,
                        pair.first ? pair.partner : pair.rank};

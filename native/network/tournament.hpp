@@ -22,8 +22,8 @@ inline std::size_t rounds_of(std::size_t members) {
 
 // One round of the circle method (Kirkman): one member stays, the others move by one place each
 // round. Each round has a different set of pairs, so that any set of rounds is a balanced part of
-// all pairs: every member has the same number of them, except for byes. Consecutive rounds are no
-// random part: a member's partners are then neighbours on the circle.
+// all pairs: every member has the same number of them, except for byes. Consecutive rounds are
+// not a random part: a member's partners are then neighbours on the circle.
 inline Round tournament_round(const std::vector<int>& members, std::size_t turn) {
   const std::size_t circle = rounds_of(members.size());
   Round round;

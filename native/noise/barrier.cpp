@@ -20,7 +20,7 @@ namespace {
 // A rank's lateness is reported as these quantiles and its few greatest values.
 constexpr double kLevels[] = {0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999};
 constexpr std::size_t kWorst = 5;
-// Steps whose lateness is kept for the quantiles; the shares and means are of all steps.
+// Steps whose lateness is kept for the quantiles; the shares and means cover all steps.
 constexpr std::size_t kMostSteps = std::size_t{1} << 18;
 
 class ArrivalAtBarrier : public Kernel {

@@ -13,7 +13,7 @@ std::int64_t steps_lasting(MPI_Comm comm, double wanted, FixedWork& work) {
   // core has left its idle frequency.
   constexpr std::int64_t kSteps = 20000;
   constexpr int kRounds = 200;
-  MPI_Barrier(comm);  // concurrently, for cores that run alone may run faster
+  MPI_Barrier(comm);  // concurrently, since a core may run faster while the others are idle
   Ticks best = std::numeric_limits<Ticks>::max();
   for (int round = 0; round < kRounds; ++round) {
     const Ticks before = ticks();

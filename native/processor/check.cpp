@@ -3,7 +3,7 @@
 //
 // - It is compiled for the architecture's baseline (see CMakeLists.txt in this folder), and uses
 // neither templates nor inline functions of the C++ library: the linker keeps one copy of such a
-// function, which may be that of an optimised unit.
+// function, which may come from an optimised unit.
 // - It runs from .preinit_array, that is before all initialisers, those of shared libraries too
 // (System V ABI, "Initialization and Termination Functions"). Libraries that select their code at
 // run time, such as OpenBLAS and MPI, need no check.
@@ -114,7 +114,7 @@ bool has(const Set& set) {
 #elif defined(__aarch64__)
 
 // Linux reports the sets in the auxiliary vector (arch/arm64, elf_hwcaps). `bits`: of a vector of
-// SVE, if the program was compiled for that length alone.
+// SVE, if the program was compiled only for that length.
 struct Set {
   const char* name;
   unsigned long vector;

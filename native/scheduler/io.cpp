@@ -32,7 +32,7 @@ const json& field(const json& object, const char* name) {
 double number(const json& object, const char* name, double missing = kNever) {
   const json& value = field(object, name);
   if (value.is_null()) return missing;
-  if (!value.is_number()) refuse("'" + std::string(name) + "' of the header is no number.");
+  if (!value.is_number()) refuse("'" + std::string(name) + "' of the header is not a number.");
   return value.get<double>();
 }
 
@@ -48,7 +48,7 @@ double quantity(const json& object, const char* name, double least) {
 std::int64_t whole(const json& object, const char* name, std::int64_t least, std::int64_t most) {
   const json& value = field(object, name);
   if (!value.is_number_integer()) {
-    refuse("'" + std::string(name) + "' of the header is no whole number.");
+    refuse("'" + std::string(name) + "' of the header is not a whole number.");
   }
   const auto number = value.get<std::int64_t>();
   if (number < least || number > most) {
@@ -59,19 +59,20 @@ std::int64_t whole(const json& object, const char* name, std::int64_t least, std
 
 bool flag(const json& object, const char* name) {
   const json& value = field(object, name);
-  if (!value.is_boolean()) refuse("'" + std::string(name) + "' of the header is no truth value.");
+  if (!value.is_boolean())
+    refuse("'" + std::string(name) + "' of the header is not a truth value.");
   return value.get<bool>();
 }
 
 std::string word(const json& object, const char* name) {
   const json& value = field(object, name);
-  if (!value.is_string()) refuse("'" + std::string(name) + "' of the header is no text.");
+  if (!value.is_string()) refuse("'" + std::string(name) + "' of the header is not a text.");
   return value.get<std::string>();
 }
 
 const json& list(const json& object, const char* name) {
   const json& value = field(object, name);
-  if (!value.is_array()) refuse("'" + std::string(name) + "' of the header is no list.");
+  if (!value.is_array()) refuse("'" + std::string(name) + "' of the header is not a list.");
   return value;
 }
 
@@ -304,7 +305,7 @@ bool read_case(std::FILE* input, Case& read) {
   }
   if (letter == EOF && line.empty()) return false;
   const json header = json::parse(line, nullptr, false);
-  if (header.is_discarded()) refuse("The header is no JSON.");
+  if (header.is_discarded()) refuse("The header is not JSON.");
   read = Case();
   const std::int64_t count = whole(header, "jobs", 0, kMostJobs);
   read_machine(header, read);

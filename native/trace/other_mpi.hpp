@@ -3,9 +3,9 @@
 
 namespace assay::trace {
 
-// Whether the program's MPI passes handles in another way than the one of this library. Then all
+// Whether the program's MPI passes handles differently than this library's MPI. Then all
 // functions of this library become jumps to the next ones, with their arguments as they are, and a
-// line says so unless the next ones are those of this library for another MPI.
+// line says so unless the next ones belong to this library for another MPI.
 bool other_mpi() noexcept;
 
 }  // namespace assay::trace

@@ -62,7 +62,7 @@ Persistent* persistent_of(std::uint64_t request, bool make);
 
 void begin_profile();
 void switch_profile(int level);  // MPI_Pcontrol
-// Of the regions in which counting was on, the last one until now: nanoseconds, and of them those
+// Of the regions in which counting was on, the last one so far: nanoseconds, and of them those
 // without a CPU (-1: unknown).
 std::uint64_t counted_time(std::uint64_t until) noexcept;
 std::int64_t counted_wait() noexcept;

@@ -112,7 +112,7 @@ def test_an_executable_that_hangs_from_its_first_launch_on_is_given_up(tmp_path:
     ("words", "says"),
     [
         (["--beside", "none"], "There is no such folder"),
-        (["--beside", "plan.toml"], "This is no folder"),
+        (["--beside", "plan.toml"], "This is not a folder"),
         (["--beside", "."], "There is no executable of NPB"),
         (["--beside", "other"], "The plan has no cell that corresponds to lu.S.x"),
         (["--beside", ".", "--app", "./a.out"], "--app replaces these"),

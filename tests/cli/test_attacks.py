@@ -495,7 +495,7 @@ def test_a_planted_host_is_no_option_of_the_remote_shell(scratch: Scratch) -> No
         members=1,
         hosts=[f"-oProxyCommand=touch {scratch.ran}"],
     )
-    refused(scratch, "run", "--resume", "--here", says="is no name of a host")
+    refused(scratch, "run", "--resume", "--here", says="is not the name of a host")
 
 
 # ---- permissions -----------------------------------------------------------------------------

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.units import (
+    agreeing,
     capitalised,
     counted,
+    counted_verb,
     format_change,
     format_count,
     format_duration,
@@ -301,6 +303,29 @@ def test_parsing_never_raises_anything_else(text):
 )
 def test_numbers_with_nouns(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "verb", "text"),
+    [
+        (0, "repeat", "0 ranks repeat"),
+        (1, "repeat", "1 rank repeats"),
+        (2, "repeat", "2 ranks repeat"),
+        (1, "are", "1 rank is"),
+        (1, "were", "1 rank was"),
+        (1, "have", "1 rank has"),
+        (1, "don't", "1 rank doesn't"),
+        (2, "don't", "2 ranks don't"),
+        (1, "can't", "1 rank can't"),
+        (1, "reach", "1 rank reaches"),
+        (1, "carry", "1 rank carries"),
+        (1, "stay", "1 rank stays"),
+        (1000, "are", "1,000 ranks are"),
+    ],
+)
+def test_verbs_agree_with_numbers(number: int, verb: str, text: str) -> None:
+    assert counted_verb(number, "rank", verb) == text
+    assert text.endswith(f" {agreeing(number, verb)}")
 
 
 def test_a_probability_is_never_rounded_to_certainty() -> None:

@@ -37,7 +37,7 @@ def test_the_operations_done_per_official_one(kernel):
 @pytest.mark.parametrize("kernel", npb.KERNELS, ids=lambda kernel: kernel.name)
 def test_notes_name_the_code_and_the_operations_done(kernel):
     """As ``assay kernels`` and the page of kernels show them."""
-    assert kernel.notes.startswith(f"Rates are those of {OWN_CODE}.")
+    assert kernel.notes.startswith(f"Rates belong to {OWN_CODE}.")
     done = DONE[kernel.name]
     said = "No floating-point operations are done." if done is None else f"{done:.2f}"
     assert said in kernel.notes.rpartition("Verified")[2]

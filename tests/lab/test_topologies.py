@@ -272,7 +272,7 @@ def test_a_spec_with_a_slurm_as_sites_have_it(tmp_path: Path) -> None:
     assert read(tmp_path, single + "[slurm]\n").slurm  # a table, even an empty one
     for name, options in (("lab", "Nodes=node1"), ("De bug", "x"), ("d", "a\\nb")):
         wrong = single + f'[slurm.partitions]\n"{name}" = "{options}"\n'
-        with pytest.raises(AssayError, match="no further partition"):
+        with pytest.raises(AssayError, match="not a further partition"):
             read(tmp_path, wrong)
     with pytest.raises(AssayError, match="acounts"):
         read(tmp_path, single + "[slurm]\nacounts = true\n")

@@ -125,10 +125,10 @@ def test_one_node_of_a_cluster_is_its_first_host() -> None:
 
 def test_unsupported_placements() -> None:
     wrong = [
-        ("mpich", Placement(nodes=4), CLUSTER, "There are 3 hosts, and the placement needs 4"),
+        ("mpich", Placement(nodes=4), CLUSTER, "There are 3 hosts, but the placement needs 4"),
         ("mpich", Placement(nodes=2), None, "There is one node, this machine"),
         ("mpich", Placement(ppn=2, adapter="eth0"), CLUSTER, "communicate through shared memory"),
-        ("other", Placement(nodes=2), CLUSTER, "No way is known to launch on several hosts"),
+        ("other", Placement(nodes=2), CLUSTER, "assay can't launch on several hosts"),
         ("other", Placement(nodes=2, adapter="eth0"), CLUSTER, "No way is known to hold this MPI"),
         ("intel", Placement(nodes=2, adapter="eth0,eth1"), CLUSTER, "it takes one interface"),
         ("intel", Placement(nodes=2, adapter="eth0,mlx5_0:1"), CLUSTER, "it takes one interface"),

@@ -81,7 +81,7 @@ def test_launch_lines_are_these(flavour, more, cores, root, line):
 @pytest.mark.parametrize(
     ("placement", "mpirun", "message"),
     [
-        (Placement(nodes=2), "m", "There is one node, this machine, and the placement needs 2."),
+        (Placement(nodes=2), "m", "There is one node, this machine, but the placement needs 2."),
         (Placement(adapter="ib0"), "m", "can't use the network adapter 'ib0'"),
         (Placement(), None, "The toolchain 't' has no mpirun"),
     ],

@@ -48,7 +48,7 @@ def test_for_other_numbers_of_ranks_nothing_is_fitted(tmp_path: Path) -> None:
     app = read_app(COMMAND, None, None, None, matrix=path)
     plan = load_plan(find_suite("placement"), PlanContext(cores=4, nodes=2), 1, app=app)
     assert {c.placement.ranks for c in plan.cells if c.id in plan.fitted} == {4}
-    note_text = "order = fitted on 8 ranks, but the communication matrix is of 4."
+    note_text = "order = fitted on 8 ranks, but the communication matrix covers 4."
     assert [note for note in plan.notes if note_text in note]
 
 
@@ -73,7 +73,7 @@ def test_without_a_matrix_nothing_is_fitted(tmp_path: Path) -> None:
 
 
 def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="is of 3 ranks, and no placement") as refused:
+    with pytest.raises(AssayError, match="covers 3 ranks, but no placement") as refused:
         plan_of(tmp_path, "0 1 5\n1 2 5\n2 0 5\n")
     assert refused.value.where.endswith("matrix.txt")
     assert "(1, 2, 4)" in refused.value.what
@@ -85,7 +85,7 @@ def test_a_matrix_of_a_number_that_is_not_measured_is_refused(tmp_path: Path) ->
     [
         ("0 1\n1 0\n2 2\n", "2 numbers in a line, and 3 lines", ":"),
         ("0 -1\n1 0\n", "at least 0", "line 1"),
-        ("0 1\nx 0\n", "no row of numbers", "line 2"),
+        ("0 1\nx 0\n", "not a row of numbers", "line 2"),
         ("0 nan\n1 0\n", "at least 0", "line 1"),
         ("", "there are no numbers", "line 1"),
         ("5 0\n0 7\n", "no message between different ranks", "matrix.txt"),

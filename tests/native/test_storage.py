@@ -83,7 +83,7 @@ def test_possible_parameters_are_not_refused(tmp_path) -> None:
     ("kernel", "parameters", "words"),
     [
         (FILE, {"record": 3 * KIB, "file_size": 64 * KIB}, "does not divide file_size = 64 KiB"),
-        (FILE, {"record": 1000}, "no multiple of 512"),
+        (FILE, {"record": 1000}, "not a multiple of 512"),
         (FILE, {"record": 6 * KIB, "file_size": 12 * KIB, "method": "direct"}, "of 4096 B"),
         (FILE, {"op": "read", "method": "fsync"}, "for writing"),
         (FILE, {"directory": "/nowhere/at/all"}, "no directory '/nowhere/at/all'"),

@@ -66,7 +66,7 @@ def test_invalid_patterns_are_refused(time: str, verify: str, says: str) -> None
 
 def test_the_time_out_is_a_time() -> None:
     assert read_app("./a {ranks}", None, None, "2 min").timeout == 120.0
-    with pytest.raises(AssayError, match="no time"):
+    with pytest.raises(AssayError, match="not a time"):
         read_app("./a", None, None, "0 s")
 
 

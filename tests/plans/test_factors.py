@@ -96,7 +96,7 @@ def test_words_sweep_lists_and_ranges():
 @pytest.mark.parametrize(
     ("words", "placement", "complaint", "fix"),
     [
-        (["n"], {}, "'n' is no assignment", "key=value"),
+        (["n"], {}, "'n' is not an assignment", "key=value"),
         (["n=1", "n=2"], {}, "given twice", ""),
         (["n=1,,2"], {}, "empty level", ""),
         (["n=1..9"], {}, "has no step", "n=1..9:x2"),

@@ -153,7 +153,7 @@ def test_matrices_are_squares_or_triples(tmp_path: Path) -> None:
     ("text", "line", "what"),
     [
         ("", 1, "there are no numbers"),
-        ("0 1\n1 x\n", 2, "'1 x' is no row of numbers"),
+        ("0 1\n1 x\n", 2, "'1 x' is not a row of numbers"),
         ("0 1\n1 0 3\n", 2, "3 numbers in a line, and 2 lines"),
         ("0 1\n1 -2\n", 2, "at least 0"),
         ("0 nan\n1 0\n", 1, "at least 0"),

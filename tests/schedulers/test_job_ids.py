@@ -56,7 +56,7 @@ def test_every_notation_and_nothing_else(kind: type[Batch]) -> None:
     scheduler.run = lambda command, **_: asked.append(command) or CommandResult(0, "", "")
     for job in NEVER:
         for use in (scheduler.status, scheduler.names, scheduler.accounting, scheduler.cancel):
-            with pytest.raises(AssayError, match="is no id of a job"):
+            with pytest.raises(AssayError, match="is not an id of a job"):
                 use([job])
             with pytest.raises(AssayError):
                 use([VALID[kind][0], job])

@@ -101,7 +101,7 @@ def test_carriage_returns_end_lines():
 
 
 def test_a_wrong_pattern_is_answered_with_a_valid_form():
-    with pytest.raises(AssayError, match="no regular expression") as caught:
+    with pytest.raises(AssayError, match="not a regular expression") as caught:
         StepLines("(step")
     assert "(step" in caught.value.where and "--step" in caught.value.fix
 

@@ -97,7 +97,7 @@ def test_an_invalid_program_is_a_usage_error():
     done = subprocess.run(WATCH, capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 2 and b"No program" in done.stderr
     done = watch("--step", "(", program=["true"])
-    assert done.returncode == 2 and b"no regular expression" in done.stderr
+    assert done.returncode == 2 and b"not a regular expression" in done.stderr
 
 
 def test_a_closed_reader_ends_the_program_as_without_assay():

@@ -5,7 +5,7 @@
 // compute the unknowns on both sides; these are substituted outwards again. Lines are processed in
 // batches, so that all ranks work on different ones. With two ranks no pipeline has to fill: each
 // eliminates its half of one batch while the other's message of the batch before is in transit.
-// With more ranks, the innermost wait for about half as many batches as with one direction alone.
+// With more ranks, the innermost wait for about half as many batches as with only one direction.
 #pragma once
 
 #include <mpi.h>

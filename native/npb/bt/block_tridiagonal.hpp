@@ -182,8 +182,8 @@ class BlockTridiagonalOf : public LineValues<V> {
   }
 
   // The entries of f F - g N - d I that differ from point to point; rows n, s, t, e for momentum
-  // along and across and for energy, columns likewise, r for density. Constant are (r, r) = -d, (r,
-  // n) = f, (n, e) = f c2; the others are 0.
+  // along and across and for energy, columns in the same way, r for density. Constant are (r, r) =
+  // -d, (r, n) = f, (n, e) = f c2; the others are 0.
   struct Coupling {
     Doubles nr, sr, tr, er;
     Doubles nn, sn, tn, en;

@@ -24,7 +24,7 @@ struct Range {
 
 inline int count(Range range) { return std::max(0, range.end - range.begin); }
 
-// The part that depends on the block alone; shared by all threads.
+// The part that depends only on the block; shared by all threads.
 class Operator {
  public:
   explicit Operator(const Block& block);

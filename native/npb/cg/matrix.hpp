@@ -67,8 +67,8 @@ struct SparseRows {
   HugeArray<double> value;
 };
 
-// Builds rows begin..end; the calling thread touches the memory first. `shift` is that of the
-// class.
+// Builds rows begin..end; the calling thread touches the memory first. `shift` is the shift
+// of the class.
 template <typename Index>
 SparseRows<Index> build_rows(const GeneratingVectors& vectors, const RowIncidence& incidence,
                              const std::vector<std::int64_t>& bounds, double shift,

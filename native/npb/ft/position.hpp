@@ -24,9 +24,9 @@ class FtGroup {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// This rank's coordinates in the grid, and the communicators of the ranks that differ from it in
-// one coordinate alone. All ranks of `comm` construct it together. Ranks that the grid has no place
-// for don't work and belong to no group.
+// This rank's coordinates in the grid, and the communicators of the ranks that differ from it
+// in only one coordinate. All ranks of `comm` construct it together. Ranks that the grid has no
+// place for don't work and belong to no group.
 struct FtPosition {
   FtPosition(const FtGrid& grid, MPI_Comm comm);
 

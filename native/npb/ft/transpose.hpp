@@ -13,8 +13,8 @@
 
 namespace assay::npb {
 
-// Positions of the elements of one index of the whole dimension on this rank: `offset` is that of
-// the first, in elements, and `strides` are those of all dimensions. Indices of the other
+// Positions of the elements of one index of the whole dimension on this rank: `offset` belongs
+// to the first, in elements, and `strides` to all dimensions. Indices of the other
 // dimensions count from this rank's own first.
 struct Place {
   std::size_t offset = 0;

@@ -162,8 +162,8 @@ void LuSweep::begin() {
 }
 
 // In step s of a group its row l is at point number s - l, counted in the sweep's direction. If
-// that is no point of the part, the lane computes on arbitrary memory content; nothing of it is
-// stored in a field, and its contributions go to lanes that are no points either, except at the
+// that isn't a point of the part, the lane computes on arbitrary memory content; nothing of it is
+// stored in a field, and its contributions go to lanes that aren't points either, except at the
 // first point of a row, which gets the sums from outside instead.
 template <bool kUpper>
 void LuSweep::sweep(const double* u_in, double* u_out, const double* v_in, double* v_out,

@@ -93,7 +93,7 @@ class MgSolver {
   MgField u_;
   MgField right_;
   std::vector<MgField> rights_;       // of the residual equations, by level below the finest
-  std::vector<MgField> corrections_;  // likewise
+  std::vector<MgField> corrections_;  // the same for corrections
   std::unique_ptr<Halo> u_halo_;
   std::vector<std::unique_ptr<Halo>> halos_;  // of rights_
   std::vector<MgScratch> scratch_;            // one per thread

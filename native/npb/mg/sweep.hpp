@@ -51,8 +51,8 @@ struct FineFields {
 // Called before sweep_fine() with a correction, by all threads; a barrier must follow.
 void save_frame(const MgField& u, const Tile& tile, MgScratch& scratch);
 
-// On the finest level: u + Q correction, smoothed by its residual; then the residual of the result,
-// whose restriction is stored and whose sum of squares over the tile is returned if `norm`. Needs u
+// On the finest level: u + Q correction, smoothed by its residual; then the residual of the result.
+// Its restriction is stored; its sum of squares over the tile is returned if `norm`. Needs u
 // and the right-hand side 4 and 3 points beyond the tile, and the correction 2.
 double sweep_fine(const FineFields& fields, const MgClass& problem, const Tile& tile, bool norm,
                   MgScratch& scratch);

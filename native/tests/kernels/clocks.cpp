@@ -127,8 +127,8 @@ class Clocks : public Kernel {
 };
 ASSAY_KERNEL("test.clocks", Clocks);
 
-// Hosts with planted clock offsets: rank r is on the host k = r mod "hosts", whose time of day is
-// ahead by k times "utc" seconds and whose other clock by k times "monotonic".
+// Hosts with planted clock offsets: rank r is on the host k = r mod "hosts", whose time of day
+// is ahead by k times "utc" seconds, and the other clock by k times "monotonic".
 class HostsClocks : public Kernel {
  public:
   HostsClocks(const Context& context, Parameters& parameters)

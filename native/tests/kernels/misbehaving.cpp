@@ -77,7 +77,7 @@ class Crash : public TestKernel {
 
  private:
   static void terminate() {
-    std::thread([] { throw KernelError("nobody catches \"this\""); }).join();
+    std::thread([] { throw KernelError("no code catches \"this\""); }).join();
   }
   // Touches memory beyond any stack, a real invalid access.
   static std::int64_t descend(std::int64_t depth) {

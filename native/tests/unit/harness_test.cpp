@@ -111,7 +111,7 @@ TEST(wrong_jobs_say_what_is_wrong_and_where) {
   CHECK_THROWS(parse(wrong("\"max_samples\":10", "\"max_samples\":4")), JobError,
                "'max_samples' must be an integer from 5");
   CHECK_THROWS(parse(job_with(kOrder + "," + kOrder)), JobError,
-               "measurements[1]: measurement 'm1' stands there twice");
+               "measurements[1]: measurement 'm1' occurs twice");
   CHECK_THROWS(read_job("/nonexistent/job.json"), JobError, "No such file");
 }
 

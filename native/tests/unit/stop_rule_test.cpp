@@ -218,7 +218,7 @@ TEST(warmup_is_found_and_is_at_most_half) {
   CHECK(warmup_length(with_slow_start(70)) <= 50u);
   CHECK_EQUAL(warmup_length(std::vector<double>(50, 1.0)), 0u);
   auto spike = with_slow_start(0);
-  spike[40] = 1000.0;  // one interruption is no warm-up
+  spike[40] = 1000.0;  // one interruption is not a warm-up
   CHECK(warmup_length(spike) < 30u);
 }
 

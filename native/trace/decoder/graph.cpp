@@ -34,7 +34,7 @@ extern "C" Index assay_path(const Index* along, const Index* across, const doubl
   return length;
 }
 
-// An order of nodes of which each comes after those at the other ends of its edges (Kahn 1962):
+// An order of nodes; each comes after the nodes at the other ends of its edges (Kahn 1962):
 // how many could be placed, all of them unless there is a circle.
 extern "C" Index assay_topological(const Index* one, const Index* other, Index count,
                                    Index* order) {

@@ -43,8 +43,8 @@ struct AssayWaits {
 };
 
 // When ranks were at the same point: of pairs of ranks (keys low * ranks + high, ascending), those
-// of pair p are moment[pair_begin[p]] .. moment[pair_begin[p + 1]], ascending; of groups of ranks
-// likewise, member[g * ranks + r] says whether rank r is in group g.
+// of pair p are moment[pair_begin[p]] .. moment[pair_begin[p + 1]], ascending; the same for groups
+// of ranks, member[g * ranks + r] says whether rank r is in group g.
 struct AssayMoments {
   const Index* pair;
   const Index* pair_begin;

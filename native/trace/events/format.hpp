@@ -142,7 +142,7 @@ struct Predictor {
 struct Model {
   Predictor predictor;
   Context gaps[kContexts] = {};       // by the pair of signatures
-  Context durations[kContexts] = {};  // likewise
+  Context durations[kContexts] = {};  // by the pair of signatures, too
   Signature signatures[kSignatures] = {};
   std::int64_t words[kListWords] = {};
   std::uint32_t list_begin[kLists + 1] = {};

@@ -17,7 +17,7 @@ from assay.errors import AssayError
 _COMMANDS = {"load": (1, 99), "unload": (1, 99), "swap": (1, 2), "use": (1, 99), "purge": (0, 0)}
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u2028\u2029'\"\\;&|<>`$(){}*?!#~-]"
                    r"[^\s\x00-\x1f\x7f-\x9f\u2028\u2029'\"\\;&|<>`$(){}*?!#]*")  # fmt: skip
-# In a shell that is no login shell, ``module`` may be undefined.
+# In a shell that isn't a login shell, ``module`` may be undefined.
 _INITIALISE = "command -v module >/dev/null 2>&1 || . /etc/profile"
 
 

@@ -25,7 +25,7 @@ _HOSTS = "hosts"
 
 @dataclasses.dataclass(frozen=True)
 class _ProfiledDocument(TomlDocument):
-    """A file with a profile merged into it; lines are those of the profile where it has the key."""
+    """A file with a profile merged into it; where both have a key, the profile's line counts."""
 
     profile: str
 

@@ -91,7 +91,7 @@ class CompilerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[mpis.NAME]``: an MPI; the keys are those of a toolchain.
+    """``[mpis.NAME]``: an MPI, with the keys of a toolchain.
 
     An empty section is the default MPI of this machine.
     """

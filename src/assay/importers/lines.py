@@ -1,7 +1,7 @@
 """Reads plain or compressed files as numbered lines of clean text, in bounded memory.
 
-Compression (gzip, bzip2, xz), UTF-16 and UTF-32 are recognised by the first bytes, and a byte order
-mark is no part of a line.
+Compression (gzip, bzip2, xz), UTF-16 and UTF-32 are recognised by the first bytes. A byte order
+mark doesn't belong to a line.
 
 Additions of terminals and launchers to a tool's lines are removed: control sequences, carriage
 returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and Intel MPI's

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WORDS = {"true": True, "false": False, "null": None}
-# Numbers that JSON forbids and everyone reads alike; other words are no numbers.
+# Numbers that JSON forbids and everyone reads alike; other words are not numbers.
 _LENIENT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _MOST_PROBLEMS = 100
 

@@ -62,12 +62,12 @@ _WITHOUT_EFFECT = (
     "loaded",
 )
 # Environment variables that would change the build without changing its key.
-# Output of tools that were ended from outside, or for want of memory or room.
+# Output of tools that were killed, or that ran out of memory or disk space.
 _ENDED = re.compile(
     r"ninja: build stopped: interrupted|\bKilled\b|Terminated signal|No space left on device"
     r"|Disk quota exceeded|[Cc]annot allocate memory|virtual memory exhausted"
 )
-# Seconds after the end of a compiler in which this process may be told to end, too.
+# Seconds after the end of a compiler in which this process may get a signal to end, too.
 _GRACE = 2.0
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
@@ -130,7 +130,7 @@ def build_kernels(
         if (finished := _finished(builds, key, needed)) is not None:
             return finished
         used = _cpu_of_children()
-        # A folder that two processes might use at once is not continued by anybody.
+        # A folder that two processes might use at once is not continued by any process.
         place = folder / "build" if lock is None else builds / f"{PARTIAL}{key}"
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         partial = PartialBuild(place, _about(toolchain, sources), sources, lock)
@@ -216,8 +216,9 @@ def _build_in(
     Units that were compiled before are added to those ``needed``. Raises AssayError if it can't be
     built.
 
-    What was compiled is kept if this process, or the compiler, is told to end, and for want of
-    memory or room. After another failure of a build that was continued, it is begun anew.
+    What was compiled is kept if this process, or the compiler, gets a signal to end, or runs
+    out of memory or disk space. After another failure of a build that was continued, it starts
+    over.
     """
     while True:
         try:
@@ -226,7 +227,7 @@ def _build_in(
         except AssayError as error:
             error.detail = error.detail.replace(str(partial.sources), str(sources))
             if _ENDED.search(error.detail):
-                time.sleep(_GRACE)  # whoever ended the compiler ends this process, too
+                time.sleep(_GRACE)  # the signal that ended the compiler ends this process, too
                 raise
             if not partial.kept:
                 partial.remove()

@@ -89,7 +89,7 @@ _BUSIEST: dict[str, Callable[[int, int], float]] = {
 
 
 def _link_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
-    # One operation: where it takes long, the check is of the sample alone.
+    # One operation: where it takes long, only the sample is checked.
     return float(_BUSIEST[str(parameters["op"])](ppn, (nodes - 1) * ppn) * _bytes(parameters))
 
 

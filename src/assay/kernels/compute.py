@@ -115,8 +115,9 @@ KERNELS = (
         headline="rate",
         notes="Random sequences with a mutated copy of each query. Every word of 8 letters is "
         "looked up in an index of the queries, and each hit is extended both ways (a match scores "
-        "2, a mismatch -3) until the score falls by more than 20. Verified: the number of hits is "
-        "that of the two histograms of words, and the best match of each query is its copy, with "
+        "2, a mismatch -3) until the score falls by more than 20. Verified: the number of hits "
+        "follows from the two histograms of words, and the best match of each query is its copy, "
+        "with "
         "the score that a plain extension finds.",
         work_units={"letters": "op"},
         formulas={"letters": "letters ranks"},

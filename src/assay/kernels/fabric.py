@@ -78,7 +78,7 @@ def _check_pairs(parameters: Mapping[str, Value], placement: Placement) -> str |
 def _check_list(name: str, text: str, wanted: int, ranks: int) -> str | None:
     listed = read_ranks(text)
     if listed is None:
-        return f"{name} = '{text}' is no list of ranks such as '2-0-1'."
+        return f"{name} = '{text}' is not a list of ranks such as '2-0-1'."
     if any(rank >= ranks for rank in listed):
         return f"{name} names rank {max(listed)}, but ranks go from 0 to {ranks - 1}."
     if len(set(listed)) != len(listed):

@@ -96,7 +96,7 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
         return f"A process grid of p={p} rows can't hold {ranks} ranks: {p} doesn't divide {ranks}."
     for share in ("fraction", "fill"):
         if not 0.0 < float(parameters[share]) <= 1.0:
-            return f"{share}={parameters[share]:g} is no share above 0."
+            return f"{share}={parameters[share]:g} is not a share above 0."
     return None
 
 
@@ -172,7 +172,7 @@ KERNELS = (
         "untimed. "
         "Entries are uniform in (-0.5, 0.5) and the same at any process grid. Parameters left open "
         "(n, nb, p, broadcast, swap, depth) are set by the plan's linpack.search at the same "
-        "placement, if it has one; else the kernel chooses, n by memory alone. Verified: HPL's "
+        "placement, if it has one; else the kernel chooses them, n only by memory. Verified: HPL's "
         "scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},

@@ -150,8 +150,8 @@ def program_name(command: str) -> str:
     """The program that a command runs, with its arguments: ``cg.A.x``, ``train.py --lr 0.1``.
 
     Launchers with their options, variables, interpreters and folders are left out. A long name is
-    shortened in its middle, since programs differ at both ends. A command that is no sequence of
-    words, such as one of a shell, is only shortened.
+    shortened in its middle, since programs differ at both ends. A command that isn't a sequence
+    of words, such as one of a shell, is only shortened.
     """
     try:
         words = shlex.split(command)
@@ -172,7 +172,7 @@ def _before_program(words: Sequence[str], at: int) -> bool:
     word = words[at]
     if PurePath(word).name in _STARTERS or _ASSIGNMENT.match(word):
         return True
-    # Options and their values, of launchers alone.
+    # Options and their values, only of launchers.
     launched = any(PurePath(each).name in _LAUNCHERS for each in words[:at])
     if not launched:
         return False

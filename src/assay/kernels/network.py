@@ -267,7 +267,7 @@ KERNELS = (
         min_ranks=2,
         notes="Blocking MPI_Send and MPI_Recv. All pairs start together and make the same number "
         "of trips, so a slow pair may make its last ones alone. Slowest and fastest are "
-        "those of each sample, not always the same pair.",
+        "found in each sample, so they are not always the same pair.",
         work_units={"bytes": "B", "all_bytes": "B"},
         formulas={"bytes": "bytes, one way", "all_bytes": "ranks / 2 * bytes"},
         memory=_two_buffers,

@@ -123,5 +123,5 @@ KERNELS = (
 
 
 def is_beside(kernel: str) -> bool:
-    """Whether a kernel's name is that of the site's executables of a benchmark."""
+    """Whether a kernel's name denotes the site's executables of a benchmark."""
     return kernel.startswith(BESIDE)

@@ -1,7 +1,7 @@
 """The MPI that an executable is linked with, and its launcher.
 
-The launcher is the one beside the library that ``ldd`` names, else the one on PATH, provided it is
-of the same MPI.
+The launcher is the one beside the library that ``ldd`` names, else the one on PATH, provided it
+belongs to the same MPI.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _check_sizes(name: str, size: int, parameters: Mapping[str, Value]) -> str |
     unit = _DIRECT_UNIT if parameters["method"] == "direct" else _UNIT
     if record % unit:
         return (
-            f"record = {format_size(record)} is no multiple of {unit} B, which "
+            f"record = {format_size(record)} is not a multiple of {unit} B, which "
             f"method = {parameters['method']} needs."
         )
     if size % record:

@@ -38,7 +38,7 @@ _SPECS = Path(__file__).with_name("specs")
 
 @dataclass(frozen=True)
 class Wire:
-    """The limits of an adapter: ``rate`` in B/s, None is no limit; ``delay`` in seconds."""
+    """The limits of an adapter: ``rate`` in B/s, None means no limit; ``delay`` in seconds."""
 
     rate: float | None = None
     delay: float = 0.0
@@ -190,7 +190,7 @@ def _check_partitions(document: TomlDocument, site: _Slurm) -> None:
         if "\n" in options or not _PARTITION.fullmatch(name) or name == "lab":
             raise document.error(
                 ["slurm", "partitions", name],
-                f"{name!r} = {options!r} is no further partition.",
+                f"{name!r} = {options!r} is not a further partition.",
                 'Such as debug = "Nodes=node1 MaxTime=30"; the partition lab has all nodes.',
             )
 

@@ -269,7 +269,7 @@ def _check_root_folder() -> None:
     found = _root().lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise AssayError(
-            "The labs' folder does not belong to root alone.",
+            "Users other than root can write to the labs' folder.",
             where=str(_root()),
             fix=f"Remove it, or name another in {FOLDER_VARIABLE}.",
         )

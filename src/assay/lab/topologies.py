@@ -6,7 +6,7 @@ forwards by a table with every host. So there are no loops to break, each path i
 and the TTL of a packet shows how many nodes have forwarded it. A host of a routed network has one
 address for all its adapters.
 
-Wiring and routes are those of ``topologies/wiring.py``.
+``topologies/wiring.py`` defines wiring and routes.
 """
 
 from __future__ import annotations

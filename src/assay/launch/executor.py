@@ -62,7 +62,7 @@ class Executor(Protocol):
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
         """Check the hosts of a launch; returns those that don't answer. They are not used again.
 
-        Always empty for launches on this machine alone.
+        Always empty for launches that use only this machine.
         """
         ...
 

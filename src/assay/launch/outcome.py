@@ -16,7 +16,7 @@ from assay.plain_files import reading
 from assay.records.schema import EXIT_MEASUREMENT, EXIT_PROCESSOR
 from assay.records.stream import Stream, read_stream
 
-# "lost" is decided elsewhere: hosts have to be checked for that.
+# "lost" is decided elsewhere: this requires a check of the hosts.
 Outcome = Literal["complete", "crash", "timeout", "interrupted"]
 # Why assay ended a launch.
 EndedBy = Literal["timeout", "interrupted", "budget"]
@@ -28,7 +28,7 @@ KEPT_OUTPUT = 4096  # bytes of a launch's last output that go into its record
 GOOD_EXITS = (0, EXIT_MEASUREMENT)
 # Used as signal number if one of the launcher's own processes was ended (by an unknown signal).
 AGENT_ENDED = 0
-# The messages of MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE) for that.
+# Printed then by MPICH's mpiexec (Hydra, pmiserv_cb.c) and Open MPI's mpirun (PRRTE).
 _AGENT_DIED = re.compile(
     r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
 )
@@ -83,7 +83,7 @@ def judge(
 
     ``status``: its exit status, negative for a signal. ``said``: its last output. ``ended_by``: why
     assay ended it, if it did; ``after``: after how many seconds. A launch counts as finished only
-    if the stream has an end record with the right count, never by the exit status alone.
+    if the stream has an end record with the right count; the exit status isn't enough.
     """
     try:
         stream = read_stream(stream_path, samples=False)

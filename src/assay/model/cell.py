@@ -30,7 +30,7 @@ class Cell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def id(self) -> str:
-        """Twelve hexadecimal digits that depend on the content alone.
+        """Twelve hexadecimal digits that depend only on the content.
 
         Fields of the placement other than ``_FIRST_FIELDS`` enter only if they differ from their
         defaults, so that adding a field to ``Placement`` does not change existing ids.

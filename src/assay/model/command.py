@@ -102,7 +102,7 @@ def check_command(command: str, time: str = "", verify: str = "") -> None:
                 compiled = re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(
-                f"The pattern of '{what}' is no regular expression: {error}.", where=pattern
+                f"The pattern of '{what}' is not a regular expression: {error}.", where=pattern
             ) from None
         if what == "time" and pattern and compiled.groups > 1:
             raise AssayError(

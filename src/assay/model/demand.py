@@ -1,4 +1,4 @@
-"""What a profiled program needs of the machine, and the time at a placement that it lets expect."""
+"""What a profiled program needs of the machine, and the time that it predicts for a placement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
 
 class PlacementForecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The time that a profile lets expect at a placement, in s.
+    """The time that a profile predicts for a placement, in s.
 
     ``compute``: computing, mean over ranks; ``imbalance``: waiting for the rank that computes
     longest; ``messages``: communication as in the profiled run; ``between``: the bytes between

@@ -89,7 +89,7 @@ class Expression:
         if isinstance(value, str):
             raise AssayError(f"'{self.text}' is a word, not a number.", where=where)
         if not -_LARGEST <= value <= _LARGEST:
-            raise AssayError(f"'{_short(self.text)}' is no finite number.", where=where)
+            raise AssayError(f"'{_short(self.text)}' is not a finite number.", where=where)
         return value
 
 

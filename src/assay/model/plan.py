@@ -44,7 +44,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measurement, for cells whose messages need considerable time on this network's links.
     ``first``: ids of the cells that get their launches first where the budget is too small for all.
     ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
-    times that it lets expect, by id. ``earlier``: by id, the seconds of the shortest measurement in
+    times that it predicts, by id. ``earlier``: by id, the seconds of the shortest measurement in
     earlier runs on the same machine; ``launch_time``: the seconds of their launches outside
     measurements, 0 if there are none. ``question``: the one that the plan says it asks (``ASKED``);
     empty if it follows from the plan's kernels.

@@ -24,7 +24,7 @@ def read_order(text: object, where: str) -> str:
     """A rank order as written: a name, or the seat of each rank ("0,2,1,3").
 
     Seats are counted in block order: all of the first node, then all of the second … Raises
-    AssayError for an unknown name, and for a list that is no permutation.
+    AssayError for an unknown name, and for a list that isn't a permutation.
     """
     words = (*ORDERS, FOLDED, FITTED)
     if isinstance(text, str) and text in words:

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-# In a plan of so many cells or more, one measurement takes at most this part of the time for a
+# In a plan of this many cells or more, one measurement takes at most this part of the time for a
 # launch of all of them.
 _MANY_CELLS, _LARGEST_PART = 8, 0.25
 # A launch that turns out to take longer than foreseen is ended when the budget is exceeded by this
@@ -56,7 +56,8 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return max(math.ceil((self.duration or 0.0) / self.every - 1e-9), 1)
 
     def longest(self, cells: int) -> float:
-        """Seconds that one measurement of a plan of so many cells should take at most; may be inf.
+        """Seconds that one measurement of a plan of this many cells should take at most; may be
+        inf.
 
         In a plan of few cells there is no limit but the budget. In a plan of many, one of them must
         not take the time of all others.

@@ -97,12 +97,12 @@ def profiled_matrix(command: str, folder: Path) -> Path | None:
 
 
 def read_timeout(timeout: str | None) -> float:
-    """The seconds of ``--timeout``; 0 without it. Raises AssayError if it is no time."""
+    """The seconds of ``--timeout``; 0 without it. Raises AssayError if it is not a time."""
     if timeout is None:
         return 0.0
     seconds = parse_duration(timeout, where="--timeout")
     if not 0 < seconds < math.inf:
-        raise AssayError(f"'{timeout}' is no time.", where="--timeout", fix='Such as "10 min".')
+        raise AssayError(f"'{timeout}' is not a time.", where="--timeout", fix='Such as "10 min".')
     return seconds
 
 

@@ -88,7 +88,8 @@ def _check_factors(measure: Measure, kernel: Kernel) -> None:
     for name, levels in measure.factors.items():
         if name not in FACTORS and name not in valid:
             raise AssayError(
-                f"Kernel '{kernel.name}' has no parameter '{name}', and it is no placement word.",
+                f"Kernel '{kernel.name}' has no parameter '{name}', and this is not a placement "
+                "word.",
                 where=levels[0].where,
                 fix=nearest(name, (*valid, *FACTORS)),
             )

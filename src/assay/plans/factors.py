@@ -102,7 +102,7 @@ def _toolchains(written: Written, fitting: Fitting) -> Iterator[str]:
             f"There is nothing to compare: the only toolchain here is '{compared[0]}'.",
             where=written.where,
             fix="Name compilers and MPIs in assay.toml, as [compilers.NAME] and [mpis.NAME] "
-            "(docs/formats/config.md); or toolchain=default measures this one alone.",
+            "(docs/formats/config.md); or measure only this one with toolchain=default.",
             detail="\n".join(fitting.notes),
         )
     if word == SEVERAL:
@@ -133,7 +133,7 @@ def _bindings(written: Written, context: PlanContext) -> Iterator[Value]:
 
 
 def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
-    """The MPI library's own choice and, if there are several adapters, each of them alone."""
+    """The MPI library's own choice and, if there are several adapters, each one separately."""
     yield DEFAULT
     if nodes > 1 and context.adapters is not None and len(context.adapters) > 1:
         yield from context.adapters

@@ -11,7 +11,7 @@ from assay.kernels.catalogue import Kernel
 from assay.model.cell import Cell
 from assay.model.rank_order import FITTED, ORDERS
 from assay.plans.plan_target import Fitting, Infeasible
-from assay.units import counted
+from assay.units import counted, counted_verb
 
 if TYPE_CHECKING:
     from assay.arrays import Floats
@@ -68,9 +68,10 @@ def _matrix_of(cell: Cell, kernel: Kernel, fitting: Fitting) -> Floats | None:
         )
     if messages.ranks != ranks:
         raise Infeasible(
-            f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix is of "
-            f"{messages.ranks}.",
+            f"order = {FITTED} on {counted(ranks, 'rank')}, but the communication matrix "
+            f"covers {messages.ranks}.",
             where=messages.where,
-            fix=f"Place {messages.ranks} ranks, or count what {counted(ranks, 'rank')} send.",
+            fix=f"Place {messages.ranks} ranks, or count what "
+            f"{counted_verb(ranks, 'rank', 'send')}.",
         )
     return messages.matrix

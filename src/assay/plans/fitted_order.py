@@ -151,7 +151,7 @@ def read_matrix(path: Path, text: str | None = None) -> Floats:
         try:
             values = [float(word) for word in words]
         except ValueError:
-            raise _wrong(path, number, f"'{line.strip()[:40]}' is no row of numbers") from None
+            raise _wrong(path, number, f"'{line.strip()[:40]}' is not a row of numbers") from None
         if not all(np.isfinite(values)) or min(values) < 0:
             raise _wrong(path, number, "bytes are numbers of at least 0")
         rows.append((number, values))

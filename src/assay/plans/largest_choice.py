@@ -26,7 +26,7 @@ def largest_choice(
 ) -> ParameterChoice:
     """The last choice for which the condition holds and a node's memory is enough.
 
-    The choices are those of the parameter, or those written with the condition. The condition may
+    The choices come from the parameter, or are written with the condition. The condition may
     use the kernel's work (``operations`` …) with that choice, ``core_seconds``: the approximate
     time on one core, and ``seconds``: that of the shortest measurement's messages. Memory must be
     enough both for one rank and for one rank per core, so that a sweep over ranks has the same

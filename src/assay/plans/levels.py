@@ -174,7 +174,9 @@ def spread(written: Written, read: ReadLevel, name: str) -> Iterator[Value]:
         raise AssayError(f"'{name}' has no choices to take the largest of.", where=written.where)
     first, last = read(written.start), read(written.stop)
     if isinstance(first, str) or isinstance(last, str):
-        raise AssayError(f"'{name}' is no number, so it can't have a range.", where=written.where)
+        raise AssayError(
+            f"'{name}' is not a number, so it can't have a range.", where=written.where
+        )
     whole = isinstance(first, int) and isinstance(last, int)
     values = dict.fromkeys(
         round(value) if whole else value for value in _points(written, first, last, name)
@@ -296,7 +298,7 @@ def _number(level: FactorLevel, name: str, unit: str, names: Names) -> int | flo
 
 def shown(raw: Value) -> str:
     """A value as errors show it; Python refuses to print integers of thousands of digits."""
-    return "so large a number" if isinstance(raw, int) and abs(raw) >= 10**18 else str(raw)
+    return "a number this large" if isinstance(raw, int) and abs(raw) >= 10**18 else str(raw)
 
 
 def read_quantity(raw: object, name: str, unit: str, where: str) -> int | float:

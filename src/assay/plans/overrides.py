@@ -9,7 +9,7 @@ import msgspec
 from assay.errors import AssayError
 from assay.model.replication import Replication
 from assay.plans.replication import read_replication
-from assay.units import counted, format_duration, parse_duration, whole_number
+from assay.units import agreeing, counted, format_duration, parse_duration, whole_number
 
 # The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
@@ -36,7 +36,7 @@ def amended(rule: Replication, changes: Changes) -> Replication:
         few, many = whole_number(fewest), whole_number(most)
         if few is None or (dots and many is None):
             raise AssayError(
-                f"'{text}' is no number of {limit}.",
+                f"'{text}' is not a number of {limit}.",
                 where=f"--{limit}",
                 fix="Write 10, or 6..30 for minimum and maximum.",
             )
@@ -85,8 +85,9 @@ def chosen_time(written: Replication, rule: Replication, changes: Changes) -> tu
     if rule.budget == written.budget or changes.get("budget") or rule.unbroken:
         return ()
     return (
-        f"{counted(rule.min_launches, 'launch')} of each cell have "
-        f"{format_duration(rule.budget)}, in proportion to the plan's budget; --budget changes it.",
+        f"{counted(rule.min_launches, 'launch')} of each cell "
+        f"{agreeing(rule.min_launches, 'have')} {format_duration(rule.budget)}, "
+        f"in proportion to the plan's budget; --budget changes it.",
     )
 
 

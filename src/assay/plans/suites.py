@@ -88,7 +88,7 @@ class Source:
     texts: dict[str, str] = field(default_factory=dict)
 
     def load(self, path: Path) -> TomlDocument:
-        """Read a plan. Raises AssayError with the line if it is no TOML."""
+        """Read a plan. Raises AssayError with the line if it is not TOML."""
         known = self.texts.get(str(path))
         if known is not None:
             return parse_toml(known, path)
@@ -191,7 +191,7 @@ def _question(document: TomlDocument) -> str:
 def _forecasts(
     cells: Sequence[Cell], between: Mapping[str, float], context: PlanContext, app: App | None
 ) -> dict[str, PlacementForecast]:
-    """The times that the command's profile lets expect, by id; empty without a profile."""
+    """The times that the command's profile predicts, by id; empty without a profile."""
     if app is None or app.demand is None:
         return {}
     link = context.slowest_link or context.adapter_speed
@@ -241,8 +241,8 @@ def _between(cells: Sequence[Cell], fitting: Fitting) -> dict[str, float]:
     if not found:
         counts = ", ".join(map(str, sorted({cell.placement.ranks for cell in outside})))
         raise AssayError(
-            f"The communication matrix is of {messages.ranks} ranks, and no placement of the plan "
-            f"has as many ({counts or 'it has no command'}).",
+            f"The communication matrix covers {messages.ranks} ranks, but no placement of the plan "
+            f"has this many ({counts or 'it has no command'}).",
             where=messages.where,
             fix="Count what the program sends at a number of ranks that the plan has, or request "
             "that number: ppn=…",
@@ -416,7 +416,7 @@ def _changed(measures: list[Measure], instead: Mapping[str, tuple[Written, ...]]
     for name, levels in instead.items():
         if name not in valid:
             raise AssayError(
-                f"No kernel of the plan has a parameter '{name}', and it is no placement word.",
+                f"No kernel of the plan has a parameter '{name}', and it is not a placement word.",
                 where=levels[0].where,
                 fix=nearest(name, valid),
             )

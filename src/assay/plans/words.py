@@ -42,7 +42,7 @@ def plan_from_words(
     given = [(word, *_split(word)) for word in assignments]
     for factor, value in (placement or {}).items():
         if factor not in FACTORS:
-            raise ValueError(f"{factor} is no placement word")
+            raise ValueError(f"{factor} is not a placement word")
         if value is not None:
             given.append((f"--{factor} {value}", factor, str(value)))
     factors = _factors(given)
@@ -84,7 +84,7 @@ def _split(word: str) -> tuple[str, str]:
     name, sign, text = word.partition("=")
     if not sign or not name or not text:
         raise AssayError(
-            f"'{word}' is no assignment.", fix="Write parameters as key=value, such as class=A."
+            f"'{word}' is not an assignment.", fix="Write parameters as key=value, such as class=A."
         )
     return name.strip(), text
 

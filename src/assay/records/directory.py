@@ -283,7 +283,7 @@ class RunDirectory:
         return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
 
     def _is_inside(self, name: str) -> bool:
-        """Whether a name is that of a file in the run, and no link leads to it."""
+        """Whether a name denotes a file in the run, and no link leads to it."""
         path = self.path / name
         if ".." in path.parts or not path.is_relative_to(self.path) or not is_plain(path):
             return False
@@ -365,10 +365,10 @@ def _check_time(utc: float, path: Path) -> None:
 def _check_names(request: RunRequest, path: Path) -> None:
     """Raises Damaged for a tag or hosts that could be an option of a command, or match any job."""
     if not TAG.fullmatch(request.tag):
-        raise _not_written(f"'{request.tag[:40]}' is no tag of jobs", path)
+        raise _not_written(f"'{request.tag[:40]}' is not a tag of jobs", path)
     for host in request.hosts or ():
         if not HOST_NAME.fullmatch(host):
-            raise _not_written(f"'{host[:80]}' is no name of a host", path)
+            raise _not_written(f"'{host[:80]}' is not the name of a host", path)
 
 
 def _check_ids(plan: Plan, path: Path) -> None:

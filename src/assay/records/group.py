@@ -68,13 +68,13 @@ def unfinished_members(group: Path, expected: int) -> list[int]:
 
 
 def read_group(path: Path) -> GroupData:
-    """Read a group with its members' runs. Raises AssayError if it is no group.
+    """Read a group with its members' runs. Raises AssayError if it is not a group.
 
     Members that can't be read are ``failed``, with the reason.
     """
     request = RunDirectory(path).request()
     if request is None or request.members is None:
-        raise AssayError("This is no group of runs.", where=str(path))
+        raise AssayError("This is not a group of runs.", where=str(path))
     ends, packed = _ends(path), packed_members(path / MEMBERS)
     return GroupData(
         path=path,
@@ -100,7 +100,7 @@ def _read(group: Path, number: int, end: JobEnd | None, packed: PackedMember | N
 def _read_packed(group: Path, number: int, packed: PackedMember) -> Member:
     try:
         with unpacked(packed) as folder:
-            # Its samples are held in memory: the files are there for this moment alone.
+            # Its samples are held in memory: the files exist only at this moment.
             run = read_run(folder, samples=True)
     except AssayError as error:
         return Member(number, "failed", problem=str(error))

@@ -80,7 +80,7 @@ def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[
 def read_run(path: Path, *, samples: bool | None = None) -> RunData:
     """Read a run, complete or not; ``samples`` as in ``read_streams``.
 
-    Raises AssayError if it is no run, damaged or of another version.
+    Raises AssayError if it is not a run, damaged or of another version.
     """
     run = RunDirectory(path)
     manifest = run.manifest()

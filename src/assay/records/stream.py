@@ -73,7 +73,7 @@ class Stream:
 def decode_line(line: bytes, *, where: str) -> StreamRecord | None:
     """One record; None if it can't be decoded. Raises AssayError for another schema version.
 
-    A measurement with a time that can't be is returned as a failed one (``checked_times``).
+    A measurement with an impossible time is returned as a failed one (``checked_times``).
     """
     try:
         record = _decoder.decode(line)
@@ -101,7 +101,7 @@ def _sound(record: MeasurementRecord) -> bool:
 
 
 def checked_times(record: MeasurementRecord) -> MeasurementRecord:
-    """The record; as a failed one without samples if it has a time that can't be.
+    """The record; as a failed one without samples if it has an impossible time.
 
     The times of operations (``TIMED``) must be finite and above 0. Other series in seconds may be
     0: the longest interruption, a phase of a benchmark, the CPU time of a command.

@@ -114,7 +114,7 @@ def _stated(text: str, where: str) -> InterconnectClass:
         key = key.lower()
         if not equals or not value:
             raise AssayError(
-                f"'{part.strip()}' in '{text}' is not of the form KEY=VALUE.",
+                f"'{part.strip()}' in '{text}' does not have the form KEY=VALUE.",
                 where=where,
                 fix=f"Such as {_EXAMPLE}.",
             )

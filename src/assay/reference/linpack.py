@@ -34,7 +34,7 @@ class PublishedLinpack:
 
 
 def _seth() -> PublishedLinpack:
-    """Section 5.4; the DGEMM rates behind the two shares of DGEMM are those of 5.3."""
+    """Section 5.4; the DGEMM rates behind the two shares of DGEMM come from 5.3."""
     figures = figures_of("edmundsson-2004")
 
     def value(name: str) -> float:

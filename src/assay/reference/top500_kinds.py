@@ -136,8 +136,8 @@ def _first(kinds: tuple[Kind, ...], names: str) -> Kind | None:
 class KindPlace:
     """The place of a rate among the systems of a kind on one list.
 
-    ``rank``: the number of faster systems known to be of the kind, plus one. ``of``: systems known
-    to be of the kind. ``unknown``: faster systems whose kind is not known: the rank is at most
+    ``rank``: the number of faster systems known to have the kind, plus one. ``of``: systems known
+    to have the kind. ``unknown``: faster systems whose kind is not known: the rank is at most
     greater by these.
     """
 

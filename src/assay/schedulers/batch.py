@@ -175,7 +175,7 @@ class Batch(ABC):
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def checked(self, ids: Iterable[str]) -> list[str]:
-        """These ids, each once. Raises AssayError for one that is no id of this scheduler.
+        """These ids, each once. Raises AssayError for one that is not an id of this scheduler.
 
         Ids are read from files and from the output of commands, and become arguments of commands,
         where another text could be an option.
@@ -185,7 +185,7 @@ class Batch(ABC):
             if not self.job_id.fullmatch(job):
                 shown = job if job.isprintable() else ascii(job)[1:-1]
                 raise AssayError(
-                    f"'{shown[:80]}' is no id of a job of {self.title}.",
+                    f"'{shown[:80]}' is not an id of a job of {self.title}.",
                     fix="The record of the run's jobs (jobs.jsonl) was damaged or edited.",
                 )
         return found

@@ -60,7 +60,7 @@ class _Reader:
         return self._group(0)
 
     def _next(self) -> str:
-        """The next character that is no white space; empty at the end."""
+        """The next character that isn't white space; empty at the end."""
         match = _SPACE.match(self._text, self._place)
         assert match is not None
         self._place = match.end()

@@ -23,7 +23,7 @@ JobState = Literal[
     "preempted",
     "unknown",
 ]
-# What a scheduler says on the start of a queued job. "held": somebody must release it; "limited": a
+# What a scheduler says on the start of a queued job. "held": a person must release it; "limited": a
 # limit, or the job, must be changed; "never": it will not start; empty: it waits for its turn.
 Prospect = Literal["", "held", "limited", "never"]
 # States after which no part of the job will run. "unknown" is not among them: the scheduler has
@@ -144,7 +144,7 @@ class JobStatus:
     by number, if the scheduler reports them separately; the array runs while a task runs, is queued
     while a task is queued, and otherwise has the state of its worst task. ``name``: the job's name
     in the scheduler; empty if it isn't reported. ``prospect``: of a queued job, whether it will
-    start without anybody's action, by the scheduler's own reason.
+    start without any person's action, by the scheduler's own reason.
     """
 
     state: JobState

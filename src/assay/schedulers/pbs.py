@@ -176,7 +176,7 @@ class PbsScheduler(_Pbs):
             jobs = read_json(answer.out).get("Jobs", {})
             return {str(job): dict(fields) for job, fields in jobs.items()}
         except (ValueError, AttributeError, TypeError) as error:
-            why = str(error) if isinstance(error, ValueError) else "its jobs are no group"
+            why = str(error) if isinstance(error, ValueError) else "its jobs are not a group"
             raise unreadable(self.title, "qstat", answer, f"invalid JSON ({why})") from None
 
 
@@ -392,7 +392,7 @@ def _integer(fields: Mapping[str, Any], *names: str) -> int | None:
             number = int(fields[name])
         except (KeyError, TypeError, ValueError, OverflowError):
             continue
-        if abs(number) < 2**31:  # larger numbers are no exit status
+        if abs(number) < 2**31:  # larger numbers are not an exit status
             return number
     return None
 

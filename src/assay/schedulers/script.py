@@ -21,8 +21,8 @@ from assay.schedulers.model import TASK_VARIABLE, JobRequest
 # In launch lines: the program, and the bindings that distribute a node's ranks over NUMA nodes.
 PROGRAM = "./program"
 APART = ("spread", "per-numa")
-# Seconds from the warning signal to the walltime. Slurm may send it a minute early, so short jobs
-# get none: it would arrive near their beginning.
+# Seconds from the warning signal to the walltime. Slurm may send it a minute early, therefore
+# short jobs get none: it would arrive near their beginning.
 WARNING = 60
 _SHORTEST_WARNED = 300
 # C0, DEL and C1 controls, and the two separators that some programs treat as ends of lines.

@@ -207,7 +207,7 @@ class SlurmScheduler(Batch):
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
         """sacct(1): the line of the job, which includes the CPU time of its steps.
 
-        With --allocations, which omits the steps' lines, there would be no CPU time. Sites that
+        With --allocations, which omits the steps' lines, CPU times would be missing. Sites that
         don't gather CPU times report zero.
         """
         requested = self.checked(ids)

@@ -1,4 +1,4 @@
-"""Why a job of Slurm waits: which reasons end by themselves, and which need somebody's action.
+"""Why a job of Slurm waits: which reasons end by themselves, and which need a person's action.
 
 squeue(1), JOB REASON CODES, and the names in Slurm's job_reason_codes.c.
 """

@@ -50,7 +50,7 @@ class Peak(msgspec.Struct, frozen=True):
 def peak_flops(system: System, cores: int, clock_hz: float | None = None) -> Peak | None:
     """The double-precision peak of ``cores`` physical cores of a system.
 
-    ``cores`` are physical: the hardware threads of a core share its pipes. They may be those of
+    ``cores`` are physical: the hardware threads of a core share its pipes. They may belong to
     several equal nodes. ``clock_hz`` is the clock measured along with the samples (Hz), None if it
     was not. The result is None if the clock or the instruction set is unknown. Raises ValueError if
     ``cores`` is not positive.

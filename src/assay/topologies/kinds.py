@@ -74,7 +74,7 @@ class ThreeLevelTree(_Kind, frozen=True, tag="three-level-tree"):
 
 
 class Dragonfly(_Kind, frozen=True, tag="dragonfly"):
-    """Groups of switches that are all connected to each other, and groups likewise.
+    """Groups of switches; switches of a group are all connected, and so are the groups.
 
     Kim, Dally, Scott & Abts (2008). Each pair of groups has one link; a group's links to others
     are spread over its switches in turn.

@@ -1,7 +1,7 @@
 """Hops and loads of a network, in closed form for networks of any size.
 
 Traffic is uniform: each host sends to all others in equal parts (all-to-all; half of it crosses any
-cut into halves). The routes are those of ``wiring.py``, against which tests count every path. A
+cut into halves). The routes come from ``wiring.py``, against which tests count every path. A
 load is the number of hosts whose whole traffic a link carries in one direction.
 """
 

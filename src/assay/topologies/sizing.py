@@ -54,7 +54,7 @@ def rows_and_columns(hosts: int, ports: int) -> Sized | None:
 
     A host has an adapter on both. A message to another row and column passes two switches and the
     host between them, or the column's switch of a third: three hops. A port of each switch connects
-    the switches to each other. None if a row has too many hosts for that.
+    the switches to each other. None if a row has too many hosts.
     """
     side = math.ceil(math.sqrt(hosts))
     if side > ports - 1:

@@ -10,8 +10,9 @@ All routes are shortest paths, except that a dragonfly's cross at most one link 
   same column, and to all others by the row's switch, the core, and the other row's switch;
 - fat tree: up to the spine whose number is the receiving host's, modulo the spines, and down
   (D-mod-K: Zahavi et al. 2010): traffic to a host uses one spine, and hosts are spread over the
-  spines. With three levels likewise: to the middle switch whose number is the host's, modulo those
-  of a pod, and to the core whose number is the quotient, modulo those of a middle switch;
+  spines. With three levels the same rule holds: to the middle switch whose number is the host's,
+  modulo those of a pod, and to the core whose number is the quotient, modulo those of a middle
+  switch;
 - dragonfly: to the switch of the own group with the link to the receiver's group, over it, and to
   the receiver's switch: at most three links between switches (minimal routing).
 """

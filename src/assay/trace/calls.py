@@ -55,8 +55,9 @@ COLLECTIVES = (
     | {_immediate(name) for name in _BLOCKING}
     | {f"{_PERSISTENT}{name}" for name in _BLOCKING}
 )
-# Collective calls after whose end a rank needn't know that all have begun, though most wait for
-# that. Several are collective over a window or a file, which has the communicator it is made from.
+# Collective calls after whose end a rank needn't know that all have begun, though most wait
+# until then. Several are collective over a window or a file, which has the communicator it is made
+# from.
 _NEIGHBOURS = frozenset(
     ("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv",
      "Neighbor_alltoallw")

@@ -35,7 +35,7 @@ class Events:
     Win_post the number of the group, of Win_lock 1 if it is exclusive, of calls that make a
     communicator its number, of started persistent collectives their number on the communicator.
     ``source``, ``source_tag``: of the receiving half of a call that both sends and receives
-    (Sendrecv), whose ``peer`` and ``tag`` are those of its sending half; otherwise `NO_PEER` and
+    (Sendrecv), whose ``peer`` and ``tag`` belong to its sending half; otherwise `NO_PEER` and
     `NO_TAG`; a cancelled send has the source `PROC_NULL`. ``sent``, ``received``: payload of the
     call; of Irecv the bytes that arrived; `UNKNOWN_BYTES`, also as ``received`` of a test or probe
     that found nothing. ``request``: unique per rank, the request that the call began, or

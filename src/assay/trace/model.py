@@ -167,7 +167,7 @@ class LaunchTime(msgspec.Struct, frozen=True):
 
 
 def middle_launch(launches: Sequence[LaunchTime]) -> int:
-    """The number of the one of middle length; of an even number the shorter one in the middle."""
+    """The number of the median launch; of an even number, the shorter of the middle two."""
     order = sorted(range(len(launches)), key=lambda number: launches[number].seconds)
     return order[(len(order) - 1) // 2]
 

@@ -28,8 +28,8 @@ def joined_polls(events: Events, functions: tuple[str, ...], without_cpu: float 
     """The events with each loop of failed tests and probes, and the successful one that ends it, as
     one call.
 
-    A program that asks again and again, whatever it asks for and from whatever place, until one of
-    its questions is answered, waits for that; as one call it is analysed as MPI_Waitall or
+    A program that asks again and again, whatever it asks for and from whatever place, until one
+    of its questions is answered, waits for the answer; as one call it is analysed as MPI_Waitall or
     MPI_Probe would be. ``count`` has the number of questions. Tests with work between them stay
     apart. ``without_cpu``: s in which the rank could have run and had no CPU: a loop of many
     questions may have gaps of that length.

@@ -96,7 +96,7 @@ def _summary(world: World) -> ProgramSummary:
 
 
 def read_run(folder: Path) -> ProfiledRun:
-    """How the program was run. Raises AssayError if the folder is not that of a profile."""
+    """How the program was run. Raises AssayError if the folder doesn't contain a profile."""
     path = folder / RUN_FILE
     try:
         run = msgspec.json.decode(read_plain(path), type=ProfiledRun)
@@ -174,7 +174,7 @@ def _records(path: Path) -> Iterator[ProfileRecord]:
 
 
 def _check(record: ProfileRecord, where: str) -> None:
-    """Counts and times below 0 can't be."""
+    """Counts and times below 0 are impossible."""
     for name in (
         "calls", "time", "bytes", "messages", "wall", "cpu_wait", "counted", "ranks", "least",
         "size_class",

@@ -2,8 +2,8 @@
 
 Each has an ``MPI_COMM_WORLD`` of its own, so that their ranks have the same numbers. Which
 processes belong together follows from what their launcher calls the launch, from the size of their
-world, and from whether another program spawned them. Where these are equal, the first process of
-each rank is of the program that began first, and so on.
+world, and from whether another program spawned them. Where these are equal, the first process
+of each rank belongs to the program that began first, and so on.
 """
 
 from __future__ import annotations

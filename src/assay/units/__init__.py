@@ -30,16 +30,18 @@ from assay.units.parsing import (
     parse_walltime,
     whole_number,
 )
-from assay.units.words import capitalised, counted, listed
+from assay.units.words import agreeing, capitalised, counted, counted_verb, listed
 
 __all__ = [
     "EQUAL",
     "MINUS",
     "MISSING",
     "Interval",
+    "agreeing",
     "capitalised",
     "clock_time",
     "counted",
+    "counted_verb",
     "format_change",
     "format_count",
     "format_duration",

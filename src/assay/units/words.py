@@ -17,6 +17,39 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{ending}"
 
 
+def counted_verb(number: int, noun: str, verb: str) -> str:
+    """``1 rank repeats``, ``2 ranks repeat``, ``0 nodes were``: number, noun and verb.
+
+    ``verb`` is the plural form; negations such as ``don't`` are verbs, too.
+    """
+    return f"{counted(number, noun)} {agreeing(number, verb)}"
+
+
+def agreeing(number: int, verb: str) -> str:
+    """The verb, given in the plural, in the form that agrees with a number of things."""
+    if number != 1:
+        return verb
+    if verb in _SINGULAR:
+        return _SINGULAR[verb]
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}{'es' if verb.endswith(('s', 'x', 'ch', 'sh', 'o')) else 's'}"
+
+
+_SINGULAR = {
+    "are": "is",
+    "aren't": "isn't",
+    "were": "was",
+    "weren't": "wasn't",
+    "have": "has",
+    "haven't": "hasn't",
+    "do": "does",
+    "don't": "doesn't",
+    "can": "can",
+    "can't": "can't",
+}
+
+
 def listed(words: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``. Raises IndexError for an empty list."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

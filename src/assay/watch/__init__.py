@@ -1,5 +1,5 @@
 """``assay watch``: follow a running program by its steps.
 
-Its place in the layers is that of ``campaign/``: it drives a program, uses ``stats`` and
+Its place in the layers is beside ``campaign/``: it drives a program, uses ``stats`` and
 ``system``, and only ``cli/`` imports it.
 """

@@ -1,7 +1,7 @@
 """Covariates of this machine while the program runs, read at most once per second.
 
 Names that kernels' records use too have the same meaning (docs/formats/stream.md, "Covariates");
-there values are of a measurement, here of the time between two readings.
+there values cover a measurement, here the time between two readings.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class StepLines:
             self._search = re.compile(pattern.encode()).search
         except (re.error, OverflowError, RecursionError) as error:
             raise AssayError(
-                f"The pattern is no regular expression: {error}.",
+                f"The pattern is not a regular expression: {error}.",
                 where=f"--step '{pattern}'",
                 fix=r"Write one of Python's, such as --step 'step (?P<i>\d+) of (?P<n>\d+)'.",
             ) from None
@@ -94,7 +94,7 @@ class StepLines:
         return [step for stream in streams for step in self.feed(stream, time, b"\n")]
 
     def pause(self) -> None:
-        """Note that lines may be missing: the time since the last line is not that of a step."""
+        """Note that lines may be missing: the time since the last line isn't the time of a step."""
         self._last = None
 
     def suggestion(self) -> str | None:

@@ -145,7 +145,7 @@ CRASHES = {
     "fpe": "SIGFPE",
     "ill": "SIGILL",
     "abort": "SIGABRT",
-    "terminate": 'uncaught exception: nobody catches "this"',
+    "terminate": 'uncaught exception: no code catches "this"',
     "overflow": "SIGSEGV",
 }
 

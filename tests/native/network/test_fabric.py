@@ -48,7 +48,7 @@ def test_work_is_what_messages_carry() -> None:
         (RING, 3, {"route": "given", "sequence": "0-1"}, "names 2 of 3"),
         (RING, 3, {"route": "given", "sequence": "0-1-1"}, "twice"),
         (RING, 3, {"route": "given", "sequence": "0-1-3"}, "names rank 3"),
-        (RING, 3, {"route": "given", "sequence": "a-b"}, "no list of ranks"),
+        (RING, 3, {"route": "given", "sequence": "a-b"}, "not a list of ranks"),
         (BISECTION, 3, {}, "even number of ranks, not 3"),
         (BISECTION, 4, {"pairs": 3}, "half of 4 ranks are 2"),
         (BISECTION, 4, {"cut": "given"}, "'half'"),

@@ -142,7 +142,7 @@ def test_folders_that_do_not_help_are_one_sentence_each(tmp_path: Path) -> None:
     empty.mkdir()
     for folder, says in (
         (tmp_path / "none", "There is no such folder"),
-        (script(tmp_path / "file", "x"), "This is no folder"),
+        (script(tmp_path / "file", "x"), "This is not a folder"),
         (empty, "There is no executable of NPB, HPL, STREAM or OSU"),
     ):
         with pytest.raises(AssayError, match=says) as caught:

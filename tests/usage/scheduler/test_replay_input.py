@@ -125,15 +125,15 @@ def test_truncated_input_is_a_sentence():
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("jobs",), "two", "'jobs' of the header is no whole number."),
+        (("jobs",), "two", "'jobs' of the header is not a whole number."),
         (("jobs",), 10**8, "The input ends within the columns."),
         (("jobs",), 10**9, "'jobs' of the header is out of range."),
         (("machine", "nodes"), [], "The header has no nodes, or too many."),
         (("machine", "partitions"), [], "The header has no partition."),
         (("machine",), None, "The header has no object with 'nodes'."),
         (("policy", "order"), "lifo", "'order' of the header is unknown."),
-        (("policy", "backfill"), 3, "'backfill' of the header is no text."),
-        (("policy", "kill"), "yes", "'kill' of the header is no truth value."),
+        (("policy", "backfill"), 3, "'backfill' of the header is not a text."),
+        (("policy", "kill"), "yes", "'kill' of the header is not a truth value."),
         (("policy", "timing", "main"), -1, "'main' of the header is out of range."),
         (("policy", "maui", "targets"), ["x"], "'targets' of the header holds no numbers."),
     ],

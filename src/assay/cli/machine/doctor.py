@@ -36,9 +36,9 @@ def doctor(
     Parameters
     ----------
     cluster
-        Check the hosts of the surrounding job, of [cluster] in assay.toml, or of a job of two nodes
-        that is submitted for it, instead of this machine: whether they see the runs, agree in
-        versions and clocks, and whether compiler and MPI work there.
+        Check hosts instead of this machine: whether they see the runs, agree in versions and
+        clocks, and whether compiler and MPI work there. The hosts belong to the surrounding job,
+        to [cluster] in assay.toml, or to a job of two nodes that is submitted for the check.
     fail_on
         Exit with 1 if there is a finding at least as severe as this.
     seconds

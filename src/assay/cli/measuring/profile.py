@@ -62,7 +62,7 @@ def profile(
 ) -> int:
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
 
-    The program isn't changed or compiled anew: a library is preloaded into it. Its input, output
+    The program is neither changed nor recompiled: a library is preloaded into it. Its input, output
     and exit status are as without assay. Works with MPICH, Open MPI and their kin; C, C++ and
     Fortran.
 
@@ -75,7 +75,7 @@ def profile(
         Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then
         has causes and origins of waiting, other networks, and a timeline beside it.
     launches
-        Run it so often, and report the launch of middle length. How much launches differ is then
+        Run it this many times, and report the median launch. How much launches differ is then
         part of the uncertainty of run times on other networks; of a single one it is assumed.
     folder
         The folder for what the ranks record; on several hosts on a file system that they share

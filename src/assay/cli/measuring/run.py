@@ -155,7 +155,7 @@ def run(
         rank order with little traffic between nodes is measured, too.
     profile
         The folder of the command's profile (`assay profile`): its matrix serves as --matrix, the
-        placements that it lets expect to be fast are tried first, and the answer says whether it
+        placements that it predicts to be fast are tried first, and the answer says whether it
         explains the fastest one.
     beside
         A folder with your own executables of NPB, HPL, STREAM or OSU: those that correspond to

@@ -39,7 +39,7 @@ def simulate(
     html: ReportHtml = False,
     json: JsonFindings = False,
 ) -> int:
-    """Run time of a program on a cluster that is described, not there, by SimGrid if installed.
+    """Predict the run time of a program on a described cluster, with SimGrid if it is installed.
 
     Without SimGrid the run time by assay's own closed form is reported, and how to get SimGrid.
 
@@ -57,7 +57,7 @@ def simulate(
         Ranks per node [default: a rank per core].
     rate
         Rate of an NPB kernel's computing on one rank, in official operations, such as "500 Mop/s";
-        of Linpack, that of DGEMM on one rank.
+        of Linpack, the rate of DGEMM on one rank.
     simgrid
         SimGrid's smpirun, or a folder with it [default: smpirun on PATH].
     draws

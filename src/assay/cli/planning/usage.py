@@ -2,7 +2,7 @@
 
 Examples::
 
-    assay usage machine.swf.gz  # utilisation, waits, sizes, what can't be said
+    assay usage machine.swf.gz  # utilisation, waits, sizes, what is unknown
     assay usage accounting/2026* --html  # PBS, with figures
     assay usage jobs.txt --processors 4096  # sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
@@ -80,11 +80,11 @@ def usage(
         The scheduler to model: fcfs, easy, conservative, multifactor, maui, or a TOML file with
         [policy] and [machine] [default: easy, where another option asks for the model].
     what_if
-        A change whose effect is wanted, repeatable: estimates=2 (what jobs request beyond their run
-        time is halved), estimates=exact, cov=10% (run times vary so much), cov=5.7%:1% (their CoV
-        changes, and requests with it), nodes=+10%, longest=12h and largest=64 (limits of time and
-        processors per job), heartbeat=2% (coordinated system tasks), lost-node=1d (per week),
-        policy=conservative.
+        A change to simulate, repeatable. Requests: estimates=2 (what jobs request beyond their
+        run time is halved), estimates=exact. Run times: cov=10% (their variation), cov=5.7%:1%
+        (the variation changes, and requests with it). The machine: nodes=+10%, heartbeat=2%
+        (coordinated system tasks), lost-node=1d (per week). Rules: longest=12h and largest=64
+        (limits of time and processors per job), policy=conservative.
     estimates
         The requested times: logged, exact, modal (round values, as users choose them), or a
         multiple of the run time such as ×2 [default: logged; modal for a synthetic load].
@@ -133,7 +133,7 @@ def usage(
 
     if processors is not None and processors < 1:
         raise AssayError(
-            "A machine has a processor at least.", where="--processors", fix="Write a number > 0."
+            "A machine has at least one processor.", where="--processors", fix="Write a number > 0."
         )
     query = UsageQuery(
         since=since,

@@ -54,10 +54,10 @@ def compare(
     ----------
     sides
         The runs: directories, unique parts of their names, or @DATE for the newest run on or before
-        a day; with :toolchain=NAME only the cells of that toolchain, with :nodes=NAMES only what
-        was measured on these nodes, with :rest on the others; RUN+RUN+RUN are several runs as one
-        side. ref:NAME is a cluster of
-        `assay references`, or one of its figures.
+        a day. RUN:toolchain=NAME has only the cells of that toolchain, RUN:nodes=NAMES only what
+        was measured on these nodes, RUN:rest only what was measured on the others. RUN+RUN+RUN are
+        several runs as one side. ref:NAME is a cluster of `assay references`, or one of its
+        figures.
     same
         The relative difference within which cells are the same.
     output

@@ -132,14 +132,14 @@ def report(
         print_summary(model, screen, verbose=verbose)
     if target is None:
         return status
-    read_only = not os.access(directory.path, os.W_OK)  # such as in an archive
+    read_only = not os.access(directory.path, os.W_OK)  # for example in an archive
     if output is None and (read_only or not is_own(directory.path)):
-        # What a manifest says is no path.
+        # The name that a manifest states is not a path.
         target = replace(target, path=Path(f"{Path(model.run).name}{target.path.suffix}"))
         why = "is read-only" if read_only else "is another user's"
         if screen is not None:
             screen.print(
-                f"\nThe run {why}: its report is written to {target.path} here; --output "
+                f"\nThe run {why}: the report is written to {target.path} here; --output "
                 "names another place.",
                 markup=False,
                 soft_wrap=True,

@@ -11,7 +11,7 @@ from decimal import Decimal
 from assay.importers.model import FoundValue, Line, Output, Result, Series, TextImporter
 from assay.importers.numbers import FIELD, WHOLE, number
 
-# Intel's version has no line with the name of the benchmark alone.
+# Intel's version has no line that contains only the name of the benchmark.
 _NAMED_VERSION = re.compile(r"version=HPCG-Benchmark_(\d[\w.]*)")
 _VERSION = re.compile(r"(?:version\s*=|HPCG version:|Mini-Application Version:)\s*(\d[\w.]*).*")
 _RATING = re.compile(

@@ -1,8 +1,8 @@
 """mdtest 1.9 to 4: the summary of its iterations.
 
 Source: ``mdtest.c``. Rates are operations per second. From 4.0 on columns per rank can come before
-the columns per iteration; only the latter are read. Times (``-Z``, ``-P``) are those of the whole
-phase, in seconds, in all versions: its ``time``, of which the rate is the number of items by it.
+the columns per iteration; only the latter are read. Times (``-Z``, ``-P``) cover the whole phase,
+in seconds, in all versions: its ``time``, of which the rate is the number of items by it.
 Headings call them nothing (3.2 to 4.0), "ops/sec" or "ms/op" (later development versions).
 """
 

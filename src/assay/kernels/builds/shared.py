@@ -1,7 +1,8 @@
-"""A site's builds: a folder that an administrator fills, and from which everybody's jobs take them.
+"""A site's builds: a folder that an administrator fills, and from which the jobs of all users take
+them.
 
-assay executes what is in it, so it must belong to root or to this user, and nobody else may write
-to it, or to a folder above it. Nothing is written to it, except by ``assay kernels --build
+assay executes what is in it, so it must belong to root or to this user, and no other user may
+write to it, or to a folder above it. Nothing is written to it, except by ``assay kernels --build
 --shared``.
 """
 
@@ -20,7 +21,7 @@ from assay.kernels.builds.sealed import UNFINISHED, is_intact
 from assay.ownership import untrusted_above, why_untrusted
 
 _FIX = (
-    "Its administrator makes it root's, and writable for its owner alone (chmod -R go-w). An empty "
+    "Its administrator makes it root's, and writable only for its owner (chmod -R go-w). An empty "
     f"{SHARED_CACHE} does without it."
 )
 
@@ -68,7 +69,7 @@ def shared_build(key: str, executable: str) -> Path | None:
 
 
 def publish(build: Path, executable: str) -> Path:
-    """Copy a build to the site's folder, where everybody can read it; returns the executable.
+    """Copy a build to the site's folder, where all users can read it; returns the executable.
 
     ``build``: its folder. The site's folder is created if it is missing. Raises AssayError if none
     is named, it can't be written, or other users may write to it.

@@ -37,7 +37,7 @@ class Toolchain(msgspec.Struct, frozen=True):
     they can. ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't
     launch locally. ``environment``: variables for building and running. ``launcher``: what starts
     the ranks. ``built``: the folder of a build that was made where there is a compiler, since this
-    machine has none; the compiler and the BLAS are those of that build.
+    machine has none; the compiler and the BLAS come from that build.
     ``modules``: the lines of bash that provide it, and ``loaded`` the variables that they set.
     ``wrapper``: the words before a program that its launcher starts. ``container``: the image in
     which compiler and MPI are.

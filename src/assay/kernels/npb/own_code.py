@@ -2,8 +2,7 @@
 
 NPB 1 is a specification (Bailey et al., RNR-94-007), and an implementer chooses algorithms and data
 layout within its rules. NPB 2 and 3 are NASA's source codes, which users run and publish. The
-kernels are written from the specification, so that neither their rates nor their scaling are those
-of NASA's code.
+kernels are written from the specification, so that both rates and scaling differ from NASA's code.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SCALING_DIFFERENCES: Mapping[str, str] = {
 
 
 def code_note(kernels: Iterable[str]) -> str:
-    """``NPB: assay's own code, …``; "" if none of these kernels is of the NPB."""
+    """``NPB: assay's own code, …``; "" if none of these kernels belongs to the NPB."""
     return f"NPB: {OWN_CODE}." if any(name.startswith("npb.") for name in kernels) else ""
 
 
@@ -50,7 +49,7 @@ def scaling_difference(kernel: str) -> str:
 def done_per_operation(kernel: Kernel, parameters: Mapping[str, Value]) -> float | None:
     """Floating-point operations done per official operation; None where none are done.
 
-    Both are counts of the kernel's ``work`` on one rank. The operations done are those of the
+    Both are counts of the kernel's ``work`` on one rank. The operations done follow from the
     kernel's equations as it computes them. Sums across the lanes of a vector and lanes without a
     point add to them; ``tests/native/npb/test_flops_done.py`` counts all.
     """
@@ -61,7 +60,7 @@ def done_per_operation(kernel: Kernel, parameters: Mapping[str, Value]) -> float
 
 def with_code(kernel: Kernel) -> Kernel:
     """The catalogue's entry with notes on the code and on the operations done."""
-    notes = [f"Rates are those of {OWN_CODE}.", kernel.notes, _done_note(kernel)]
+    notes = [f"Rates belong to {OWN_CODE}.", kernel.notes, _done_note(kernel)]
     return replace(kernel, notes=" ".join(filter(None, notes)))
 
 

@@ -4,7 +4,7 @@
 idle while the command runs. It takes wall time by the monotonic clock from before the start of the
 command until its end is noticed, and CPU time of the command and of its children that it waited for
 from wait4(2). The command's output goes to the runner's output files and is read from there
-afterwards. The stream is that of docs/formats/stream.md.
+afterwards. docs/formats/stream.md describes the stream.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXIT_MEASUREMENT = 4
 _STREAM = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 CANNOT_START = 127
 # Linux's energy counters (RAPL), and a power (W) that no package exceeds: it bounds the time in
-# which a counter wraps at most once. native/harness/energy reads them likewise for kernels.
+# which a counter wraps at most once. native/harness/energy reads them in the same way for kernels.
 POWERCAP = "/sys/class/powercap"
 _MOST_POWER = 1000.0
 # Maximum characters read at a time: longer lines are read in pieces.

@@ -1,6 +1,6 @@
 """Launching the site's executable of a benchmark on the seats of the kernel beside it.
 
-The launcher is that of the MPI that the executable is linked with. It binds nothing, as for
+The launcher belongs to the MPI that the executable is linked with. It binds nothing, as for
 kernels; ``seat.py`` binds each rank to the CPUs that a kernel's rank would have.
 """
 

@@ -93,8 +93,8 @@ def launcher_words(
             site |= variables
             if hosts:
                 raise AssayError(
-                    "No way is known to launch on several hosts with the mpirun of the toolchain "
-                    f"'{toolchain.name}': it is neither MPICH's, Open MPI's nor Intel's.",
+                    "assay can't launch on several hosts with the mpirun of the toolchain "
+                    f"'{toolchain.name}': it is not MPICH's, Open MPI's or Intel's.",
                     fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
                     'Slurm job, launcher = "srun" in its section of assay.toml may work.',
                 )
@@ -130,7 +130,7 @@ def launcher_of(toolchain: Toolchain, hosts: tuple[str, ...], cluster: ClusterCo
 
 
 def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0) -> tuple[str, ...]:
-    """The hosts that a placement uses; empty for this machine alone.
+    """The hosts that a placement uses; empty if it uses only this machine.
 
     ``seed``: the plan's seed, for random node sets. Raises AssayError if there are too few hosts.
     """
@@ -138,12 +138,12 @@ def hosts_of(placement: Placement, cluster: ClusterConfig | None, seed: int = 0)
         return ()
     if cluster is None:
         raise AssayError(
-            f"There is one node, this machine, and the placement needs {placement.nodes}.",
+            f"There is one node, this machine, but the placement needs {placement.nodes}.",
             fix="Name the hosts in [cluster] of assay.toml, or set nodes = 1.",
         )
     if placement.nodes > len(cluster.hosts):
         raise AssayError(
-            f"There are {len(cluster.hosts)} hosts, and the placement needs {placement.nodes}.",
+            f"There are {len(cluster.hosts)} hosts, but the placement needs {placement.nodes}.",
             fix="Name more hosts in [cluster] of assay.toml, request a larger job, or set fewer "
             "nodes.",
         )

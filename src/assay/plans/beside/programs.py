@@ -87,7 +87,7 @@ def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
     except FileNotFoundError:
         raise AssayError("There is no such folder.", where=where, fix=fix) from None
     except NotADirectoryError:
-        raise AssayError("This is no folder.", where=where, fix=fix) from None
+        raise AssayError("This is not a folder.", where=where, fix=fix) from None
     except OSError as error:
         raise AssayError(f"Can't be read: {error.strerror}.", where=where, fix=fix) from None
     found: dict[tuple[str, ...], SiteProgram] = {}

@@ -1,8 +1,8 @@
-"""Whether a run may be gone on with: only this user and root can have written what it says.
+"""Whether a run may be continued: only this user and root can have written what it says.
 
 A plan names commands, a request the jobs to submit, and both are executed; streams and records are
-appended to. So whoever may write a run, or replace a folder above it, could let another user run
-commands or write files. Reading such a run is harmless, and is always possible.
+appended to. So any user who can write a run, or replace a folder above it, could let another user
+run commands or write files. Reading such a run is harmless, and is always possible.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def check_trusted_run(run: Path) -> None:
     """Raises NotTrusted unless only this user and root can have written a run, and can replace it.
 
     Checked are owner and mode of the run, its files and folders, and every folder above it up to
-    the root, and that nothing in it is a link; of a member of a group also the group. A link to the
-    run must be of this user or root. What doesn't exist yet is not checked.
+    the root, and that nothing in it is a link; of a member of a group also the group. A link to
+    the run must belong to this user or root. What doesn't exist yet is not checked.
     """
     if run.parent.name == _MEMBERS:
         check_trusted_run(run.parent.parent)
@@ -104,7 +104,7 @@ def _refused(run: Path, path: Path, why: str) -> NotTrusted:
     if why == "is a link":
         fix = "Remove the link, and see who can write there."
     elif (path == run or run in path.parents) and why.startswith("may be"):
-        fix = f"If nobody has changed it: chmod -R go-w {shlex.quote(str(run))}"
+        fix = f"If no other user has changed it: chmod -R go-w {shlex.quote(str(run))}"
     elif path == run or run in path.parents:
         fix = f"`assay report {shlex.quote(str(run))}` shows it; to measure, begin your own run."
     else:

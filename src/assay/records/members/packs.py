@@ -32,7 +32,7 @@ PACKS = 64
 FOLDER = "packs"
 _SUFFIX = ".tar.gz"
 _BLOCK = 512
-# Seconds to wait for another writer of the pack, and after which its lock is that of a dead one.
+# Seconds to wait for another writer of the pack, and after which its lock belongs to a dead one.
 _PATIENCE, _STALE = 60.0, 3600.0
 _PAUSE = 0.05
 # Level of gzip: streams shrink to a sixth; higher levels take longer, and save little.
@@ -136,7 +136,7 @@ def _extract(archive: tarfile.TarFile, folder: Path) -> None:
     for entry in archive:
         path = folder / entry.name
         if not entry.isfile() or ".." in path.parts or not path.is_relative_to(folder):
-            raise ValueError(f"'{entry.name}' is no file of a run")
+            raise ValueError(f"'{entry.name}' is not a file of a run")
         content = archive.extractfile(entry)
         path.parent.mkdir(parents=True, exist_ok=True)
         if content is not None:

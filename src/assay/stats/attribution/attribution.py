@@ -1,7 +1,7 @@
 """The share of a cell's variation that each of its covariates explains, and the unexplained rest.
 
 Covariates are selected by rank-based tests, which are insensitive to skewed costs and rare events;
-shares are of the variance of the logarithm of the cost. A selected covariate correlates with the
+shares refer to the variance of the logarithm of the cost. A selected covariate correlates with the
 cost; its meaning suggests that it is the cause, which only an experiment can confirm.
 """
 
@@ -130,7 +130,7 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"Tested: {len(candidates)} covariates and factors by their normal scores, at a "
+            f"Covariates and factors tested: {len(candidates)}, by their normal scores, at a "
             f"family-wise error rate of {format_share(alpha)} (Holm). Shares: of the variance of "
             "the logarithm of the cost, averaged over the orders of the causes, direct ones first. "
             "Intervals: allow for the selection of causes by their significance."

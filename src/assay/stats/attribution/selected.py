@@ -25,7 +25,7 @@ def conditional_interval(share: float, interval: Interval, p: float, threshold: 
     2007, 605-615; J. Lee, D. Sun, Y. Sun, J. Taylor: Exact post-selection inference, with
     application to the lasso, Annals of Statistics 44, 2016, 907-927): the lower end is the
     correlation for which so strong an association has probability 2.5% among the selected ones.
-    The upper end is that of ``interval``: selection only makes the estimate too high.
+    The upper end comes from ``interval``: selection only makes the estimate too high.
     """
     from scipy.special import ndtri
 

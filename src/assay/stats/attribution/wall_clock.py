@@ -35,8 +35,9 @@ Verdict = Literal["kept from running", "ran longer", "alike", "asleep"]
 class WallClock(msgspec.Struct, frozen=True):
     """One cell's variation by two clocks, as coefficients of variation with their 95% intervals.
 
-    ``cpu`` is of the CPU time (user and kernel) per unit of work of the rank with the least CPU
-    time. ``busy``: the share of the time that this rank had a CPU, the median; None for whole jobs.
+    ``cpu`` belongs to the CPU time (user and kernel) per unit of work of the rank with the least
+    CPU time. ``busy``: the share of the time that this rank had a CPU, the median; None for whole
+    jobs.
     ``p``: of the two varying alike, by the Pitman-Morgan test on normal scores. ``verdict``: ``kept
     from running``, the CPU time varies much less; ``ran longer``, it varies much more; ``alike``;
     ``asleep``, where ranks mostly wait without computing, so that the two can't be compared.
@@ -92,8 +93,8 @@ def compare_clocks(
 
     Paired variances are equal if difference and sum of the pairs are uncorrelated (Pitman 1939;
     Morgan 1939); here tested on normal scores of differences and sums of logarithms. ``of_ranks``:
-    the CPU time is of one rank, so that its share of the wall clock is how busy the rank was. None
-    for fewer than ``least`` known pairs, and where the wall clock doesn't vary.
+    the CPU time belongs to one rank, so that its share of the wall clock is how busy the rank was.
+    None for fewer than ``least`` known pairs, and where the wall clock doesn't vary.
     """
     from scipy.special import stdtr
 

@@ -308,7 +308,7 @@ def _never_sleeps(cell: Cell) -> bool:
 
 
 def contention_text(found: Contention) -> str:
-    """How many CPUs other processes kept busy, or that so many can't have been."""
+    """How many CPUs other processes kept busy, or that the number is impossible."""
     if found.possible:
         return f"Other processes kept {format_count(found.busy)} CPUs busy during the measurement."
     return (

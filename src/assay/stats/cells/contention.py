@@ -49,7 +49,7 @@ class Contention:
 
     @property
     def possible(self) -> bool:
-        """Whether so many CPUs can have been busy, given the error of each CPU's time."""
+        """Whether this many CPUs can have been busy, given the error of each CPU's time."""
         if not self.cpus or self.busy <= 0.0:
             return True
         sampled = self.seconds / self.busy

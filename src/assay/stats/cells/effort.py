@@ -101,7 +101,7 @@ def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVari
         for launch in launches
         if launch.half_width is not None
     ]
-    # From the first launches alone: in later, short ones the time before the samples, such as the
+    # Only from the first launches: in later, short ones the time before the samples, such as the
     # search for a batch, would have too great a part.
     first = launches[:MIN_LAUNCHES]
     taken = sum(launch.samples for launch in first)

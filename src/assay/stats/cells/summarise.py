@@ -134,8 +134,8 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             parameters=parameters,
             metrics={},
             caveats=[
-                f"The result was wrong in {len(refuted)} of {len(measurements)} launches: its "
-                "speed is not given."
+                f"The result was wrong in {len(refuted)} of "
+                f"{counted(len(measurements), 'launch')}: its speed is not given."
             ],
             error=_refutation(refuted[0]),
             lost_launches=lost,
@@ -342,8 +342,9 @@ def work_of(kernel: Kernel, quantity: str, cell: Cell, resolved: Mapping[str, Va
 
 
 def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
-    """The summary of a metric. Order statistics of rates are those of costs, inverted: the median
-    of work / time is work / median(time), and intervals and percentiles have their ends swapped.
+    """The summary of a metric. Order statistics of rates are the inverted order statistics of
+    costs: the median of work / time is work / median(time), and intervals and percentiles have
+    their ends swapped.
     """
     medians, samples = costs.medians, np.concatenate(costs.launches)
     interval = launch_interval(medians)

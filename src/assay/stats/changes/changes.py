@@ -64,7 +64,7 @@ class Change(msgspec.Struct, frozen=True):
     """One change of a series. Places are indices of runs, in order of time.
 
     ``kind``: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``;
-    ``spread``, of scatter alone; ``modes``, of the share of runs at each of two levels, ``modes``.
+    ``spread``, only of scatter; ``modes``, of the share of runs at each of two levels, ``modes``.
     ``at``: the first run after it; ``earliest``, ``latest``: its 95% interval. ``found``: the run
     after which it could first be reported, ``at`` or later. ``size``: of a step or drift the level
     after it over that before, minus 1 (of a step by the Hodges-Lehmann estimate, of modes by the

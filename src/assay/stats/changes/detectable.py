@@ -51,7 +51,7 @@ def detectable_step(
     ``residuals``: of ``before + after`` runs around their levels, in logarithms and in order of
     time. ``before`` and ``after``: numbers of runs before and after the step. ``rho``:
     autocorrelation of neighbouring runs. ``level``: p at which a step is reported. None if neither
-    test can show a step in so few runs; infinite if the runs vary so much that no size suffices.
+    test can show a step in this few runs; infinite if the runs vary so much that no size suffices.
     """
     if not _possible(before, after, level):
         return None
@@ -96,7 +96,7 @@ def halves(runs: int) -> tuple[int, int]:
 
 
 def _possible(before: int, after: int, level: float) -> bool:
-    """Whether the scan tests so many runs and a permutation test can have a p of ``level``."""
+    """Whether the scan tests this many runs and a permutation test can have a p of ``level``."""
     if before < FIRST or after < SPLITS[0]:
         return False
     return can_reach(before + after, min(before, after), level)

@@ -38,7 +38,7 @@ def mode_share(before: Floats, after: Floats) -> ModeShare | None:
     shares: if there are not two modes, each side has only one, the shares don't differ
     significantly, or the modes moved.
 
-    Modes are those of all runs together (``find_modes``); shares are compared by Fisher's exact
+    Modes are found in all runs together (``find_modes``); shares are compared by Fisher's exact
     test (R. Fisher: Statistical Methods for Research Workers, 5th ed., 1934).
     """
     both = np.concatenate([before, after])

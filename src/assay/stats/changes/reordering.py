@@ -83,7 +83,7 @@ def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
 def critical_gain(x: Floats, rho: float, level: float) -> float | None:
     """The gain of the best split, a share of the sum of squares, that permutations of ``x`` exceed
     with probability ``level``; beyond the resolution of the permutations by the tail that
-    ``changed`` fits. None if a split can't explain so much.
+    ``changed`` fits. None if a split can't explain this much.
     """
     if x.size < _FEWEST:
         return None

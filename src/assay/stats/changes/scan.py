@@ -68,8 +68,8 @@ class Alarm:
 class _Scores(NamedTuple):
     """Runs as clipped scores: distances from the centre in units of the scale.
 
-    ``clean``: with isolated outliers set to 0; ``newest``: the same, but judged by the preceding
-    run alone, as when the run is the newest.
+    ``clean``: with isolated outliers set to 0; ``newest``: the same, but judged only by the
+    preceding run, as when the run is the newest.
     """
 
     raw: Floats
@@ -272,8 +272,8 @@ def _exceeding(
 ) -> _Table:
     """The statistic of each split after each of the newest runs, by cumulative sums.
 
-    ``pooled``: the variance is that of the runs before and after together, each around its mean;
-    otherwise of the runs before alone.
+    ``pooled``: the variance is computed from the runs before and after together, each around its
+    mean; otherwise only from the runs before.
     """
     k = np.array(splits)[None, :]
     n = newest[:, None]

@@ -21,7 +21,7 @@ from assay.stats.changes.segments import Rows, residuals_of
 _FAR = 2.0
 # Share of the insignificant steps that a round leaves out even if they are close to significant.
 _PER_ROUND = 0.25
-# A p below this share of the level is not computed anew for an autocorrelation that differs by less
+# A p below this share of the level is not recomputed for an autocorrelation that differs by less
 # than _NEARLY.
 _SURE, _NEARLY = 0.5, 0.02
 
@@ -86,8 +86,8 @@ class StepTests:
     def each(self, steps: Sequence[Alarm], rho: float, sure: float = 0.0) -> list[float]:
         """p of each step in the stretches beside it.
 
-        A p of ``sure`` or less is that of nearly this autocorrelation, if it is known: few of the
-        stretches change when a step is left out, but the autocorrelation does.
+        A p of ``sure`` or less may be known for nearly this autocorrelation and is then used: few
+        of the stretches change when a step is left out, but the autocorrelation does.
         """
         bounds = [0, *(step.at for step in steps), self.rows.x.size]
         found = []

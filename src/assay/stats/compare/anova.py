@@ -91,7 +91,7 @@ def anova(
     Least squares with type II sums of squares: each effect against all others that don't contain
     it, so that the design may be unbalanced. ``log``: analyse logarithms, so that effects are
     ratios; by default where all values are positive. Where residuals may be normal (Shapiro & Wilk)
-    with equal spread (Brown & Forsythe), p is that of F; where only normality fails, that of F
+    with equal spread (Brown & Forsythe), p comes from F; where only normality fails, from F
     among 1,999 permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads
     may differ, that of a heteroscedasticity-consistent Wald statistic among as many residuals with
     random signs (Davidson & Flachaire 2008). ``seed``: of the random numbers. ``sizes``: with each

@@ -44,8 +44,9 @@ def chosen_estimate(
     Trials 7, 1986, 177-188) and their standard errors, from the pooled scatter of launches; the
     estimate is the chosen one's expectation given its median (B. Efron, C. Morris: Stein's
     estimation rule and its competitors, Journal of the American Statistical Association 68, 1973,
-    117-130). The interval is that of ``own``, extended to where it would lie around the estimate,
-    so that it is never narrower. Without scatter, or other candidates, ``own`` is returned.
+    117-130). The interval is the one of ``own``, extended to where it would lie around the
+    estimate, so that it is never narrower. Without scatter, or other candidates, ``own`` is
+    returned.
     """
     groups = [np.log(checked(each)) for each in values]
     medians = np.array([np.median(each) for each in groups])

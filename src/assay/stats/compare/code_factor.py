@@ -1,7 +1,8 @@
 """The ratio of two codes on one machine, and a ratio of machines without it.
 
-A rate is that of a machine times that of a code. Two codes that were measured side by side, on the
-same seats and in the same randomised blocks, share the machine: their ratio is the code's alone.
+A rate is the product of a machine's factor and a code's factor. Two codes that were measured side
+by side, on the same seats and in the same randomised blocks, share the machine: their ratio is the
+code's alone.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def code_factor(
 ) -> CodeFactor | None:
     """The factor of speed of ``code`` over ``other``, whose values are one per launch.
 
-    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval are
-    those of ``ratio_of_sides``: the launches of both sides count as independent, so that what the
+    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval
+    come from ``ratio_of_sides``: the launches of both sides count as independent, so that what the
     launches of a block have in common widens the interval rather than narrowing it. None where a
     value is not positive. Raises AssayError for no values, NaN and infinity.
     """
@@ -56,8 +57,8 @@ def without_code(ratio: Estimate, factor: Estimate) -> Estimate:
 
     ``ratio``: the rate of this machine by this code over the rate of another machine by the other
     code; its interval is None where it is known without error. ``factor``: this code over the other
-    one, measured side by side on one of the machines. Both are positive. The interval is that of a
-    quotient of independent estimates; it is None if the factor has none.
+    one, measured side by side on one of the machines. Both are positive. The interval belongs to
+    a quotient of independent estimates; it is None if the factor has none.
     """
     interval = ratio_interval(ratio, factor) if factor.interval is not None else None
     return Estimate(ratio.value / factor.value, interval)

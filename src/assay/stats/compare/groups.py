@@ -45,7 +45,7 @@ ALIKE_SPREAD = 0.5
 # With fewer values per group, non-normality isn't detected well enough for the F test: with 30
 # values of Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
 MIN_FOR_F = 60
-# Maximum number of groups of which all pairs are compared.
+# All pairs are compared of at most this many groups.
 MOST_PAIRED = 12
 
 

@@ -117,8 +117,8 @@ def mean_ratio(
 ) -> tuple[float | None, Interval | None]:
     """The geometric mean over cells of ``other``'s ratio to ``one``, with its 95% interval.
 
-    ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio is
-    that of medians. The interval is Welch's, from each block's mean logarithm over all cells: the
+    ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio
+    divides medians. The interval is Welch's, from each block's mean logarithm over all cells: the
     r-th launches of all cells are a block, so that the interval allows for what they have in
     common; ``worth``: effective number of launches per launch. None where a value is not positive;
     the interval is None under three blocks per side.

@@ -75,9 +75,9 @@ class PairDecision:
     Divided by the factor of codes where one is given. ``effect``: the probability that a value of
     the other side is the faster one (0.5: alike). ``test``, ``why``, ``p``: of no difference; empty
     and None without a test; ``p_corrected``: by Holm for all pairs. Of separate runs the interval
-    and p are the wider, and the greater, of those by launches and by runs. ``p_launches``: p by the
-    launches alone, corrected for all pairs. ``in_runs``: of an open pair of separate runs, the
-    verdict by the launches alone: one on these two runs, if runs of a machine did not differ.
+    and p are the wider, and the greater, of those by launches and by runs. ``p_launches``: p only
+    by the launches, corrected for all pairs. ``in_runs``: of an open pair of separate runs, the
+    verdict only by the launches: one on these two runs, if runs of a machine did not differ.
     ``more``: further values per
     side with which an open verdict would probably be decided; ``runs``: of separate runs instead
     the number of runs, or sessions, per side. ``between``: of separate runs, their difference by
@@ -245,7 +245,7 @@ def _over_single(pair: SidePair) -> Interval | None:
 def _across_codes(machine: float, interval: Interval, factor: float) -> tuple[str, str, float]:
     """Test, reason and p of a ratio of 1 between machines, by the ratio without the codes'.
 
-    The standard error of the logarithm is that of a 95% interval of a normal distribution.
+    The standard error of the logarithm follows from the 95% interval of a normal distribution.
     """
     from scipy.special import ndtr
 

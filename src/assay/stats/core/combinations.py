@@ -6,7 +6,7 @@ import math
 
 from assay.stats.core.rounding import RELATIVE
 
-# Up to so many runs a number of combinations is exact and fits into a float.
+# Up to this many runs a number of combinations is exact and fits into a float.
 _EXACT = 1000
 
 

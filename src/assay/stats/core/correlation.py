@@ -15,7 +15,7 @@ from assay.units import Interval
 SMALL_SAMPLE = 20
 EVIDENCE = 1.0
 EVIDENCE_IF_SMALL = 2.33
-# Lags of the second test, which detects long weak correlation; the first one uses lag 1 alone.
+# Lags of the second test, which detects long weak correlation; the first one uses only lag 1.
 EVIDENCE_LAGS = 5
 # Degrees of freedom per effective sample of the variance estimated from the series; calibrated by
 # benchmarks/coverage.py (AR(1) and moving averages).
@@ -105,7 +105,7 @@ def correlated_interval(
 ) -> Interval | None:
     """Interval of the p-quantile of a stationary series in time order; None if too short.
 
-    Without evidence of dependence it is ``quantile_interval``. Else the ranks are those of the
+    Without evidence of dependence it is ``quantile_interval``. Else the ranks follow from the
     effective number of independent samples, with fractional order statistics for non-integer
     numbers (Stigler 1977; Hutson 1999), and Student's t allows for the estimated autocorrelation
     time.

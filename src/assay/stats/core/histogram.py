@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.arrays import Floats
 
-# Fewer bins show no shape, and more are no easier to read.
+# Fewer bins show no shape, and more bins are not easier to read.
 MIN_BINS, MAX_BINS = 5, 50
 # Maximum number of bins below the lower and above the upper quartile: with distant outliers inside
 # the range all other values would fall into one bin. Slow runs matter more, so the limit above is

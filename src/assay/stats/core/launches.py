@@ -24,8 +24,8 @@ ENOUGH = 20
 # Minimum number of launches for a test of their order at the 1% level.
 MIN_ORDERED = 6
 _LEVEL = 0.01
-# Random orders that are drawn for the limits of few launches; above _MANY launches the limit is
-# that of the normal approximation.
+# Random orders that are drawn for the limits of few launches; above _MANY launches the limit
+# is the normal approximation's.
 _ORDERS, _MANY = 20_000, 100
 # Standard errors of the autocorrelation that count as evidence, and that are added to it.
 _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
@@ -40,10 +40,10 @@ def launch_interval(values: Sequence[float] | Floats, confidence: float = 0.95) 
     """The interval of the median of launches, in order of time; None where they are too few.
 
     From twenty launches on the interval allows for dependence by an effective number of launches.
-    The autocorrelation r is that of the normal scores of ranks, so that tails have no influence,
-    corrected for the bias of an estimated mean (F. Marriott, J. Pope: Bias in the estimation of
-    autocorrelations, Biometrika 41, 1954, 390-402) and raised by one standard error. The
-    autocorrelation of 1{x <= median}, which determines the variance of the median, is
+    The autocorrelation r is computed from the normal scores of ranks, so that tails have no
+    influence, corrected for the bias of an estimated mean (F. Marriott, J. Pope: Bias in the
+    estimation of autocorrelations, Biometrika 41, 1954, 390-402) and raised by one standard error.
+    The autocorrelation of 1{x <= median}, which determines the variance of the median, is
     2 asin(r) / pi in a first-order autoregressive series of normal scores.
     """
     series = checked(values)

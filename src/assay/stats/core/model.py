@@ -19,10 +19,11 @@ Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "impo
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric of one cell over all its launches.
 
-    ``median`` and ``ci95`` are of the launches' medians (two-level sampling): 95% of such intervals
-    contain the median of infinitely many launches. Under twenty launches this holds for launches
-    made in the same period; from twenty on the interval allows for dependence on the preceding
-    launch. ``ci95`` is null under six launches, for which no nonparametric 95% interval exists.
+    ``median`` and ``ci95`` describe the launches' medians (two-level sampling): 95% of such
+    intervals contain the median of infinitely many launches. Under twenty launches this holds for
+    launches made in the same period; from twenty on the interval allows for dependence on the
+    preceding launch. ``ci95`` is null under six launches, for which no nonparametric 95% interval
+    exists.
     ``min``, ``max``, ``p05``, ``p95`` are over all samples after warm-up, ``cov`` is the
     coefficient of variation between launches, ``cov_samples`` of the samples within them (median
     over launches). ``n`` counts launches, ``samples`` samples. ``stop`` is "imported" where another

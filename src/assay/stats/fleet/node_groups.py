@@ -5,7 +5,7 @@ to its launches: Huber's (1964) estimate of location (one step from the median),
 nodes within groups from the median of the groups' variances. It is compared with the median of the
 groups of the same partition, in units of its standard error.
 
-The distribution without slow groups is that of nodes permuted among groups, within their kind: it
+The distribution without slow groups comes from nodes permuted among groups, within their kind: it
 needs no assumption on the shape of the nodes' values. A group's p is adjusted over all groups,
 partitions and columns by the maximum of each permutation (single-step max T: Westfall & Young:
 Resampling-based multiple testing, 1993, 2.3). The effects of groups found are removed and the
@@ -30,7 +30,8 @@ from assay.stats.fleet.fleet import FLOOR, HUBER, Fleet, compare, logarithms
 from assay.stats.fleet.peers import ROBUST, median_down
 
 # Minimum number of nodes of a group, and of groups of a partition: of two groups it can't be
-# decided which one is unusual, and the median of fewer nodes than four is that of single nodes.
+# decided which one is unusual, and the median of fewer than four nodes is determined by single
+# nodes.
 MIN_GROUP, MIN_GROUPS = 4, 3
 # Share of fleets without slow groups in which a group may be named, and that for nodes where there
 # are groups: 5% together, as the level of nodes itself is the smaller of 2.5% and this one.
@@ -236,7 +237,7 @@ class _GroupTable:
 
     def consistent(self, group: int, logs: Floats, resources: Sequence[str]) -> bool:
         """Whether at least half of the effect remains without the slowest launch of the group: a
-        disturbance of all its nodes during one launch is no property of the group, and nodes are
+        disturbance of all its nodes during one launch isn't a property of the group, and nodes are
         not exchangeable then.
         """
         column = int(np.argmax(self._score[group]))

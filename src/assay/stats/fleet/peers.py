@@ -72,7 +72,7 @@ class Peers:
 
 
 def median_down(values: Floats) -> Floats:
-    """The median of each column without nan; nan for a column of nan alone."""
+    """The median of each column without nan; nan for a column that contains only nan."""
     ordered = np.sort(values, axis=0)  # nan last
     count = np.isfinite(values).sum(axis=0)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[0] - 1)

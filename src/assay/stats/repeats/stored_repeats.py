@@ -108,7 +108,7 @@ class _Other:
 
 
 def _other_series(store: Store, choice: RunFilter, cells: Mapping[str, Cell]) -> dict[str, _Other]:
-    """The series of cells whose headline is not of series ``time``, and of outside programs."""
+    """The series of cells with another headline than ``time``, and of outside programs."""
     import polars as pl
 
     wanted: dict[str, str | None] = {}

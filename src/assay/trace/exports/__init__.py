@@ -36,7 +36,7 @@ def parse_target(text: str) -> tuple[TraceExport, Path]:
     name, colon, path = text.partition(":")
     if name not in NAMES:
         raise AssayError(
-            f"'{name}' is no format of traces.", where=_OPTION, fix=nearest(name, NAMES)
+            f"'{name}' is not a format of traces.", where=_OPTION, fix=nearest(name, NAMES)
         )
     export = exports()[name]
     if not colon or not path:

@@ -1,7 +1,7 @@
 """SimGrid's time-independent trace, which ``smpirun -replay`` replays on other platforms.
 
-A folder with a text file of actions per rank and ``trace.txt``, which lists them. The actions are
-those of SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Computing is in flop:
+A folder with a text file of actions per rank and ``trace.txt``, which lists them. The actions
+follow SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Computing is in flop:
 `SPEED` per second of the run, so that a host of that speed computes as long as the real one, and
 one of twice the speed half as long. Each message has a tag of its own, which makes the replay match
 as the run did, whatever the communicators and wildcards were.

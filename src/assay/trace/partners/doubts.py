@@ -1,4 +1,4 @@
-"""Messages that can't be told apart: their record is incomplete, so that they are left out.
+"""Messages that can't be distinguished: their record is incomplete, so that they are left out.
 
 The k-th send of a communicator, source, destination and tag is paired with the k-th receive. Where
 one of them isn't recorded, others get the wrong partner. That shows by receives that end before
@@ -92,7 +92,7 @@ def _keys_with_several(key: Ints, of: Ints) -> Ints:
 
 
 def doubtful_keys(pairs: Pairs, taken: Ints) -> Ints:
-    """The keys of messages that can't be told apart; ``taken``: those that are known to be."""
+    """The keys of messages that can't be distinguished; ``taken``: those that are known to be."""
     return np.unique(np.concatenate([pairs.key[pairs.impossible()], taken]))
 
 

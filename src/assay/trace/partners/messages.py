@@ -297,7 +297,7 @@ def _probed(
 def _with_parts(flat: FlatTrace, pairs: Pairs) -> MatchedMessages:
     """The messages that arrived; of partitioned sends from the call that handed over the last part.
 
-    What was received by a request that nothing completed is no part of the analysis.
+    What was received by a request that nothing completed isn't part of the analysis.
     """
     pairs = pairs.part(flat.completed_in[pairs.receive] != NONE)
     send, receive = pairs.send, pairs.receive

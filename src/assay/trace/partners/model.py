@@ -140,7 +140,7 @@ class LeftOutMessages:
 class MatchedTrace:
     """A trace and which of its calls belong together.
 
-    ``unmatched``: those that have no partner; ``left_out``: messages that can't be told apart;
+    ``unmatched``: those that have no partner; ``left_out``: messages that can't be distinguished;
     ``meetings``, ``pairs``: what may have waited, beside messages and ``collectives``. ``sent``:
     the calls that began the sends of messages.
     """

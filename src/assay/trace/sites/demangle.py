@@ -3,8 +3,8 @@
 C++: the Itanium C++ ABI, by the function of the C++ library. Fortran: as compilers build the names
 of modules' procedures, none of which is standard: GNU ``__module_MOD_sub``, Intel
 ``module_mp_sub_``, NAG ``module_MP_sub``, Cray ``sub$module_``, LLVM ``_QMmodulePsub`` (Flang's
-document on bijective internal name uniquing). NVIDIA's ``module_sub_`` can't be told from a name
-with an underscore.
+document on bijective internal name uniquing). NVIDIA's ``module_sub_`` can't be distinguished from
+a name with an underscore.
 """
 
 from __future__ import annotations

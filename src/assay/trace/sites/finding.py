@@ -17,7 +17,7 @@ _PATIENCE = 120.0
 
 
 def find_places(ranks: Iterable[RankProfile], folder: Path) -> list[SourcePlace]:
-    """The places of all call sites that can be named; relative images are those of ``folder``.
+    """The places of all call sites that can be named; relative images belong to ``folder``.
 
     Lines of source need debugging information (``-g``) and addr2line (binutils).
     """

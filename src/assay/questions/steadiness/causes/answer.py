@@ -194,7 +194,7 @@ def _advice(found: CauseFindings) -> list[str]:
 def _method(found: CauseFindings) -> list[str]:
     tested = max(cell.attribution.tried for cell in found.cells)
     method = [
-        f"Causes: for each cell up to {tested} covariates and factors (hosts, runs, time) were "
+        f"Causes: covariates and factors (hosts, runs, time), up to {tested} per cell, were "
         "tested for association with the cost of its launches, by normal scores with Holm's "
         "correction, direct causes before indirect ones; without any cause at most one report in "
         f"{round(1 / REPORT_ALPHA)} names one. Shares are of the variance of the logarithm of "
